@@ -1,0 +1,87 @@
+/** The base error of the package and the codes it can carry. Every error says what happened, to which id, and what to do. */
+
+const brand = Symbol.for("openrath.error");
+
+/** `module.reason`. A closed list: people switch on these. */
+export type ErrorCode =
+  | "session.no-output"
+  | "session.not-found"
+  | "session.ambiguous-id"
+  | "session.outer-scope"
+  | "session.in-run"
+  | "session.implicit-fork"
+  | "session.not-here"
+  | "value.unsupported"
+  | "value.too-large"
+  | "event.unknown-kind"
+  | "event.newer-version"
+  | "event.invalid"
+  | "event.erased"
+  | "effect.failed"
+  | "effect.denied"
+  | "effect.cancelled"
+  | "effect.expired"
+  | "effect.unknown"
+  | "merge.conflict"
+  | "merge.refused"
+  | "run.not-found"
+  | "run.key-reused"
+  | "run.busy"
+  | "run.fenced"
+  | "run.failed"
+  | "run.cancelled"
+  | "run.diverged"
+  | "run.unknown-workflow"
+  | "run.not-recorded"
+  | "workflow.invalid"
+  | "pending.not-found"
+  | "pending.answered"
+  | "pending.invalid-answer"
+  | "bundle.invalid"
+  | "store.corrupt"
+  | "store.newer-format"
+  | "store.closed"
+  | "store.unavailable"
+  | "store.conflict"
+  | "rath.closed";
+
+export interface ErrorDetails {
+  readonly cause?: unknown;
+  readonly retryable?: boolean | undefined;
+  /** The value after the failure, so that a `catch` can go on without losing what was spent. */
+  readonly session?: unknown;
+  /** What the reason is about: ids, fields, both sides of a difference. */
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/**
+ * Every error this package throws on purpose.
+ *
+ * @example
+ * try { session = await session.do("pay", pay) }
+ * catch (error) {
+ *   if (!RathError.is(error, "effect.failed")) throw error;
+ *   session = await error.session.do("tell", tell); // goes on after the failure, its cost included
+ * }
+ */
+export class RathError extends Error {
+  readonly code: ErrorCode;
+  readonly retryable: boolean;
+  readonly details: Readonly<Record<string, unknown>>;
+  declare readonly session: unknown;
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = "RathError";
+    this.code = code;
+    this.retryable = details.retryable ?? false;
+    this.details = details.details ?? {};
+    Object.defineProperty(this, "session", { value: details.session, enumerable: false });
+    Object.defineProperty(this, brand, { value: true, enumerable: false });
+  }
+
+  /** True for errors of any copy of this package; with a code, for that reason alone. */
+  static is(error: unknown, code?: ErrorCode): error is RathError {
+    return typeof error === "object" && error !== null && brand in error && (code === undefined || (error as RathError).code === code);
+  }
+}

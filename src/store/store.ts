@@ -1,0 +1,136 @@
+/**
+ * The store port: where logs, blobs, runs and leases are kept.
+ *
+ * Safety lives in `append` alone: everything in one write is durable together or not at all, each branch is checked
+ * against its expected head and the run's epoch is checked once for all of them. A lost race is a value, not an exception.
+ * A store knows nothing of what events mean: it keeps the bytes that were hashed and gives them back unchanged.
+ */
+
+/** One event as stored. `envelope` and `data` are the exact bytes that were hashed; `data` (16 bytes of salt first) is undefined once erased. */
+export interface StoredEvent {
+  /** 64 lower-case hex digits: SHA-256 of `envelope`. */
+  readonly id: string;
+  readonly session: string;
+  /** Increases along a log, not always by one. */
+  readonly step: number;
+  /** The run that wrote it, outside the id. */
+  readonly run: string | undefined;
+  /** Its place in that run's order of delivery, outside the id. */
+  readonly order: number;
+  readonly envelope: Uint8Array;
+  readonly data: Uint8Array | undefined;
+}
+
+/** What is said of a log when its first event is written. Titles and tags are for finding it; they are not part of the chain. */
+export interface LogAbout {
+  /** A session of the user, the own log of a run, or the answer to a question. */
+  readonly log: "session" | "run" | "answer";
+  /** The session its first event continues. */
+  readonly parent?: string | undefined;
+  readonly title?: string | undefined;
+  readonly tags?: readonly string[] | undefined;
+  readonly principal?: string | undefined;
+}
+
+/** New events of one log, appended after `expectedHead` (undefined: the log must not exist yet). */
+export interface BranchWrite {
+  readonly session: string;
+  readonly expectedHead: string | undefined;
+  readonly events: readonly StoredEvent[];
+  /** Given with the first events of a log, ignored afterwards. */
+  readonly about?: LogAbout | undefined;
+}
+
+/** Everything or nothing, in one durable commit. Without a lease (an answer, an import, a bare value) only heads are checked. */
+export interface Write {
+  readonly branches: readonly BranchWrite[];
+  readonly lease?: Lease | undefined;
+  readonly blobs?: readonly { readonly hash: string; readonly bytes: Uint8Array }[] | undefined;
+  /** Created or replaced by id; its owner and epoch are the lease's business and stay as they are. */
+  readonly run?: RunRow | undefined;
+  /** The caller asks for less than the store's durability: acknowledged before it is on disk. Stores may ignore it. */
+  readonly relaxed?: boolean | undefined;
+}
+
+/** The epoch is judged first; then the first branch whose head differs is named, with the head it has. */
+export type Written =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly reason: "head"; readonly session: string; readonly head: string | undefined }
+  | { readonly ok: false; readonly reason: "epoch"; readonly epoch: number };
+
+export interface RunRow {
+  readonly id: string;
+  readonly key: string | undefined;
+  readonly session: string;
+  readonly workflow: string;
+  readonly status: string;
+  /** ISO time at which it wants to go on by itself. */
+  readonly wakeAt: string | undefined;
+  /** Who holds its lease now; ignored when written. */
+  readonly owner?: string | undefined;
+}
+
+export interface Lease {
+  readonly run: string;
+  readonly epoch: number;
+  /** ISO time by the store's clock. */
+  readonly expires: string;
+}
+
+/** A log as it is found. */
+export interface LogRow extends LogAbout {
+  readonly id: string;
+  readonly head: string;
+  /** The run that created it. */
+  readonly run: string | undefined;
+}
+
+export type EventQuery =
+  /** One log by step, both ends included. */
+  | { readonly session: string; readonly from?: number | undefined; readonly to?: number | undefined }
+  /** All that a run wrote in any log, by order, after a place in it. */
+  | { readonly run: string; readonly after?: number | undefined }
+  /** In the order asked; unknown ids are left out. */
+  | { readonly ids: readonly string[] };
+
+export interface LogQuery {
+  /** An id or the beginning of one. */
+  readonly id?: string | undefined;
+  readonly parent?: string | undefined;
+  /** Logs a run wrote to, created by it or not. */
+  readonly run?: string | undefined;
+  readonly tag?: string | undefined;
+  /** Which sort of log; all of them when left out. */
+  readonly log?: LogAbout["log"] | undefined;
+  /** Only those created after this one. */
+  readonly after?: string | undefined;
+}
+
+export interface RunQuery {
+  readonly id?: string | undefined;
+  readonly status?: string | undefined;
+  readonly key?: string | undefined;
+  /** Those whose `wakeAt` is before this ISO time. */
+  readonly dueBefore?: string | undefined;
+}
+
+/** Opened for one tenant and project; whatever it returns belongs to them. */
+export interface Store extends AsyncDisposable {
+  append(write: Write): Promise<Written>;
+  events(query: EventQuery): AsyncIterable<StoredEvent>;
+  /** In order of creation. */
+  sessions(query: LogQuery): AsyncIterable<LogRow>;
+  runs(query: RunQuery): AsyncIterable<RunRow>;
+  /**
+   * Takes the run and raises its epoch, so that every earlier lease is fenced. Undefined while somebody else's lease lasts;
+   * `from` takes it all the same if that owner still holds it (its process is known to be dead).
+   */
+  claim(run: string, worker: string, forMs: number, options?: { readonly from?: string | undefined }): Promise<Lease | undefined>;
+  /** Undefined when it was taken over. */
+  renew(lease: Lease, forMs: number): Promise<Lease | undefined>;
+  release(lease: Lease): Promise<void>;
+  blob(hash: string): Promise<Uint8Array | undefined>;
+  /** Removes the data of events for good and keeps their envelopes. */
+  erase?(ids: readonly string[]): Promise<void>;
+  sweep?(options: { readonly before: string; readonly dryRun: boolean }): AsyncIterable<{ readonly hash: string; readonly bytes: number }>;
+}
