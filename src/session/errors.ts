@@ -1,5 +1,7 @@
 /** The base error of the package and the codes it can carry. Every error says what happened, to which id, and what to do. */
 
+import type { Session } from "./session.ts";
+
 const brand = Symbol.for("openrath.error");
 
 /** `module.reason`. A closed list: people switch on these. */
@@ -49,7 +51,7 @@ export interface ErrorDetails {
   readonly cause?: unknown;
   readonly retryable?: boolean | undefined;
   /** The value after the failure, so that a `catch` can go on without losing what was spent. */
-  readonly session?: unknown;
+  readonly session?: Session | undefined;
   /** What the reason is about: ids, fields, both sides of a difference. */
   readonly details?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -68,7 +70,7 @@ export class RathError extends Error {
   readonly code: ErrorCode;
   readonly retryable: boolean;
   readonly details: Readonly<Record<string, unknown>>;
-  declare readonly session: unknown;
+  declare readonly session: Session | undefined;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
@@ -82,6 +84,6 @@ export class RathError extends Error {
 
   /** True for errors of any copy of this package; with a code, for that reason alone. */
   static is(error: unknown, code?: ErrorCode): error is RathError {
-    return typeof error === "object" && error !== null && brand in error && (code === undefined || (error as RathError).code === code);
+    return typeof error === "object" && error !== null && brand in error && (code === undefined || (error as unknown as RathError).code === code);
   }
 }

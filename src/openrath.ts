@@ -1,0 +1,101 @@
+/** The composition root: options → Rath. The only file that names adapters, each imported when it is first needed. */
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { RathError } from "./session/errors.ts";
+import { Key } from "./runtime/key.ts";
+import { nodePlatform } from "./runtime/platform.ts";
+import { type Rath, RathOnStore } from "./runtime/rath.ts";
+import { redactor } from "./runtime/redact.ts";
+import { Runs } from "./runtime/runs.ts";
+import { Runtime, type RuntimeOptions } from "./runtime/runtime.ts";
+import { newWorkerId } from "./runtime/worker-id.ts";
+import type { Store } from "./store/store.ts";
+import type { Workflow } from "./workflow/workflow.ts";
+
+export interface RathOptions {
+  /** A path (SQLite), "memory", or any Store. Default: SQLite under `OPENRATH_HOME`, else `./.openrath/`. */
+  readonly store?: Store | "memory" | (string & {}) | undefined;
+  /** What can be started or resumed by name. */
+  readonly workflows?: Readonly<Record<string, Workflow>> | undefined;
+  /** Values that must never enter the log; well-known key shapes are found without being listed. */
+  readonly secrets?: readonly string[] | undefined;
+  /** "sync" (default): acknowledged when it is on disk. "relaxed": before; effects that may not be repeated are still synced. */
+  readonly durability?: "sync" | "relaxed" | undefined;
+  /** Live objects for effects, given again by whoever resumes; never stored. */
+  readonly deps?: object | undefined;
+  readonly project?: string | undefined;
+  /** A second use of one value is a fork. "warn" (default) names the place; "error" refuses unlabelled ones. */
+  readonly implicitForks?: "allow" | "warn" | "error" | undefined;
+}
+
+/**
+ * Opens a runtime. Synchronous and lazy: nothing is touched before the first effect; `ready()` checks early.
+ *
+ * @example
+ * await using rath = openrath();
+ * const session = await rath.session("Hello").do("greet", () => "hi");
+ * console.log(session.output); // "hi", and it is on disk
+ */
+export function openrath(options: RathOptions = {}): Rath {
+  return composeRath(options, {});
+}
+
+/** What tests replace: the clock, chance, times and who we are. */
+export type Internals = Partial<Pick<RuntimeOptions, "platform" | "openKey">> & { readonly times?: Partial<RuntimeOptions["times"]>; readonly worker?: string };
+
+export function composeRath(options: RathOptions, internals: Internals): Rath {
+  const runtime = new Runtime({
+    platform: internals.platform ?? nodePlatform,
+    redact: redactor(options.secrets),
+    openStore: () => openStore(options),
+    openKey: internals.openKey ?? (() => openKey(options)),
+    deps: options.deps ?? {},
+    relaxed: options.durability === "relaxed",
+    implicitForks: options.implicitForks ?? "warn",
+    times: { stillResumeMs: 5000, stillReplayMs: 100, parkGraceMs: 20, closeMs: 1000, leaseMs: 30_000, ...internals.times },
+  });
+  const runs = new Runs(runtime, options.workflows ?? {}, internals.worker ?? newWorkerId());
+  return new RathOnStore(runtime, runs, async (host, source) => {
+    const { importBundle } = await import("./audit/export/bundle.ts");
+    return importBundle(host, source);
+  });
+}
+
+function home(): string {
+  return resolve(process.env["OPENRATH_HOME"] ?? ".openrath");
+}
+
+async function openStore(options: RathOptions): Promise<Store> {
+  const { store } = options;
+  if (typeof store === "object") return store;
+  if (store === "memory") return (await import("./store/memory.ts")).memoryStore();
+  if (store !== undefined && /^[a-z]+:\/\//.test(store)) {
+    throw new RathError("store.unavailable", `There is no store for "${store.slice(0, store.indexOf(":"))}://…" yet: use a file path or "memory".`);
+  }
+  const path = store ?? join(await makeHome(), "store.db");
+  const { sqliteStore } = await import("./store/sqlite.ts");
+  return sqliteStore(path, { ...(options.project === undefined ? {} : { project: options.project }), ...(options.durability === undefined ? {} : { durability: options.durability }) });
+}
+
+/** Private to its owner, and kept out of repositories by itself. */
+async function makeHome(folder = home()): Promise<string> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await chmod(folder, 0o700);
+  await writeFile(join(folder, ".gitignore"), "*\n", { flag: "wx" }).catch(ignoreExisting);
+  return folder;
+}
+
+/** Beside the store it signs for; made at first use, readable by its owner alone. A store in memory gets a key of its own. */
+async function openKey(options: RathOptions): Promise<Key> {
+  if (typeof options.store === "object" || options.store === "memory") return new Key(undefined);
+  const folder = options.store === undefined ? await makeHome() : dirname(resolve(options.store));
+  const file = join(folder, "signing-key.pem");
+  const key = new Key(undefined);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await writeFile(file, key.pem, { flag: "wx", mode: 0o600 }).catch(ignoreExisting);
+  return new Key(await readFile(file, "utf8"));
+}
+
+function ignoreExisting(error: NodeJS.ErrnoException): void {
+  if (error.code !== "EEXIST") throw error;
+}

@@ -1,0 +1,107 @@
+/** Answers from outside: each is the only event of a log derived from its question, so exactly one wins and no lease is needed. */
+import { RathError } from "../session/errors.ts";
+import { answerLogId } from "../session/id.ts";
+import { Log } from "../session/log.ts";
+import type { Decision } from "../session/session.ts";
+import { link } from "./link.ts";
+import { fetchBlobs, fromStored } from "./load.ts";
+import type { Given, Services } from "./services.ts";
+
+interface Waiter {
+  readonly execution: object;
+  readonly settle: (given: Given | "expired" | "dropped") => void;
+}
+
+const pollMs = 1000;
+const longestTimer = 2 ** 31 - 1;
+
+export class Answers {
+  readonly #runtime: Services;
+  readonly #waiters = new Map<string, Set<Waiter>>();
+  #poll: NodeJS.Timeout | undefined;
+
+  constructor(runtime: Services) {
+    this.#runtime = runtime;
+  }
+
+  /** The answer when it comes, from this process or another, or "expired" at `until`. Keeps the process alive meanwhile. */
+  async wait(question: string, until: string | undefined, execution: { readonly closed: boolean }): Promise<Given | "expired"> {
+    const known = await this.find(question);
+    if (known !== undefined) return known;
+    return new Promise((resolve) => {
+      let timer: NodeJS.Timeout | undefined;
+      const waiter: Waiter = {
+        execution,
+        settle: (given) => {
+          clearTimeout(timer);
+          this.#forget(question, waiter);
+          if (given !== "dropped" && !execution.closed) resolve(given);
+        },
+      };
+      const arm = (): void => {
+        const left = Date.parse(until as string) - Date.parse(this.#runtime.platform.time());
+        timer = setTimeout(() => (left <= longestTimer ? waiter.settle("expired") : arm()), Math.min(Math.max(left, 0), longestTimer));
+      };
+      if (execution.closed) return;
+      if (until !== undefined) arm();
+      const waiters = this.#waiters.get(question);
+      if (waiters === undefined) this.#waiters.set(question, new Set([waiter]));
+      else waiters.add(waiter);
+      this.#poll ??= setInterval(() => void this.#look(), pollMs);
+    });
+  }
+
+  /** Nobody waits any more in an execution that ended or was parked. */
+  drop(execution: object): void {
+    for (const waiters of [...this.#waiters.values()]) for (const waiter of [...waiters]) if (waiter.execution === execution) waiter.settle("dropped");
+  }
+
+  async find(question: string): Promise<Given | undefined> {
+    const { platform } = this.#runtime;
+    const store = await this.#runtime.store();
+    for await (const event of store.events({ session: answerLogId(platform, question) })) {
+      const node = fromStored(platform, event, new Log(event.session, "answer"), []);
+      await fetchBlobs(platform, store, [node]);
+      return { id: event.id, by: node.by, data: node.data<"answer.given">(platform) };
+    }
+    return undefined;
+  }
+
+  /** Writes the answer, or fails with `pending.answered` when somebody was faster. */
+  async give(question: string, decision: Decision): Promise<void> {
+    const { by, reason, ...rest } = decision as Decision & Record<string, unknown>;
+    const log = new Log(answerLogId(this.#runtime.platform, question), "answer");
+    const data = { question, ...(reason === undefined ? {} : { reason }), ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)) };
+    const node = link(this.#runtime, { log, parents: [], kind: "answer.given", data, by });
+    const store = await this.#runtime.store();
+    const blobs = [...(node.blobs ?? [])].map(([hash, bytes]) => ({ hash, bytes }));
+    const written = await store.append({ branches: [{ session: log.id, expectedHead: undefined, events: [this.#runtime.toStored(node)], about: { log: "answer" } }], blobs });
+    if (!written.ok) throw new RathError("pending.answered", `${question} was already answered; the first answer counts.`, { details: { question } });
+    this.#tell(question, { id: node.id, by, data: node.data<"answer.given">(this.#runtime.platform) });
+  }
+
+  close(): void {
+    for (const waiters of [...this.#waiters.values()]) for (const waiter of [...waiters]) waiter.settle("dropped");
+  }
+
+  #tell(question: string, given: Given): void {
+    for (const waiter of [...(this.#waiters.get(question) ?? [])]) waiter.settle(given);
+  }
+
+  #forget(question: string, waiter: Waiter): void {
+    const waiters = this.#waiters.get(question);
+    waiters?.delete(waiter);
+    if (waiters?.size === 0) this.#waiters.delete(question);
+    if (this.#waiters.size === 0) {
+      clearInterval(this.#poll);
+      this.#poll = undefined;
+    }
+  }
+
+  async #look(): Promise<void> {
+    for (const question of [...this.#waiters.keys()]) {
+      const given = await this.find(question).catch(() => undefined);
+      if (given !== undefined) this.#tell(question, given);
+    }
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * Hands results to the program in one order, live as on resume and replay: one per event-loop turn, recorded ones first and in
+ * their recorded order. So `Promise.race`, pools and `.then` chains take the same way again.
+ */
+import type { Node } from "../session/log.ts";
+import type { Recorded } from "./recorded.ts";
+
+export class Delivery {
+  recorded: Recorded | undefined;
+  readonly #waiting = new Map<Node, () => void>();
+  readonly #live: Node[] = [];
+  #scheduled = false;
+  #closed = false;
+  /** A turn passed in which nothing was waiting to be handed over. */
+  readonly #onIdle: () => void;
+  /** A turn passed that handed something over. */
+  readonly #onTurn: () => void;
+
+  constructor(onIdle: () => void, onTurn: () => void) {
+    this.#onIdle = onIdle;
+    this.#onTurn = onTurn;
+  }
+
+  /** Resolves when it is this result's turn. */
+  handOver(returned: Node): Promise<void> {
+    if (this.recorded?.has(returned) !== true) this.#live.push(returned);
+    this.schedule();
+    return new Promise((resolve) => this.#waiting.set(returned, resolve));
+  }
+
+  get empty(): boolean {
+    return this.#live.length === 0;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#waiting.clear();
+  }
+
+  schedule(): void {
+    if (this.#scheduled || this.#closed) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      if (this.#closed) return;
+      const next = this.#next();
+      if (next === undefined) return this.#onIdle();
+      const resolve = this.#waiting.get(next) as () => void;
+      this.#waiting.delete(next);
+      resolve();
+      this.schedule();
+      this.#onTurn();
+    });
+  }
+
+  #next(): Node | undefined {
+    const recorded = this.recorded?.nextDelivery;
+    if (recorded === undefined) return this.#live.shift();
+    if (!this.#waiting.has(recorded)) return undefined;
+    this.recorded?.claim(recorded);
+    return recorded;
+  }
+}

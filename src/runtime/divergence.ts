@@ -1,0 +1,59 @@
+/** Where a program, executed again, left its record: what was expected there, what it asked for, and which field differs. */
+import type { Event } from "../session/event.ts";
+import type { Node } from "../session/log.ts";
+import type { Platform } from "../session/platform.ts";
+import type { Execution, Stray } from "./execution.ts";
+
+export interface Divergence {
+  /** The recorded event that was not asked for again, or the last one before a request that was never recorded. */
+  readonly at: Event;
+  readonly field: string;
+  readonly expected: unknown;
+  readonly got: unknown;
+  /** Both sides in one line. */
+  readonly text: string;
+}
+
+export function divergenceOf(platform: Platform, execution: Execution): Divergence {
+  const recorded = execution.recorded;
+  const unclaimed = new Set(recorded?.unclaimed ?? []);
+  const side = execution.strays.map((stray) => ({ stray, instead: recorded?.after(stray.head) })).find(({ instead }) => instead !== undefined && unclaimed.has(instead));
+  if (side?.instead !== undefined) return compare(platform, side.instead, side.stray);
+  const [missing] = unclaimed;
+  if (missing !== undefined) return describe(missing.event(platform), "event", brief(missing, platform), undefined);
+  const extra = execution.strays[0];
+  if (extra !== undefined) return describe(extra.head.event(platform), "event", undefined, { kind: extra.kind, ...(extra.data as object) });
+  throw new Error("nothing diverged");
+}
+
+function compare(platform: Platform, expected: Node, got: Stray): Divergence {
+  const event = expected.event(platform);
+  if (expected.kind !== got.kind) return describe(event, "kind", expected.kind, got.kind);
+  const field = firstDifference(expected.data(platform), got.data, []);
+  return describe(event, field.path.join("."), field.expected, field.got);
+}
+
+/** The outcome of a whole run compared with what it recorded. */
+export function describe(at: Event, field: string, expected: unknown, got: unknown): Divergence {
+  return { at, field, expected, got, text: `at step ${at.step} (${at.kind}) "${field}" was ${show(expected)}, now ${show(got)}` };
+}
+
+function firstDifference(expected: unknown, got: unknown, path: readonly string[]): { readonly path: readonly string[]; readonly expected: unknown; readonly got: unknown } {
+  if (typeof expected === "object" && expected !== null && typeof got === "object" && got !== null) {
+    const keys = new Set([...Object.keys(expected), ...Object.keys(got)]);
+    for (const key of keys) {
+      const [a, b] = [(expected as Record<string, unknown>)[key], (got as Record<string, unknown>)[key]];
+      if (JSON.stringify(a) !== JSON.stringify(b)) return firstDifference(a, b, [...path, key]);
+    }
+  }
+  return { path: path.length === 0 ? ["data"] : path, expected, got };
+}
+
+function brief(node: Node, platform: Platform): unknown {
+  return { kind: node.kind, ...(node.data(platform) as object) };
+}
+
+function show(value: unknown): string {
+  const text = value === undefined ? "nothing" : JSON.stringify(value);
+  return text.length <= 120 ? text : `${text.slice(0, 119)}…`;
+}

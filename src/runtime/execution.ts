@@ -1,0 +1,251 @@
+/**
+ * One execution of a run in this process: it claims heads, links events, writes them and hands results over. Under a driver
+ * (resume, replay) it takes what was recorded first and lets nothing go live while recorded work is unclaimed.
+ */
+import { RathError } from "../session/errors.ts";
+import type { EventKind, OutcomeType } from "../session/event.ts";
+import { stateOf } from "../session/fold.ts";
+import { forkId, type Scope, scopeName } from "../session/id.ts";
+import type { Effect } from "../session/host.ts";
+import { encode } from "../session/json.ts";
+import { Log, type Node } from "../session/log.ts";
+import type { Lease } from "../store/store.ts";
+import { Delivery } from "./delivery.ts";
+import { link } from "./link.ts";
+import { Recorded } from "./recorded.ts";
+import type { Reuse } from "./reuse.ts";
+import type { Services } from "./services.ts";
+import { Signer } from "./sign.ts";
+import { Stillness } from "./stillness.ts";
+import { Writer } from "./writer.ts";
+
+/** `effects`: verbs outside any workflow; `bare`: a workflow called directly; `run`: started by `rath.run`; `replay`: never writes, never calls the world. */
+export type ExecutionMode = "effects" | "bare" | "run" | "replay";
+
+export interface Stray {
+  readonly head: Node;
+  readonly kind: EventKind;
+  readonly data: unknown;
+}
+
+/** A call of this execution that has no result yet. */
+export interface Open {
+  readonly called: Node;
+  readonly effect: Effect;
+  /** For a person or a timer: nothing happens meanwhile. */
+  readonly waiting: boolean;
+  abort(reason: string): void;
+  /** Ends it because the run ends; the program never receives this. */
+  close(outcome: OutcomeType, reason: string): void;
+}
+
+export class Execution {
+  readonly id: string;
+  readonly mode: ExecutionMode;
+  readonly runtime: Services;
+  readonly scope: { readonly run: string };
+  /** The run's own log. */
+  readonly log: Log;
+  readonly writer: Writer;
+  readonly delivery: Delivery;
+  readonly signer: Signer;
+  readonly stillness: Stillness;
+  readonly open = new Set<Open>();
+  lease: Lease | undefined;
+  recorded: Recorded | undefined;
+  reuse: Reuse | undefined;
+  closed = false;
+  /** `forward` has ended: frames it left behind go no further. */
+  ending = false;
+  /** Where the run's work began, and the newest event of its program. */
+  entered: Node | undefined;
+  newest: Node | undefined;
+  /** Requests that were not found in the record, as they came. */
+  readonly strays: Stray[] = [];
+  /** Every open effect of every branch waits for a person or a timer. */
+  onParkable: () => void = () => {};
+  onFenced: (error: RathError) => void = () => {};
+  /** Nothing moves although recorded work was not asked for again. */
+  onStill: () => void = () => {};
+  readonly #owned = new Set<Log>();
+  readonly #ordinals = new Map<string, number>();
+  #gate: (() => void)[] = [];
+
+  constructor(runtime: Services, id: string, mode: ExecutionMode, log: Log = new Log(id, "run")) {
+    this.runtime = runtime;
+    this.id = id;
+    this.mode = mode;
+    this.scope = { run: id };
+    this.log = log;
+    this.writer = new Writer(runtime, this);
+    this.signer = new Signer(this);
+    this.delivery = new Delivery(
+      () => this.#idle(),
+      () => this.writer.overdue && this.background(),
+    );
+    this.stillness = new Stillness(mode === "replay" ? runtime.times.stillReplayMs : runtime.times.stillResumeMs, () => this.onStill());
+  }
+
+  /** Executes again what was recorded before going on. */
+  drive(events: readonly Node[]): void {
+    const recorded = new Recorded(events, (node) => this.runtime.textOf(node));
+    this.recorded = recorded;
+    this.delivery.recorded = recorded;
+    recorded.onProgress = () => {
+      this.stillness.moved();
+      this.delivery.schedule();
+      if (recorded.complete) this.openGate();
+    };
+    if (recorded.complete) this.openGate();
+  }
+
+  /** Adds an event of a verb that causes no effect, or finds it in the record. */
+  add(head: Node, scope: Scope, kind: EventKind, data: unknown, by: string): Node {
+    const encoded = encode(data, this.runtime.platform, this.runtime.redact, kind);
+    const recorded = this.find(head, scope, kind, encoded);
+    if (recorded !== undefined) {
+      if (kind === "workflow.entered") this.entered ??= recorded;
+      return recorded;
+    }
+    const parent = this.claim(head, scope);
+    const node = link(this.runtime, { log: parent.log, parents: [parent], kind, data, by, pure: this.mode !== "effects", encoded });
+    if (kind === "workflow.entered") this.entered ??= node;
+    if (kind === "session.rejected" && this.mode !== "effects") this.record(node);
+    return node;
+  }
+
+  /** The recorded event that a request is; one that was not recorded is remembered as a stray. */
+  find(head: Node, scope: Scope, kind: EventKind, encoded: { readonly text: string; readonly value: unknown }): Node | undefined {
+    if (this.recorded === undefined) return undefined;
+    const found = this.recorded.take(head, scope, kind, encoded.text);
+    if (found === undefined && !this.recorded.complete) this.strays.push({ head, kind, data: encoded.value });
+    return found;
+  }
+
+  /** The place after which a new event goes: the head itself when it is the tip of a branch nobody else writes, else a new implicit fork. */
+  claim(head: Node, scope: Scope): Node {
+    const { log } = head;
+    const free = log.tip === head && (log.owner === undefined || log.owner === this) && stateOf(head).open.length === 0;
+    if (free && this.mode !== "replay") {
+      if (this.mode !== "effects") this.own(log);
+      return head;
+    }
+    if (this.mode !== "replay") this.runtime.warnImplicit(head);
+    const known = this.recorded?.implicitAt(head) ?? 0;
+    const ordinal = Math.max(this.ordinal(head, scope, "implicit"), known);
+    this.#ordinals.set(`${head.id} ${scopeName(scope)} implicit`, ordinal + 1);
+    return this.#forked(head, { scope, label: "", ordinal, implicit: true, nested: false }, head.by);
+  }
+
+  /** A labelled branch at a head, or the one recorded there. */
+  fork(head: Node, scope: Scope, label: string | undefined, by: string): Node {
+    const ordinal = this.ordinal(head, scope, `label ${label ?? ""}`);
+    const id = forkId(this.runtime.platform, { session: head.log.id, head: head.id }, scope, `label ${label ?? ""}`, ordinal);
+    return this.recorded?.fork(id) ?? this.#forked(head, { scope, label: label ?? "", ordinal, implicit: false, nested: false }, by, id);
+  }
+
+  /** The branch that the inner work of an effect goes to. */
+  child(called: Node, attempt: number, by: string): Node {
+    const scope = { call: called.id, attempt };
+    const id = forkId(this.runtime.platform, { session: called.log.id, head: called.id }, scope, "nested", 0);
+    return this.recorded?.fork(id) ?? this.#forked(called, { scope, label: "", ordinal: 0, implicit: false, nested: true }, by, id);
+  }
+
+  #forked(head: Node, fork: NonNullable<Log["fork"]>, by: string, id?: string): Node {
+    const { platform } = this.runtime;
+    const log = new Log(id ?? forkId(platform, { session: head.log.id, head: head.id }, fork.scope, "implicit", fork.ordinal));
+    log.fork = fork;
+    const marks = { ...(fork.implicit ? { implicit: true } : {}), ...(fork.nested ? { nested: true } : {}), ...(fork.label === "" ? {} : { label: fork.label }) };
+    return link(this.runtime, { log, parents: [head], kind: "session.forked", data: { ...marks, ordinal: fork.ordinal, scope: fork.scope }, by, pure: true });
+  }
+
+  /** Counts equal names at one head and scope from 0. */
+  ordinal(head: Node, scope: Scope, name: string): number {
+    const key = `${head.id} ${scopeName(scope)} ${name}`;
+    const ordinal = this.#ordinals.get(key) ?? 0;
+    this.#ordinals.set(key, ordinal + 1);
+    return ordinal;
+  }
+
+  own(log: Log): void {
+    if (log.owner === this) return;
+    log.owner = this;
+    this.#owned.add(log);
+  }
+
+  /** Takes an event into the run's order; it is written with the next commit. */
+  record(node: Node): void {
+    if (this.mode === "replay" || this.closed) return;
+    this.writer.add(node);
+    if (node.log !== this.log) this.newest = node;
+    this.delivery.schedule();
+  }
+
+  /** Closes a recorded call that is not executed again. */
+  closeRecorded(call: Node, outcome: OutcomeType, reason: string): void {
+    const kind = `${call.kind.slice(0, call.kind.indexOf("."))}.returned` as EventKind;
+    const data = outcome === "unknown" ? {} : { reason };
+    this.record(link(this.runtime, { log: call.log, parents: [call.log.tip as Node], kind, data, by: call.by, facts: { outcome, closed: true, call: call.log.tip === call ? undefined : call.id } }));
+  }
+
+  /** Adds to the run's own log. */
+  journal(kind: EventKind, data: unknown): Node {
+    const parents = this.log.tip === undefined ? [] : [this.log.tip];
+    const node = link(this.runtime, { log: this.log, parents, kind, data, by: "runtime" });
+    this.record(node);
+    return node;
+  }
+
+  /** Resolves at once while live, else when everything recorded was asked for again. */
+  gate(): Promise<void> | undefined {
+    if (this.recorded === undefined || this.recorded.complete) return this.mode === "replay" ? this.#never() : undefined;
+    return new Promise((resolve) => {
+      this.#gate.push(resolve);
+      this.stillness.watch();
+    });
+  }
+  openGate(): void {
+    this.stillness.stop();
+    if (this.mode === "replay") return;
+    const waiting = this.#gate;
+    this.#gate = [];
+    for (const go of waiting) go();
+  }
+
+  /** In a replay a request that was not recorded waits until it is reported. */
+  #never(): Promise<void> {
+    this.stillness.watch();
+    return new Promise(() => {});
+  }
+
+  #idle(): void {
+    if (this.recorded !== undefined && !this.recorded.complete) this.stillness.watch();
+    if (this.writer.pending && this.mode !== "replay") this.background();
+    if (this.open.size > 0 && [...this.open].every((effect) => effect.waiting)) this.onParkable();
+  }
+
+  /** Writes without anybody waiting; a failure shows at the next write that somebody waits for. */
+  background(): void {
+    this.writer.flush(this.runtime.relaxed).catch((error: unknown) => {
+      this.runtime.warn(`A background write of run ${this.id} failed: ${error instanceof Error ? error.message : String(error)}`);
+    });
+  }
+
+  fence(epoch: number): void {
+    const error = new RathError("run.fenced", `Run ${this.id} was taken over by another worker (epoch ${epoch}); this one stops.`);
+    this.close();
+    this.onFenced(error);
+  }
+
+  /** Ends it here: effects are aborted, later verbs of its frames never resolve, its branches are free. */
+  close(): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.ending = true;
+    this.stillness.stop();
+    this.delivery.close();
+    for (const effect of this.open) effect.abort("the run ended");
+    this.runtime.answers.drop(this);
+    for (const log of this.#owned) if (log.owner === this) log.owner = undefined;
+  }
+}

@@ -1,0 +1,62 @@
+/** The end of a run: open effects are closed, the result gets the id the run was given, and a signed statement is written with `run.ended`. */
+import { RathError } from "../session/errors.ts";
+import type { Node } from "../session/log.ts";
+import type { RunRow } from "../store/store.ts";
+import type { Execution, Open } from "./execution.ts";
+import { adopt } from "./merge.ts";
+
+export type Ending =
+  | { readonly status: "done"; readonly node: Node }
+  | { readonly status: "failed"; readonly error: unknown }
+  | { readonly status: "cancelled"; readonly reason: string };
+
+/** Returns the place the run has come to. Everything is on disk then. */
+export async function finish(execution: Execution, ending: Ending, row?: RunRow): Promise<Node> {
+  execution.ending = true;
+  const key = await execution.runtime.key();
+  await closeOpen(execution, ending.status === "done" ? "the run ended" : ending.status === "failed" ? "the run failed" : "the run was cancelled");
+  for (;;) {
+    const result = ending.status === "done" ? adopt(execution, ending.node.moved ?? ending.node, ending.node.by) : undefined;
+    if (result !== undefined) execution.record(result);
+    const ended = execution.journal("run.ended", verdict(ending, result));
+    const at = result ?? execution.newest ?? ended;
+    execution.signer.state(key, at, "final");
+    if (row !== undefined) execution.writer.setRow({ ...row, status: ending.status, wakeAt: undefined });
+    await execution.writer.flush();
+    if (!execution.writer.retracted) {
+      execution.close();
+      return at.moved ?? at;
+    }
+    execution.writer.retracted = false;
+  }
+}
+
+function verdict(ending: Ending, result: Node | undefined): object {
+  switch (ending.status) {
+    case "cancelled":
+      return { status: "cancelled", reason: ending.reason };
+    case "failed": {
+      const { error } = ending;
+      return { status: "failed", message: error instanceof Error ? error.message : String(error), ...(RathError.is(error) ? { code: error.code } : {}) };
+    }
+    case "done":
+      return result === undefined ? { status: "done" } : { status: "done", result: { session: result.log.id, head: result.id } };
+  }
+}
+
+/** Effects that may be repeated are cancelled at once; the others get a moment to say what became of them, else they are unknown. */
+async function closeOpen(execution: Execution, reason: string): Promise<void> {
+  for (const open of execution.open) {
+    open.abort(reason);
+    const harmless = open.waiting || open.effect.run === undefined || open.effect.repeat === "safe" || open.effect.repeat === "nested";
+    if (harmless) end(execution, open, "cancelled", reason);
+  }
+  const until = performance.now() + execution.runtime.times.closeMs;
+  while (execution.open.size > 0 && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 5));
+  for (const open of execution.open) end(execution, open, "unknown", reason);
+}
+
+function end(execution: Execution, open: Open, outcome: "cancelled" | "unknown", reason: string): void {
+  open.close(outcome, reason);
+  execution.open.delete(open);
+}

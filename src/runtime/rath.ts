@@ -1,0 +1,146 @@
+/** A Rath: sessions, runs, decisions and imports on one store. Made by `openrath()`. */
+import { RathError } from "../session/errors.ts";
+import { opOf, isCalled } from "../session/event.ts";
+import { Log } from "../session/log.ts";
+import type { Content, Decision, Pending, Session, SessionStatus } from "../session/session.ts";
+import { pendingOf } from "../session/views.ts";
+import type { LogRow } from "../store/store.ts";
+import type { OutputOf, Workflow } from "../workflow/workflow.ts";
+import { fetchBlobs, fromStored } from "./load.ts";
+import { loadRun } from "./run-record.ts";
+import { pendingIn, type OnDivergence, type RunOptions, type RunStatus } from "./run.ts";
+import { Runs, type Run } from "./runs.ts";
+import { Runtime } from "./runtime.ts";
+import { validateAnswer } from "./validate-answer.ts";
+
+export interface Rath extends AsyncDisposable {
+  /** A new session. Not stored until its first effect or `save`. */
+  session(message?: Content, options?: { readonly title?: string | undefined; readonly tags?: readonly string[] | undefined; readonly principal?: string | undefined }): Session;
+  /** By id, unique prefix, or `ID@step`. */
+  open(id: string): Promise<Session>;
+  sessions(query?: { readonly tag?: string | undefined; readonly status?: SessionStatus | undefined; readonly after?: string | undefined }): AsyncIterable<Session>;
+  /** Stores what `say`, `note`, `to` and `fork` have added since the last effect. */
+  save<S extends Session>(session: S): Promise<S>;
+  /** Starts a durable run; resolves when it is durably queued. The same key returns the same run. */
+  run<W extends Workflow>(workflow: W, session: Session, options?: RunOptions): Promise<Run<OutputOf<W>>>;
+  run(workflow: string, session: Session, options?: RunOptions): Promise<Run>;
+  /** A handle on a run, whoever executes it. */
+  attach(run: string): Promise<Run>;
+  /** Executes here a run that was interrupted; recorded results are taken from the log. */
+  resume(run: string, options?: { readonly onDivergence?: OnDivergence | undefined }): Promise<Run>;
+  runs(query?: { readonly status?: RunStatus | undefined; readonly workflow?: string | undefined }): AsyncIterable<Run>;
+  /** What waits for a person: questions, approvals, effects with an unknown outcome; and timers. */
+  pending(query?: { readonly run?: string | undefined; readonly session?: string | undefined }): Promise<readonly Pending[]>;
+  /** Answers something pending. Exactly one answer wins; later ones are refused with `pending.answered`. */
+  decide(pending: string, decision: Decision): Promise<void>;
+  /** Reads a bundle, verifies it, and gives the session it holds. Adds no event to it. */
+  import(source: string | AsyncIterable<Uint8Array>): Promise<Session>;
+  /** Checks the store before anything is spent. */
+  ready(workflow?: Workflow): Promise<void>;
+  close(): Promise<void>;
+}
+
+export class RathOnStore implements Rath {
+  readonly #runtime: Runtime;
+  readonly #runs: Runs;
+  readonly #importer: (runtime: Runtime, source: string | AsyncIterable<Uint8Array>) => Promise<Session>;
+
+  constructor(runtime: Runtime, runs: Runs, importer: (runtime: Runtime, source: string | AsyncIterable<Uint8Array>) => Promise<Session>) {
+    this.#runtime = runtime;
+    this.#runs = runs;
+    this.#importer = importer;
+  }
+
+  session(message?: Content, options: { readonly title?: string | undefined; readonly tags?: readonly string[] | undefined; readonly principal?: string | undefined } = {}): Session {
+    const { title, tags, principal } = options;
+    const created = this.#runtime.session({ ...(title === undefined ? {} : { title }), ...(tags === undefined ? {} : { tags: [...tags] }), ...(principal === undefined ? {} : { principal }) });
+    return message === undefined ? created : created.say(message);
+  }
+
+  async open(id: string): Promise<Session> {
+    await this.#runtime.effects.writer.flush();
+    const [name = "", step] = id.split("@");
+    const row = await this.#find(name);
+    const log = (await this.#runtime.load([row.id])).get(row.id) as Log;
+    const session = this.#runtime.outside(log.storedHead ?? (log.tip as NonNullable<typeof log.tip>));
+    return step === undefined ? session : session.at(/^\d+$/.test(step) ? Number(step) : step);
+  }
+
+  async #find(name: string): Promise<LogRow> {
+    const rows: LogRow[] = [];
+    if (name !== "") for await (const row of (await this.#runtime.store()).sessions({ id: name, log: "session" })) rows.push(row);
+    const exact = rows.find((row) => row.id === name);
+    if (exact !== undefined) return exact;
+    const [row, ...others] = rows;
+    if (row === undefined) throw new RathError("session.not-found", `There is no session ${name || "(empty id)"} in this store.`, { details: { session: name } });
+    if (others.length > 0) throw new RathError("session.ambiguous-id", `${name} is the beginning of ${rows.length} session ids: write more of it.`, { details: { ids: rows.map((found) => found.id) } });
+    return row;
+  }
+
+  async *sessions(query: { readonly tag?: string | undefined; readonly status?: SessionStatus | undefined; readonly after?: string | undefined } = {}): AsyncIterable<Session> {
+    await this.#runtime.effects.writer.flush();
+    for await (const row of (await this.#runtime.store()).sessions({ log: "session", tag: query.tag, after: query.after })) {
+      const session = await this.open(row.id);
+      if (query.status === undefined || session.status === query.status) yield session;
+    }
+  }
+
+  async save<S extends Session>(session: S): Promise<S> {
+    await this.#runtime.save(session);
+    return session;
+  }
+
+  run(workflow: Workflow | string, session: Session, options: RunOptions = {}): Promise<Run<never>> {
+    return this.#runs.start(workflow, session, options) as Promise<Run<never>>;
+  }
+  attach(run: string): Promise<Run> {
+    return this.#runs.attach(run);
+  }
+  resume(run: string, options: { readonly onDivergence?: OnDivergence | undefined } = {}): Promise<Run> {
+    return this.#runs.resume(run, options.onDivergence);
+  }
+  runs(query: { readonly status?: RunStatus | undefined; readonly workflow?: string | undefined } = {}): AsyncIterable<Run> {
+    return this.#runs.list(query);
+  }
+
+  async pending(query: { readonly run?: string | undefined; readonly session?: string | undefined } = {}): Promise<readonly Pending[]> {
+    const found: Pending[] = this.#runtime.waiting().map((call) => pendingOf(call, this.#runtime.platform));
+    for await (const row of (await this.#runtime.store()).runs(query.run === undefined ? { status: "waiting" } : { id: query.run })) {
+      for (const one of pendingIn(this.#runtime, await loadRun(this.#runtime, row.id))) if (!found.some((known) => known.id === one.id)) found.push(one);
+    }
+    return found.filter((one) => (query.run === undefined || one.run === query.run) && (query.session === undefined || one.session === query.session));
+  }
+
+  async decide(id: string, decision: Decision): Promise<void> {
+    const { platform } = this.#runtime;
+    const store = await this.#runtime.store();
+    for await (const event of store.events({ ids: [id] })) {
+      const call = fromStored(platform, event, new Log(event.session), []);
+      if (!isCalled(call.kind)) break;
+      await fetchBlobs(platform, store, [call]);
+      await validateAnswer(pendingOf(call, platform), decision, opOf(call.kind));
+      await this.#runtime.answers.give(id, decision);
+      if (event.run !== undefined) await this.#runs.wake(event.run);
+      return;
+    }
+    throw new RathError("pending.not-found", `Nothing is pending under ${id}: see rath.pending().`, { details: { pending: id } });
+  }
+
+  async import(source: string | AsyncIterable<Uint8Array>): Promise<Session> {
+    return this.#importer(this.#runtime, source);
+  }
+
+  async ready(): Promise<void> {
+    const store = await this.#runtime.store();
+    for await (const _ of store.sessions({ id: "ready" })) break;
+  }
+
+  async close(): Promise<void> {
+    if (this.#runtime.closed) return;
+    await this.#runs.close();
+    await this.#runtime.close();
+  }
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * What a run has recorded, as a driver for executing it again. A request is matched by kind and canonical data at its head:
+ * first the log's own continuation, then the first unclaimed implicit fork that begins with it. Results are delivered in
+ * the recorded order. While anything is unclaimed the gate is closed and nothing goes live.
+ */
+import { isCalled, isReturned } from "../session/event.ts";
+import { callOf } from "../session/fold.ts";
+import { type Scope, type SessionId, scopeName } from "../session/id.ts";
+import type { Log, Node } from "../session/log.ts";
+
+export class Recorded {
+  /** All program events of the run, in its order. */
+  readonly events: readonly Node[];
+  readonly #next = new Map<Node, Node>();
+  readonly #implicit = new Map<Node, Node[]>();
+  readonly #forks = new Map<SessionId, Node>();
+  readonly #returns = new Map<Node, Node>();
+  readonly #inside = new Map<string, Log[]>();
+  readonly #started = new Map<Node, Node[]>();
+  readonly #all: ReadonlySet<Node>;
+  readonly #byLog = new Map<Log, Node[]>();
+  readonly #claimed = new Set<Node>();
+  readonly #deliveries: readonly Node[];
+  readonly #textOf: (node: Node) => string;
+  #cursor = 0;
+  /** Called whenever something was claimed or delivered. */
+  onProgress: () => void = () => {};
+
+  constructor(events: readonly Node[], textOf: (node: Node) => string) {
+    this.events = events.filter((node) => node.log.kind === "session").sort((a, b) => a.order - b.order);
+    this.#all = new Set(this.events);
+    this.#textOf = textOf;
+    for (const node of this.events) this.#index(node);
+    this.#deliveries = this.events.filter((node) => isReturned(node.kind) && node.facts.closed !== true);
+  }
+
+  #index(node: Node): void {
+    const inLog = this.#byLog.get(node.log);
+    if (inLog === undefined) this.#byLog.set(node.log, [node]);
+    else inLog.push(node);
+    if (node.kind === "session.detached") this.#forks.set(node.log.id, node);
+    else if (node.kind === "session.forked") {
+      this.#forks.set(node.log.id, node);
+      const { scope, implicit } = node.log.fork ?? {};
+      if (scope !== undefined && "call" in scope) this.#inside.set(scope.call, [...(this.#inside.get(scope.call) ?? []), node.log]);
+      const parent = node.parent;
+      if (implicit && parent !== undefined) this.#implicit.set(parent, [...(this.#implicit.get(parent) ?? []), node]);
+    } else if (node.prior !== undefined) this.#next.set(node.prior, node);
+    if (isReturned(node.kind)) this.#returns.set(callOf(node), node);
+    if (node.kind === "do.started") this.#started.set(callOf(node), [...(this.#started.get(callOf(node)) ?? []), node]);
+  }
+
+  get complete(): boolean {
+    return this.#claimed.size === this.events.length;
+  }
+  get unclaimed(): readonly Node[] {
+    return this.events.filter((node) => !this.#claimed.has(node));
+  }
+  has(node: Node): boolean {
+    return this.#all.has(node);
+  }
+
+  /** The recorded event that this request is, claimed; undefined when it was not recorded at this head. */
+  take(head: Node, scope: Scope, kind: Node["kind"], text: string): Node | undefined {
+    const equal = (node: Node | undefined): node is Node => node !== undefined && node.kind === kind && !this.#claimed.has(node) && this.#textOf(node) === text;
+    const own = this.#next.get(head);
+    if (equal(own)) return this.claim(own);
+    for (const forked of this.#implicit.get(head) ?? []) {
+      if (forked.log.fork === undefined || scopeName(forked.log.fork.scope) !== scopeName(scope)) continue;
+      const first = this.#next.get(forked);
+      if (!equal(first)) continue;
+      this.claim(forked);
+      return this.claim(first);
+    }
+    return undefined;
+  }
+
+  /** The recorded fork of this id, claimed. */
+  fork(id: SessionId): Node | undefined {
+    const forked = this.#forks.get(id);
+    return forked === undefined ? undefined : this.claim(forked);
+  }
+
+  /** How many implicit forks were recorded at a head: new ones are numbered after them. */
+  implicitAt(head: Node): number {
+    return Math.max(0, ...(this.#implicit.get(head) ?? []).map((forked) => (forked.log.fork?.ordinal ?? 0) + 1));
+  }
+
+  /** What was recorded after a head, claimed or not: the other side of a divergence. */
+  after(head: Node): Node | undefined {
+    return this.#next.get(head) ?? this.#next.get(this.#implicit.get(head)?.[0] as Node);
+  }
+
+  returnOf(called: Node): Node | undefined {
+    return this.#returns.get(called);
+  }
+
+  /** True when an effect without a result has recorded work inside. */
+  hasInside(called: Node): boolean {
+    return (this.#inside.get(called.id) ?? []).some((log) => this.#byLog.has(log));
+  }
+
+  /** Counts everything recorded inside an effect, however deep, as claimed and delivered. */
+  skipInside(called: Node): void {
+    for (const log of this.#inside.get(called.id) ?? []) {
+      for (const node of this.#byLog.get(log) ?? []) {
+        this.claim(node);
+        if (isCalled(node.kind)) this.skipInside(node);
+      }
+    }
+  }
+
+  claim(node: Node): Node {
+    if (!this.#claimed.has(node)) {
+      this.#claimed.add(node);
+      for (const started of this.#started.get(node) ?? []) this.#claimed.add(started);
+      this.onProgress();
+    }
+    return node;
+  }
+
+  /** The next result to hand over, or undefined when all were. Skipped ones are passed over. */
+  get nextDelivery(): Node | undefined {
+    for (;;) {
+      const next = this.#deliveries[this.#cursor];
+      if (next === undefined || !this.#claimed.has(next)) return next;
+      this.#cursor++;
+    }
+  }
+}

@@ -1,0 +1,107 @@
+/** Executes a workflow against its record and compares: it never calls the world, writes nothing, and reports the first difference. */
+import { RathError } from "../session/errors.ts";
+import type { Event } from "../session/event.ts";
+import type { Node } from "../session/log.ts";
+import type { Session } from "../session/session.ts";
+import { placeOf, SessionValue } from "../session/value.ts";
+import type { Workflow } from "../workflow/workflow.ts";
+import { type Divergence, describe, divergenceOf } from "./divergence.ts";
+import { Execution } from "./execution.ts";
+import { type RunRecord, runBehind } from "./run-record.ts";
+import { Runtime } from "./runtime.ts";
+
+export type ReplayReport = { readonly events: number; toString(): string } & (
+  | { readonly identical: true }
+  | { readonly identical: false; readonly at: Event; readonly field: string; readonly expected: unknown; readonly got: unknown }
+);
+
+/**
+ * Replays the newest run on the session's line, or the one that wrote step `from`. Compares every request with what was
+ * recorded; costs no tokens and touches nothing.
+ *
+ * @example
+ * const report = await replay(session, new Fix());
+ * if (!report.identical) console.log(String(report)); // at step 7 (do.called) "input.city" was "Lisbon", now "Porto"
+ */
+export async function replay(session: Session, workflow: Workflow, options: { readonly from?: number | undefined } = {}): Promise<ReplayReport> {
+  const runtime = runtimeOf(session);
+  const { node } = placeOf(options.from === undefined ? session : session.at(options.from));
+  await flushBehind(session);
+  const record = await runBehind(runtime, node);
+  const execution = new Execution(runtime, record.id, "replay");
+  const divergence = await execute(runtime, execution, record, workflow);
+  execution.close();
+  const events = record.events.filter((event) => event.log.kind === "session").length;
+  if (divergence === undefined) return { identical: true, events, toString: () => `identical: ${events} events compared, nothing called` };
+  const { at, field, expected, got, text } = divergence;
+  return { identical: false, events, at, field, expected, got, toString: () => `diverged ${text}` };
+}
+
+async function execute(runtime: Runtime, execution: Execution, record: RunRecord, workflow: Workflow): Promise<Divergence | undefined> {
+  const still = new Promise<"still">((resolve) => {
+    execution.onStill = () => resolve("still");
+  });
+  execution.drive(record.events);
+  const complete = new Promise<void>((resolve) => {
+    const progress = execution.recorded?.onProgress ?? (() => {});
+    const check = (): void => {
+      progress();
+      if (execution.recorded?.complete) resolve();
+    };
+    if (execution.recorded !== undefined) execution.recorded.onProgress = check;
+    check();
+  });
+  const session = new SessionValue(record.input, { host: runtime, execution, scope: execution.scope, by: "" });
+  const inside = { execution, scope: execution.scope };
+  const forward = runtime.inside
+    .run(inside, () => workflow.forward(session))
+    .then(
+      (result) => ({ result: placeOf(result).node }),
+      (error: unknown) => ({ error }),
+    );
+  const ended = await Promise.race([forward, still]);
+  if (ended === "still") return divergenceOf(runtime.platform, execution);
+  claimEnd(execution, record, ended);
+  execution.stillness.watch();
+  const all = await Promise.race([complete, still]);
+  if (all === "still") return divergenceOf(runtime.platform, execution);
+  return compareEnds(runtime, record, ended);
+}
+
+type End = { readonly result: Node } | { readonly error: unknown };
+
+/** What the end of the run wrote itself: the adoption of the result. */
+function claimEnd(execution: Execution, record: RunRecord, end: End): void {
+  if (!("result" in end)) return;
+  const adopted = record.events.findLast((node) => node.kind === "session.merged" && node.parent === end.result);
+  if (adopted !== undefined) execution.recorded?.claim(adopted);
+}
+
+function compareEnds(runtime: Runtime, record: RunRecord, end: End): Divergence | undefined {
+  const last = record.events.findLast((node) => node.log.kind === "session") ?? record.input;
+  const at = last.event(runtime.platform);
+  const was = record.ended;
+  if (was === undefined) return undefined;
+  const status = "result" in end ? "done" : "failed";
+  if (was.status !== status) return describe(at, "status", was.status, status);
+  if ("error" in end) {
+    const message = end.error instanceof Error ? end.error.message : String(end.error);
+    return message === was.message ? undefined : describe(at, "message", was.message, message);
+  }
+  const adopted = record.events.some((node) => node.id === was.result?.head && (node === end.result || node.parent === end.result));
+  return adopted ? undefined : describe(at, "result", was.result?.head, end.result.id);
+}
+
+/** The runtime a value belongs to. */
+export function runtimeOf(session: Session): Runtime {
+  const { host } = placeOf(session).context;
+  if (!(host instanceof Runtime)) throw new RathError("session.not-here", "This session comes from another copy of openrath.");
+  return host;
+}
+
+/** What was recorded and is not on disk yet is written before anybody reads it back. */
+export async function flushBehind(session: Session): Promise<void> {
+  const { context } = placeOf(session);
+  const execution = context.execution as Execution;
+  if (!execution.closed) await execution.writer.flush();
+}

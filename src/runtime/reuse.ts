@@ -1,0 +1,98 @@
+/**
+ * Results of an earlier run, held by their inputs. The k-th equal request takes the k-th recorded result, each once. An effect
+ * with an `input` is equal when name, repeat class, input and placement are; without one, when its whole history is too.
+ */
+import { type CalledKind, isCalled, isReturned, type OutcomeType } from "../session/event.ts";
+import { callOf, stateOf } from "../session/fold.ts";
+import type { Effect } from "../session/host.ts";
+import type { Node } from "../session/log.ts";
+import { type Whats, whatOf } from "../session/what.ts";
+import type { Services } from "./services.ts";
+
+export interface Source {
+  readonly id: string;
+  readonly outcome: OutcomeType;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly at: string;
+}
+
+export class Reuse {
+  /** Results taken, and how many there were. */
+  readonly taken: Node[] = [];
+  readonly of: number;
+  /** The first call that found no equal one. */
+  split: Node | undefined;
+  readonly #runtime: Services;
+  readonly #held = new Map<string, Node[]>();
+  readonly #whats: Whats = new Map();
+  readonly #effects: "ask" | "live";
+  #replaced: { readonly result: Node; readonly change: (node: Node) => Node } | undefined;
+  readonly #change: { readonly event: string; readonly output: unknown } | undefined;
+
+  constructor(runtime: Services, events: readonly Node[], options: { readonly effects: "ask" | "live"; readonly change?: { readonly event: string; readonly output: unknown } | undefined }) {
+    this.#runtime = runtime;
+    this.#effects = options.effects;
+    this.#change = options.change;
+    const results = new Map<Node, Node>();
+    for (const node of events) if (isReturned(node.kind) && node.facts.closed !== true && node.facts.outcome !== "unknown") results.set(callOf(node), node);
+    this.of = results.size;
+    for (const call of events) {
+      const result = isCalled(call.kind) ? results.get(call) : undefined;
+      if (result === undefined) continue;
+      const key = this.#key(call.parent as Node, call.kind as CalledKind, runtime.textOf(call));
+      this.#held.set(key, [...(this.#held.get(key) ?? []), result]);
+    }
+  }
+
+  /** One place counts as another: the fork a rerun works on stands for the original input. */
+  standsFor(place: Node, original: Node): void {
+    this.#whats.set(place, this.#what(original));
+  }
+
+  /** The program gets another value in place of the one it holds after a recorded result. */
+  replaceAfter(result: Node, change: (node: Node) => Node): void {
+    this.#replaced = { result, change };
+  }
+
+  /** The place handed to the program after a reused result. */
+  handedFor(returned: Node): Node {
+    return this.#replaced !== undefined && this.#replaced.result.id === returned.facts.source ? this.#replaced.change(returned) : returned;
+  }
+
+  /** The result of the equal request that is next in line, or undefined when it must run. */
+  take(called: Node, _effect: Effect): Source | undefined {
+    const result = this.#held.get(this.#key(called.parent as Node, called.kind as CalledKind, this.#runtime.textOf(called)))?.shift();
+    if (result === undefined) {
+      this.split ??= called;
+      return undefined;
+    }
+    const { platform } = this.#runtime;
+    const changed = this.#change !== undefined && (this.#change.event === result.id || this.#change.event === callOf(result).id);
+    if (changed) this.split ??= called;
+    else this.taken.push(result);
+    const data = changed ? { value: this.#change?.output } : (result.data(platform) as Readonly<Record<string, unknown>>);
+    return { id: result.id, outcome: changed ? "ok" : (result.facts.outcome ?? "unknown"), data, at: result.at };
+  }
+
+  /** An effect that may not be repeated and finds no equal result stops and asks. */
+  asks(effect: Effect): boolean {
+    return this.#effects === "ask" && (effect.repeat === "once" || effect.repeat === "keyed");
+  }
+
+  /** True when a call must not say that it has started: it is reused, or asks first. */
+  holdsBack(parent: Node, kind: CalledKind, text: string, effect: Effect): boolean {
+    return this.asks(effect) || (this.#held.get(this.#key(parent, kind, text))?.length ?? 0) > 0;
+  }
+
+  #key(head: Node, kind: CalledKind, text: string): string {
+    const { platform } = this.#runtime;
+    const placed = stateOf(head).placement;
+    const placement = placed === undefined ? "" : this.#runtime.textOf(placed);
+    const hasInput = kind === "do.called" && text.startsWith('{"input":') ? true : text.includes('"input":') && "input" in (JSON.parse(text) as object);
+    return platform.sha256(JSON.stringify([kind, text, placement, hasInput ? "" : this.#what(head)]));
+  }
+
+  #what(node: Node): string {
+    return whatOf(node, this.#runtime.platform, (at) => this.#runtime.textOf(at), this.#whats);
+  }
+}

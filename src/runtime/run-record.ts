@@ -1,0 +1,62 @@
+/** What a run has recorded, found by its id in whichever logs it wrote. */
+import { RathError } from "../session/errors.ts";
+import type { DataOf } from "../session/event.ts";
+import type { Log, Node } from "../session/log.ts";
+import type { Runtime } from "./runtime.ts";
+
+export interface RunRecord {
+  readonly id: string;
+  readonly started: DataOf<"run.started">;
+  /** The place `forward` was given. */
+  readonly input: Node;
+  /** The run's own log. */
+  readonly log: Log;
+  readonly journal: readonly Node[];
+  /** All it wrote, its own log included, in its order. */
+  readonly events: readonly Node[];
+  readonly ended: DataOf<"run.ended"> | undefined;
+}
+
+export async function loadRun(runtime: Runtime, id: string): Promise<RunRecord> {
+  const store = await runtime.store();
+  const ids = new Set<string>();
+  for await (const row of store.sessions({ run: id })) ids.add(row.id);
+  if (!ids.has(id)) throw new RathError("run.not-found", `There is no run ${id} in this store.`, { details: { run: id } });
+  const logs = await runtime.load([...ids]);
+  const log = logs.get(id) as Log;
+  const journal = nodesOf(log);
+  const first = journal[0];
+  if (first?.kind !== "run.started") throw new RathError("run.not-recorded", `${id} holds effects outside any workflow: there is no workflow to execute again.`);
+  const started = first.data<"run.started">(runtime.platform);
+  const inputLog = logs.get(started.input.session) ?? (await runtime.load([started.input.session])).get(started.input.session);
+  const input = inputLog === undefined ? undefined : findEvent(inputLog, started.input.head);
+  if (input === undefined) throw new RathError("store.corrupt", `The input of run ${id} (${started.input.head}) is not in the store.`);
+  const events = [...ids].flatMap((session) => nodesOf(logs.get(session) as Log).filter((node) => node.run === id)).sort((a, b) => a.order - b.order);
+  const end = journal.findLast((node) => node.kind === "run.ended");
+  return { id, started, input, log, journal, events, ended: end?.data<"run.ended">(runtime.platform) };
+}
+
+/** The stored events of a log, oldest first. */
+export function nodesOf(log: Log): Node[] {
+  const nodes: Node[] = [];
+  for (let node = log.tip; node !== undefined; node = node.prior) if (node.stored) nodes.push(node);
+  return nodes.reverse();
+}
+
+export function findEvent(log: Log, id: string): Node | undefined {
+  let node = log.tip;
+  while (node !== undefined && node.id !== id) node = node.prior;
+  return node;
+}
+
+/** The newest run of a workflow on the first-parent line of a place. */
+export async function runBehind(runtime: Runtime, place: Node): Promise<RunRecord> {
+  const store = await runtime.store();
+  const seen = new Set<string>();
+  for (let node: Node | undefined = place; node !== undefined; node = node.parent) {
+    if (node.run === undefined || seen.has(node.run)) continue;
+    seen.add(node.run);
+    for await (const event of store.events({ session: node.run, to: 1 })) if (runtime.platform.text(event.envelope).includes('"kind":"run.started"')) return loadRun(runtime, node.run);
+  }
+  throw new RathError("run.not-recorded", `Session ${place.log.id} was not made by a workflow: there is nothing to execute again.`);
+}

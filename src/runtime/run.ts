@@ -1,0 +1,299 @@
+/** Durable runs: queued before they start, executed here, parked when all they do is wait, and found again by id or key. */
+import { RathError } from "../session/errors.ts";
+import { callOf, stateOf } from "../session/fold.ts";
+import { isCalled, isReturned } from "../session/event.ts";
+import { keyedRunId } from "../session/id.ts";
+import type { Log, Node } from "../session/log.ts";
+import type { Pending, Session } from "../session/session.ts";
+import { placeOf, SessionValue } from "../session/value.ts";
+import { pendingOf } from "../session/views.ts";
+import { whatOf } from "../session/what.ts";
+import type { Lease, RunRow, Store } from "../store/store.ts";
+import type { Workflow } from "../workflow/workflow.ts";
+import { type Divergence, divergenceOf } from "./divergence.ts";
+import { outsideError } from "./enter.ts";
+import { Execution } from "./execution.ts";
+import { finish } from "./finish.ts";
+import { Reuse } from "./reuse.ts";
+import { findEvent, loadRun, type RunRecord } from "./run-record.ts";
+import type { Runtime } from "./runtime.ts";
+import { isDeadHere } from "./worker-id.ts";
+
+export type RunStatus = "queued" | "running" | "waiting" | "done" | "failed" | "cancelled";
+export type OnDivergence = "pause" | "fork" | "fail";
+
+export interface RunOptions {
+  /** The same key and input give the same run, in this process or another. */
+  readonly key?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export type Settled<Output = unknown> =
+  | { readonly status: "done"; readonly session: Session<Output> }
+  | { readonly status: "waiting"; readonly session: Session; readonly pending: readonly Pending[]; readonly diverged?: Divergence | undefined }
+  | { readonly status: "failed"; readonly session: Session; readonly error: RathError }
+  | { readonly status: "cancelled"; readonly session: Session };
+
+const endedStatuses: ReadonlySet<string> = new Set(["done", "failed", "cancelled"]);
+
+/** One run as this process executes it. */
+export class RunExecution {
+  readonly id: string;
+  readonly workflow: Workflow;
+  settled: Promise<Settled>;
+  #settle: (settled: Settled) => void = () => {};
+  readonly #runtime: Runtime;
+  readonly #input: Node;
+  readonly #execution: Execution;
+  readonly #onDivergence: OnDivergence;
+  #row: RunRow;
+  #renewal: NodeJS.Timeout | undefined;
+  #grace: NodeJS.Timeout | undefined;
+  #over = false;
+
+  constructor(runtime: Runtime, workflow: Workflow, execution: Execution, input: Node, row: RunRow, onDivergence: OnDivergence = "pause") {
+    this.id = execution.id;
+    this.workflow = workflow;
+    this.#runtime = runtime;
+    this.#execution = execution;
+    this.#input = input;
+    this.#row = row;
+    this.#onDivergence = onDivergence;
+    this.settled = new Promise((resolve) => {
+      this.#settle = resolve;
+    });
+  }
+
+  /** Calls `forward`; what it comes to is in `settled`. */
+  start(lease: Lease, signal?: AbortSignal): void {
+    const execution = this.#execution;
+    execution.lease = lease;
+    this.#runtime.watch(execution);
+    execution.writer.setRow({ ...this.#row, status: "running", wakeAt: undefined });
+    execution.onParkable = () => this.#parkSoon();
+    execution.onFenced = (error) => this.#end({ status: "failed", session: this.#newest(), error });
+    execution.onStill = () => void this.#diverged();
+    const { leaseMs } = this.#runtime.times;
+    this.#renewal = setInterval(() => void this.#renew(leaseMs), leaseMs / 3);
+    signal?.addEventListener("abort", () => void this.cancel(String((signal.reason as Error | undefined)?.message ?? "aborted")), { once: true });
+    const session = new SessionValue(this.#input, { host: this.#runtime, execution, scope: execution.scope, by: "" });
+    const forward = this.#runtime.inside.run({ execution, scope: execution.scope }, () => this.workflow.forward(session));
+    forward.then(
+      (result) => this.#finish(() => finish(execution, { status: "done", node: placeOf(result).node }, this.#row)),
+      (error: unknown) => this.#finish(() => finish(execution, { status: "failed", error }, this.#row), error),
+    );
+  }
+
+  async cancel(reason: string): Promise<void> {
+    if (this.#over) return;
+    await this.#finish(() => finish(this.#execution, { status: "cancelled", reason }, this.#row), undefined, true);
+  }
+
+  /** Stops executing and leaves the run to be resumed. */
+  async leave(): Promise<void> {
+    if (this.#over) return;
+    await this.#execution.writer.flush().catch(() => {});
+    this.#stop();
+    this.#execution.close();
+    await this.#release();
+  }
+
+  async #finish(end: () => Promise<Node>, error?: unknown, cancelled = false): Promise<void> {
+    if (this.#over) return;
+    this.#over = true;
+    this.#stop();
+    try {
+      const node = await end();
+      const session = this.#runtime.outside(node);
+      if (cancelled) this.#settle({ status: "cancelled", session });
+      else if (error === undefined) this.#settle({ status: "done", session });
+      else this.#settle({ status: "failed", session, error: asRathError(this.#runtime, error, session) });
+      await this.#release();
+    } catch (failure) {
+      this.#settle({ status: "failed", session: this.#newest(), error: asRathError(this.#runtime, failure, this.#newest()) });
+    }
+  }
+
+  #end(settled: Settled): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#stop();
+    this.#settle(settled);
+  }
+
+  #stop(): void {
+    this.#over = true;
+    clearInterval(this.#renewal);
+    clearTimeout(this.#grace);
+  }
+
+  #newest(): Session {
+    return this.#runtime.outside(this.#execution.newest ?? this.#input);
+  }
+
+  async #renew(leaseMs: number): Promise<void> {
+    const lease = this.#execution.lease;
+    if (lease === undefined || this.#over) return;
+    const store = await this.#runtime.store();
+    const renewed = await store.renew(lease, leaseMs).catch(() => lease);
+    if (renewed === undefined) this.#execution.fence(lease.epoch + 1);
+    else this.#execution.lease = renewed;
+  }
+
+  async #release(): Promise<void> {
+    const { lease } = this.#execution;
+    if (lease !== undefined) await (await this.#runtime.store()).release(lease).catch(() => {});
+  }
+
+  #parkSoon(): void {
+    this.#grace ??= setTimeout(() => {
+      this.#grace = undefined;
+      void this.#park().catch((error: unknown) => this.#end({ status: "failed", session: this.#newest(), error: asRathError(this.#runtime, error, this.#newest()) }));
+    }, this.#runtime.times.parkGraceMs);
+  }
+
+  /** Nothing but waits: writes what it waits for, frees the lease and drops its frames. */
+  async #park(): Promise<void> {
+    const execution = this.#execution;
+    const open = [...execution.open];
+    if (this.#over || open.length === 0 || !open.every((effect) => effect.waiting)) return;
+    const pending = open.map((effect) => pendingOf(effect.called, this.#runtime.platform));
+    const wakes = pending.flatMap((one) => (one.kind === "timer" ? [one.wakes] : [])).sort();
+    const soon = wakes[0] !== undefined && Date.parse(wakes[0]) - Date.parse(this.#runtime.platform.time()) < 1000;
+    if (soon) return;
+    await this.#stopAs({ pending: open.map((effect) => effect.called.id), wakeAt: wakes[0] });
+    this.#settle({ status: "waiting", session: this.#newest(), pending });
+  }
+
+  async #stopAs(parked: { readonly pending: readonly string[]; readonly wakeAt: string | undefined }): Promise<void> {
+    const execution = this.#execution;
+    this.#stop();
+    execution.journal("run.parked", { pending: parked.pending, ...(parked.wakeAt === undefined ? {} : { wakeAt: parked.wakeAt }) });
+    execution.signer.state(await this.#runtime.key(), execution.newest ?? this.#input, "open");
+    execution.writer.setRow({ ...this.#row, status: "waiting", wakeAt: parked.wakeAt });
+    await execution.writer.flush();
+    execution.close();
+    await this.#release();
+  }
+
+  /** The program does not ask again for what it did before. */
+  async #diverged(): Promise<void> {
+    const execution = this.#execution;
+    if (this.#over || execution.recorded === undefined || execution.recorded.complete) return;
+    const diverged = divergenceOf(this.#runtime.platform, execution);
+    if (this.#onDivergence === "fork") {
+      execution.reuse = new Reuse(this.#runtime, execution.recorded.unclaimed, { effects: "ask" });
+      for (const node of execution.recorded.unclaimed) execution.recorded.claim(node);
+      return;
+    }
+    const error = new RathError("run.diverged", `Run ${this.id} does not ask again for what it recorded: ${diverged.text}. The workflow's code has changed or is not deterministic.`, { details: { ...diverged } });
+    if (this.#onDivergence === "fail") return this.#finish(() => finish(execution, { status: "failed", error }, this.#row), error);
+    await this.#stopAs({ pending: [], wakeAt: undefined });
+    this.#settle({ status: "waiting", session: this.#newest(), pending: [], diverged });
+  }
+}
+
+function asRathError(runtime: Runtime, error: unknown, session: Session): RathError {
+  if (RathError.is(error)) return error.session === undefined ? error : outsideError(runtime, error, session.id);
+  return new RathError("run.failed", error instanceof Error ? error.message : String(error), { cause: error, session });
+}
+
+/** Queues a new run durably; undefined when one with its key is there already. */
+export async function queueRun(runtime: Runtime, name: string, session: Session, options: RunOptions): Promise<{ readonly execution: Execution; readonly input: Node; readonly row: RunRow } | undefined> {
+  const { platform } = runtime;
+  const { node: head } = placeOf(session);
+  const id = options.key === undefined ? platform.newId() : keyedRunId(platform, options.key);
+  if (options.key !== undefined && (await rowOfRun(await runtime.store(), id)) !== undefined) return undefined;
+  const execution = new Execution(runtime, id, "run");
+  const free = head.log.tip === head && head.log.owner === undefined && stateOf(head).open.length === 0;
+  const input = free ? head : execution.fork(head, execution.scope, `run ${id.slice(0, 8)}`, head.by);
+  execution.own(input.log);
+  execution.record(input);
+  execution.journal("run.started", { workflow: name, input: { session: input.log.id, head: input.id }, ...(options.key === undefined ? {} : { key: options.key }) });
+  const row: RunRow = { id, key: options.key, session: input.log.id, workflow: name, status: "queued", wakeAt: undefined };
+  execution.writer.setRow(row);
+  try {
+    await execution.writer.flush();
+  } catch (error) {
+    execution.close();
+    if (options.key !== undefined && RathError.is(error, "store.conflict")) return undefined;
+    throw error;
+  }
+  return { execution, input: input.moved ?? input, row: { ...row, session: (input.moved ?? input).log.id } };
+}
+
+/** Refuses a key that was used for another workflow or another input. */
+export async function sameRun(runtime: Runtime, record: RunRecord, name: string, session: Session, key: string): Promise<void> {
+  const { node } = placeOf(session);
+  const what = (place: Node): string => whatOf(place, runtime.platform, (at) => runtime.textOf(at), new Map());
+  const original = record.input.kind === "session.forked" && record.input.log.fork?.label === `run ${record.id.slice(0, 8)}` ? (record.input.parent as Node) : record.input;
+  const sameInput = node.stored ? original.id === node.id || record.input.id === node.id : what(original) === what(node);
+  if (record.started.workflow === name && sameInput) return;
+  throw new RathError("run.key-reused", `Key "${key}" belongs to run ${record.id} of "${record.started.workflow}"${sameInput ? "" : " with another input"}: use another key.`, { details: { run: record.id, key } });
+}
+
+/** Takes the run's lease, at once if its owner was a process of this host that is dead. */
+export async function claimRun(runtime: Runtime, store: Store, id: string, worker: string): Promise<Lease | undefined> {
+  const lease = await store.claim(id, worker, runtime.times.leaseMs);
+  if (lease !== undefined) return lease;
+  const owner = (await rowOfRun(store, id))?.owner;
+  return owner !== undefined && isDeadHere(owner) ? store.claim(id, worker, runtime.times.leaseMs, { from: owner }) : undefined;
+}
+
+/** An execution that takes up what the run has recorded. */
+export async function takeUp(runtime: Runtime, record: RunRecord, lease: Lease, worker: string): Promise<Execution> {
+  const execution = new Execution(runtime, record.id, "run", record.log);
+  execution.lease = lease;
+  for (const log of new Set(record.events.map((node) => node.log))) if (log.owner === undefined) log.rewind();
+  execution.writer.order = Math.max(-1, ...record.events.map((node) => node.order)) + 1;
+  execution.signer.restore(record.journal, record.events);
+  execution.own(record.input.log);
+  execution.drive(record.events);
+  execution.journal("run.resumed", { worker, epoch: lease.epoch });
+  return execution;
+}
+
+/** Ends a parked run without executing it: its open calls are closed, then it is marked. */
+export async function cancelParked(execution: Execution, record: RunRecord, row: RunRow, reason: string): Promise<Node> {
+  const returned = new Set(record.events.filter((node) => isReturned(node.kind)).map(callOf));
+  for (const call of record.events) {
+    if (!isCalled(call.kind) || returned.has(call)) continue;
+    execution.closeRecorded(call, call.facts.started === true ? "unknown" : "cancelled", reason);
+  }
+  return finish(execution, { status: "cancelled", reason }, row);
+}
+
+export async function rowOfRun(store: Store, id: string): Promise<RunRow | undefined> {
+  for await (const row of store.runs({ id })) return row;
+  return undefined;
+}
+
+export function hasEnded(status: string): boolean {
+  return endedStatuses.has(status);
+}
+
+/** Where a run stands now, read from its record. */
+export function settledOf(runtime: Runtime, record: RunRecord, status: string): Settled | undefined {
+  const branch: Log = record.input.log;
+  const last = record.ended?.result;
+  const place = (last === undefined ? undefined : findEvent(branch, last.head)) ?? record.events.findLast((node) => node.log.kind === "session") ?? record.input;
+  const session = runtime.outside(place);
+  switch (status) {
+    case "done":
+      return { status: "done", session };
+    case "failed":
+      return { status: "failed", session, error: new RathError((record.ended?.code as "run.failed" | undefined) ?? "run.failed", record.ended?.message ?? "the run failed", { session }) };
+    case "cancelled":
+      return { status: "cancelled", session };
+    case "waiting":
+      return { status: "waiting", session, pending: pendingIn(runtime, record) };
+    default:
+      return undefined;
+  }
+}
+
+/** The calls of a run that have no result. */
+export function pendingIn(runtime: Runtime, record: RunRecord): readonly Pending[] {
+  const returned = new Set(record.events.filter((node) => isReturned(node.kind)).map(callOf));
+  return record.events.filter((node) => isCalled(node.kind) && !returned.has(node)).map((node) => pendingOf(node, runtime.platform));
+}

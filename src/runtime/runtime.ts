@@ -1,0 +1,282 @@
+/**
+ * The host of sessions: implements their verbs against a store. It owns the executions of this process and what is known of
+ * logs in memory; it keeps no transcript, no state and no log of its own.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import { RathError } from "../session/errors.ts";
+import { type DataOf } from "../session/event.ts";
+import type { Context, Effect, Host, PureKind } from "../session/host.ts";
+import { forkId, type Scope, scopeName } from "../session/id.ts";
+import { encode, type Redact } from "../session/json.ts";
+import { Log, type Node } from "../session/log.ts";
+import { dataText } from "../session/codec.ts";
+import type { Platform } from "../session/platform.ts";
+import type { MergeOptions, Session } from "../session/session.ts";
+import { placeOf, SessionValue } from "../session/value.ts";
+import type { Store, StoredEvent } from "../store/store.ts";
+import { Answers } from "./answers.ts";
+import { enter } from "./enter.ts";
+import { Execution } from "./execution.ts";
+import { link } from "./link.ts";
+import { loadLogs, rowOf } from "./load.ts";
+import { mergeInto } from "./merge.ts";
+import { never, perform, performAll } from "./perform.ts";
+import type { Inside, Living, Services, Times } from "./services.ts";
+import type { Key } from "./key.ts";
+
+export interface RuntimeOptions {
+  readonly platform: Platform;
+  readonly redact: Redact;
+  readonly openStore: () => Promise<Store>;
+  readonly openKey: () => Promise<Key>;
+  readonly deps: object;
+  readonly relaxed: boolean;
+  readonly implicitForks: "allow" | "warn" | "error";
+  readonly times: Times;
+}
+
+interface Standing {
+  readonly node: Node;
+  readonly context: Context;
+  readonly execution: Execution;
+}
+
+export class Runtime implements Host, Services {
+  readonly platform: Platform;
+  readonly redact: Redact;
+  readonly deps: object;
+  readonly relaxed: boolean;
+  readonly times: Times;
+  readonly inside = new AsyncLocalStorage<Inside>();
+  readonly answers: Answers;
+  /** Effects outside any workflow belong to one run per runtime. */
+  readonly effects: Execution;
+  closed = false;
+  readonly #options: RuntimeOptions;
+  readonly #logs = new Map<string, WeakRef<Log>>();
+  readonly #forgotten = new FinalizationRegistry<string>((id) => {
+    if (this.#logs.get(id)?.deref() === undefined) this.#logs.delete(id);
+  });
+  #executions: Living[] = [];
+  #store: Promise<Store> | undefined;
+  #key: Promise<Key> | undefined;
+
+  constructor(options: RuntimeOptions) {
+    this.#options = options;
+    this.platform = options.platform;
+    this.redact = options.redact;
+    this.deps = options.deps;
+    this.relaxed = options.relaxed;
+    this.times = options.times;
+    this.answers = new Answers(this);
+    this.effects = new Execution(this, options.platform.newId(), "effects");
+    this.watch(this.effects);
+  }
+
+  // ── what sessions ask of their host ──
+
+  session(content: DataOf<"session.created">): Session {
+    if (this.inside.getStore() !== undefined) throw new RathError("session.in-run", "A new session cannot be made inside a workflow or effect, because a resumed run would make another one: use session.detach() or session.fork().");
+    const log = new Log(this.platform.newId());
+    log.about = content;
+    const by = content.principal ?? "user";
+    const node = link(this, { log, parents: [], kind: "session.created", data: content, by });
+    return new SessionValue(node, this.#bare(by));
+  }
+
+  add<K extends PureKind>(session: Session, kind: K, data: DataOf<K>): Session {
+    const { node, context, execution } = this.#stand(session);
+    return new SessionValue(execution.add(node, context.scope, kind, data, context.by), context);
+  }
+
+  fork(session: Session, label: string | undefined): Session {
+    const { node, context, execution, scope } = this.#forking(session);
+    return new SessionValue(execution.fork(node, scope, label, context.by), { ...context, scope });
+  }
+
+  detach(session: Session): Session {
+    const { node, context, execution, scope } = this.#forking(session);
+    const id = forkId(this.platform, { session: node.log.id, head: node.id }, scope, "detach", execution.ordinal(node, scope, "detach"));
+    const recorded = execution.recorded?.fork(id);
+    if (recorded !== undefined) return new SessionValue(recorded, { ...context, scope });
+    const log = new Log(id);
+    log.origin = node;
+    log.about = node.log.about;
+    const detached = link(this, { log, parents: [], kind: "session.detached", data: { from: { session: node.log.id, head: node.id } }, by: context.by, at: node.at });
+    return new SessionValue(detached, { ...context, scope });
+  }
+
+  async merge(session: Session, others: readonly Session[], options: MergeOptions): Promise<Session> {
+    const { node, context, execution } = this.#stand(session);
+    const places = others.map((other) => placeOf(other).node);
+    const merged = mergeInto(execution, node, places, context.by, context.scope, options, others);
+    return merged === node ? session : new SessionValue(merged, context);
+  }
+
+  perform(session: Session, effect: Effect): Promise<Session> {
+    let standing: Standing | undefined;
+    try {
+      standing = this.#standing(session);
+      if (standing === undefined) return never();
+      return perform(standing.execution, standing.node, standing.context, effect);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  /** Several effects of one branch at once. */
+  async performAll(session: Session, effects: readonly Effect[]): Promise<Session> {
+    const standing = this.#standing(session);
+    return standing === undefined ? never() : performAll(standing.execution, standing.node, standing.context, effects);
+  }
+
+  enter(session: Session, workflow: { readonly name?: unknown }, forward: (session: Session) => Promise<Session>): Promise<Session> {
+    try {
+      const standing = this.#standing(session);
+      return standing === undefined ? never() : enter(this, standing, workflow, forward);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  // ── where a value stands ──
+
+  #bare(by: string): Context {
+    return { host: this, execution: this.effects, scope: this.effects.scope, by };
+  }
+
+  /** The value as anybody outside a run may use it. */
+  outside(node: Node, by: string = node.by): Session {
+    return new SessionValue(node, this.#bare(by));
+  }
+
+  /** Undefined for a frame of a run that ended: it goes no further. */
+  #standing(session: Session): Standing | undefined {
+    if (this.closed) throw new RathError("rath.closed", "This Rath is closed: open another one to continue the session.");
+    const { node, context } = placeOf(session);
+    if (context.host !== this) throw new RathError("session.not-here", `Session ${session.id} belongs to another Rath: open it here with rath.open("${session.id}").`);
+    const execution = context.execution as Execution;
+    const inside = this.inside.getStore();
+    if (execution.ending && inside?.execution === execution) return undefined;
+    if (execution.closed) {
+      const bare = this.#bare(context.by);
+      return { node, context: bare, execution: this.effects };
+    }
+    if (inside !== undefined && (inside.execution !== execution || scopeName(inside.scope) !== scopeName(context.scope))) {
+      throw new RathError("session.outer-scope", `Session ${session.id} comes from outside this effect or workflow, where it may only be forked: use the session you were given (context.session), or fork it.`, { session });
+    }
+    return { node, context, execution };
+  }
+
+  #stand(session: Session): Standing {
+    const standing = this.#standing(session);
+    if (standing !== undefined) return standing;
+    const { node, context } = placeOf(session);
+    return { node, context: this.#bare(context.by), execution: this.effects };
+  }
+
+  /** A value of an outer scope may be forked; the fork then belongs to the scope that is running. */
+  #forking(session: Session): Standing & { readonly scope: Scope } {
+    const { node, context } = placeOf(session);
+    const inside = this.inside.getStore();
+    if (inside !== undefined && inside.execution === context.execution) return { node, context, execution: context.execution as Execution, scope: inside.scope };
+    const standing = this.#stand(session);
+    return { ...standing, scope: standing.context.scope };
+  }
+
+  // ── logs and the store ──
+
+  async store(): Promise<Store> {
+    this.#store ??= this.#options.openStore();
+    return this.#store;
+  }
+
+  key(): Promise<Key> {
+    this.#key ??= this.#options.openKey();
+    return this.#key;
+  }
+
+  async storedHead(session: string): Promise<string | undefined> {
+    return (await rowOf(await this.store(), session))?.head;
+  }
+
+  toStored(node: Node): StoredEvent {
+    const { sealed } = node;
+    if (sealed === undefined) throw new Error(`event ${node.id} has no bytes to store`);
+    return { id: node.id, session: node.log.id, step: node.step, run: node.run, order: node.order, envelope: this.platform.bytes(sealed.envelope), data: sealed.data };
+  }
+
+  textOf(node: Node): string {
+    const bytes = node.bytes ?? node.sealed?.data;
+    return bytes === undefined ? encode(node.data(this.platform), this.platform, () => undefined).text : dataText(this.platform, bytes);
+  }
+
+  remember(log: Log): void {
+    this.#logs.set(log.id, new WeakRef(log));
+    this.#forgotten.register(log, log.id);
+  }
+
+  /** The tips of stored logs, with everything behind them. */
+  async load(ids: readonly string[]): Promise<ReadonlyMap<string, Log>> {
+    const logs = await loadLogs(this.platform, await this.store(), ids, (id) => this.#logs.get(id)?.deref());
+    for (const log of logs.values()) if (this.#logs.get(log.id)?.deref() !== log) this.remember(log);
+    return logs;
+  }
+
+  async save(session: Session): Promise<void> {
+    const { node, execution } = this.#stand(session);
+    execution.record(node);
+    await execution.writer.flush();
+  }
+
+  /** Calls of this process that wait for a person or a timer. */
+  waiting(): Node[] {
+    return this.#executions.flatMap((execution) => [...execution.open].filter((open) => open.waiting).map((open) => open.called));
+  }
+
+  watch(execution: Living): void {
+    this.#executions = [...this.#executions.filter((known) => !known.closed), execution];
+  }
+
+  async close(): Promise<void> {
+    await this.effects.writer.flush();
+    if (this.effects.newest !== undefined && this.effects.writer.unsigned.length > 0) {
+      this.effects.signer.state(await this.key(), this.effects.newest, "open");
+      await this.effects.writer.flush();
+    }
+    this.closed = true;
+    for (const execution of this.#executions) execution.close();
+    this.effects.close();
+    this.answers.close();
+    if (this.#store !== undefined) await (await this.#store)[Symbol.asyncDispose]();
+  }
+
+  // ── warnings ──
+
+  warn(message: string): void {
+    process.emitWarning(message, { type: "OpenRathWarning" });
+  }
+
+  warnMoved(log: Log): void {
+    if (this.#options.implicitForks === "allow") return;
+    process.emitWarning(`Session ${log.id} was continued elsewhere meanwhile; what was made here goes on as an implicit fork.`, { type: "OpenRathWarning", code: "OPENRATH_CONTINUED_ELSEWHERE" });
+  }
+
+  warnImplicit(head: Node): void {
+    if (this.#options.implicitForks === "allow") return;
+    const place = callSite();
+    const message = `Session ${head.log.id} was already continued at step ${head.step}: using the same value again makes an implicit fork${place}. Use the value that the first call returned, or say fork("label").`;
+    if (this.#options.implicitForks === "error") throw new RathError("session.implicit-fork", message);
+    process.emitWarning(message, { type: "OpenRathWarning", code: "OPENRATH_IMPLICIT_FORK" });
+  }
+}
+
+const ownFolder = new URL("../", import.meta.url).href.replace("file://", "");
+
+/** The first place on the stack that is not this package. */
+function callSite(): string {
+  const frames = (new Error().stack ?? "").split("\n").slice(1);
+  const line = frames.find((frame) => !(frame.includes(ownFolder) && !frame.includes(".test.")) && !frame.includes("node:"));
+  const where = line === undefined ? undefined : /\(?((?:file:\/\/)?\/[^)]+:\d+:\d+)\)?$/.exec(line)?.[1];
+  return where === undefined ? "" : ` (${where})`;
+}

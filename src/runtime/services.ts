@@ -1,0 +1,71 @@
+/** What the parts of the runtime need from each other's surroundings: the machine, the store, and what is known about logs. */
+import type { AsyncLocalStorage } from "node:async_hooks";
+import type { DataOf } from "../session/event.ts";
+import type { Scope } from "../session/id.ts";
+import type { Redact } from "../session/json.ts";
+import type { Log, Node } from "../session/log.ts";
+import type { Platform } from "../session/platform.ts";
+import type { Session } from "../session/session.ts";
+import type { Store, StoredEvent } from "../store/store.ts";
+
+import type { Key } from "./key.ts";
+
+/** Which execution and scope the running user code belongs to. */
+export interface Inside {
+  readonly execution: object;
+  readonly scope: Scope;
+}
+
+export interface Times {
+  /** How long nothing may move before a resumed run counts as diverged, and a replay. */
+  readonly stillResumeMs: number;
+  readonly stillReplayMs: number;
+  /** How long a run has nothing but waits before it is parked. */
+  readonly parkGraceMs: number;
+  /** How long the end of a run waits for effects that may not be repeated. */
+  readonly closeMs: number;
+  readonly leaseMs: number;
+}
+
+export interface Given {
+  readonly id: string;
+  readonly by: string;
+  readonly data: DataOf<"answer.given">;
+}
+
+/** An execution as others see it. */
+export interface Living {
+  readonly closed: boolean;
+  readonly open: ReadonlySet<{ readonly waiting: boolean; readonly called: Node }>;
+  close(): void;
+}
+
+export interface Services {
+  readonly platform: Platform;
+  readonly redact: Redact;
+  readonly deps: object;
+  /** Writes that nobody waits for may be acknowledged before they are on disk. */
+  readonly relaxed: boolean;
+  readonly times: Times;
+  readonly inside: AsyncLocalStorage<Inside>;
+  readonly answers: {
+    wait(question: string, until: string | undefined, execution: { readonly closed: boolean }): Promise<Given | "expired">;
+    drop(execution: object): void;
+  };
+  store(): Promise<Store>;
+  key(): Promise<Key>;
+  /** The value as anybody outside a run may use it. */
+  outside(node: Node, by?: string): Session;
+  storedHead(session: string): Promise<string | undefined>;
+  toStored(node: Node): StoredEvent;
+  /** The canonical data of an event. */
+  textOf(node: Node): string;
+  /** A log is on disk now: opening it again finds this one. */
+  remember(log: Log): void;
+  /** An execution lives: what it waits for is pending here. */
+  watch(execution: Living): void;
+  warn(message: string): void;
+  warnMoved(log: Log): void;
+  /** Warns of an implicit fork, or refuses it, as the options say. */
+  warnImplicit(head: Node): void;
+}

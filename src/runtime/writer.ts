@@ -1,0 +1,182 @@
+/**
+ * Writes what an execution recorded. Everything recorded so far in the whole run goes to disk in one commit, ancestors first.
+ * A stale head means that somebody else continued the branch: what is unwritten is linked again as an implicit fork.
+ * A stale epoch means that the run was taken over: nothing is written any more.
+ */
+import { RathError } from "../session/errors.ts";
+import type { Log, Node } from "../session/log.ts";
+import type { BranchWrite, Lease, RunRow, StoredEvent, Written } from "../store/store.ts";
+import { relink } from "./relink.ts";
+import type { Services } from "./services.ts";
+
+export interface WriterOwner {
+  readonly id: string;
+  readonly lease: Lease | undefined;
+  /** Names implicit forks made because a branch was continued elsewhere. */
+  readonly scope: { readonly run: string };
+  /** The run's own log. */
+  readonly log: Log;
+  ordinal(head: Node, scope: { readonly run: string }, name: string): number;
+  fence(epoch: number): void;
+}
+
+const largestBuffer = 256;
+const oldestMs = 5;
+
+export class Writer {
+  readonly #runtime: Services;
+  readonly #owner: WriterOwner;
+  readonly #after = new Set<Writer>();
+  #buffer: Node[] = [];
+  #row: RunRow | undefined;
+  #since = 0;
+  #writing: Promise<void> | undefined;
+  /** Position of the next event in the run's order. */
+  order = 0;
+  /** Events in order since the last signed statement. */
+  unsigned: Node[] = [];
+  /** The last commit left out what the run said of itself, because a branch had moved. */
+  retracted = false;
+  /** Adds a signed statement to what is about to be written, when one is due. */
+  beforeWrite: () => void = () => {};
+
+  constructor(runtime: Services, owner: WriterOwner) {
+    this.#runtime = runtime;
+    this.#owner = owner;
+  }
+
+  get pending(): boolean {
+    return this.#buffer.length > 0 || this.#row !== undefined;
+  }
+  get overdue(): boolean {
+    return this.#buffer.length >= largestBuffer || (this.#buffer.length > 0 && performance.now() - this.#since > oldestMs);
+  }
+
+  /** Puts an event, and before it whatever it stands on that is not on disk, into the next commit. */
+  add(node: Node): void {
+    if (node.stored || node.queued !== undefined) return;
+    const path: Node[] = [node];
+    while (path.length > 0) {
+      const next = path[path.length - 1] as Node;
+      const missing = next.parents.filter((parent) => !parent.stored && parent.queued === undefined);
+      if (missing.length > 0 && next.queued === undefined) path.push(...missing);
+      else {
+        path.pop();
+        if (next.queued === undefined && !next.stored) this.#push(next);
+      }
+    }
+  }
+
+  #push(node: Node): void {
+    for (const parent of node.parents) if (parent.queued instanceof Writer && parent.queued !== this) this.#after.add(parent.queued);
+    if (this.#buffer.length === 0) this.#since = performance.now();
+    this.#number(node);
+    this.#buffer.push(node);
+  }
+
+  #number(node: Node): void {
+    node.queued = this;
+    node.run = this.#owner.id;
+    node.order = this.order++;
+    this.unsigned.push(node);
+  }
+
+  /** The run's row goes with the next commit. */
+  setRow(row: RunRow): void {
+    this.#row = row;
+  }
+
+  /** Resolves when everything recorded so far is on disk. */
+  async flush(relaxed = false): Promise<void> {
+    while (this.#writing !== undefined) await this.#writing;
+    if (!this.pending) return;
+    this.#writing = this.#write(relaxed).finally(() => {
+      this.#writing = undefined;
+    });
+    await this.#writing;
+  }
+
+  async #write(relaxed: boolean): Promise<void> {
+    const others = [...this.#after];
+    this.#after.clear();
+    for (const other of others) await other.flush();
+    this.beforeWrite();
+    let nodes = this.#buffer;
+    const row = this.#row;
+    this.#buffer = [];
+    this.#row = undefined;
+    for (;;) {
+      const orphan = nodes.find((node) => node.prior !== undefined && node.prior.stored && node.log.storedHead !== node.prior);
+      const written = orphan === undefined ? await this.#append(nodes, row, relaxed) : ({ ok: false, reason: "head", session: orphan.log.id } as const);
+      if (written.ok) break;
+      if (written.reason === "epoch") {
+        this.#owner.fence(written.epoch);
+        throw new RathError("run.fenced", `Run ${this.#owner.id} was taken over by another worker (epoch ${written.epoch}); this one stops.`);
+      }
+      nodes = this.#relink(nodes, written.session);
+    }
+    for (const node of nodes) this.#stored(node);
+  }
+
+  async #append(nodes: readonly Node[], row: RunRow | undefined, relaxed: boolean): Promise<Written> {
+    const store = await this.#runtime.store();
+    const { lease } = this.#owner;
+    const branches = this.#branches(nodes);
+    const blobs = nodes.flatMap((node) => [...(node.blobs ?? [])].map(([hash, bytes]) => ({ hash, bytes })));
+    try {
+      return await store.append({ branches, blobs, ...(lease === undefined ? {} : { lease }), ...(row === undefined ? {} : { run: row }), ...(relaxed ? { relaxed } : {}) });
+    } catch (error) {
+      // The outcome is not known: it is, once the heads are read again.
+      const heads = await Promise.all(branches.map(async ({ session }) => this.#runtime.storedHead(session)));
+      if (branches.length > 0 && branches.every((branch, index) => heads[index] === branch.events.at(-1)?.id)) return { ok: true };
+      throw error;
+    }
+  }
+
+  #branches(nodes: readonly Node[]): BranchWrite[] {
+    const byLog = new Map<Log, StoredEvent[]>();
+    for (const node of nodes) {
+      const events = byLog.get(node.log);
+      const event = this.#runtime.toStored(node);
+      if (events === undefined) byLog.set(node.log, [event]);
+      else events.push(event);
+    }
+    return [...byLog].map(([log, events]) => {
+      const expectedHead = log.storedHead?.id;
+      if (expectedHead !== undefined) return { session: log.id, expectedHead, events };
+      const parent = log.first?.parent?.log.id;
+      return { session: log.id, expectedHead, events, about: { log: log.kind, ...log.about, ...(parent === undefined ? {} : { parent }) } };
+    });
+  }
+
+  #relink(nodes: readonly Node[], session: string): Node[] {
+    const log = nodes.find((node) => node.log.id === session)?.log;
+    if (log?.storedHead === undefined) {
+      throw new RathError("store.conflict", `Log ${session} was created by somebody else first. Open it and continue from there.`, { details: { session } });
+    }
+    const ordinal = this.#owner.ordinal(log.storedHead, this.#owner.scope, "implicit");
+    const moved = relink(this.#runtime, log, this.#withoutVerdicts(nodes), this.#owner.scope, ordinal);
+    this.#runtime.warnMoved(log);
+    for (const node of moved) if (node.queued === undefined) this.#number(node);
+    return moved;
+  }
+
+  /** What the run says about ids that are about to change is taken back; whoever said it says it again. */
+  #withoutVerdicts(nodes: readonly Node[]): readonly Node[] {
+    const first = nodes.find((node) => node.log === this.#owner.log && node.kind !== "run.started" && node.kind !== "run.resumed");
+    if (first === undefined) return nodes;
+    this.#owner.log.tip = first.prior;
+    this.retracted = true;
+    const kept = nodes.filter((node) => node.log !== this.#owner.log || node.seq < first.seq);
+    this.unsigned = this.unsigned.filter((node) => node.log !== this.#owner.log || node.seq < first.seq);
+    return kept;
+  }
+
+  #stored(node: Node): void {
+    node.stored = true;
+    node.queued = undefined;
+    node.sealed = undefined;
+    node.log.storedHead = node;
+    if (node.prior === undefined) this.#runtime.remember(node.log);
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * Events in bytes. The envelope is canonical JSON built by template, its keys already in order; the id is its SHA-256.
+ * It holds a salted digest of the data, so data can be erased, cannot be guessed from its digest, and the chain still verifies.
+ */
+import { RathError } from "./errors.ts";
+import { type EventKind, type Facts, versions } from "./event.ts";
+import type { EventId, SessionId } from "./id.ts";
+import { type Platform, saltBytes } from "./platform.ts";
+
+/** What an envelope says, the digest of its data in place of the data. */
+export interface Envelope {
+  readonly at: string;
+  readonly by: string;
+  readonly data: string;
+  readonly facts: Facts;
+  readonly kind: EventKind;
+  readonly parents: readonly EventId[];
+  readonly session: SessionId;
+  readonly step: number;
+  readonly version: number;
+}
+
+export interface Sealed {
+  readonly id: EventId;
+  readonly digest: string;
+  readonly envelope: string;
+  /** Salt first, then the canonical data. */
+  readonly data: Uint8Array;
+}
+
+/** Salts and hashes the data, builds the envelope and names the event. */
+export function seal(platform: Platform, fields: Omit<Envelope, "data">, dataText: string): Sealed {
+  const text = platform.bytes(dataText);
+  const data = new Uint8Array(saltBytes + text.length);
+  data.set(platform.salt(), 0);
+  data.set(text, saltBytes);
+  const digest = platform.sha256(data);
+  const envelope = envelopeText({ ...fields, data: digest });
+  return { id: platform.sha256(envelope), digest, envelope, data };
+}
+
+/** The canonical text of an envelope. `facts` must have its keys in order: see `facts()`. */
+export function envelopeText(e: Envelope): string {
+  const parents = e.parents.length === 1 ? `"${e.parents[0]}"` : e.parents.map((parent) => `"${parent}"`).join(",");
+  return `{"at":"${e.at}","by":${JSON.stringify(e.by)},"data":"${e.data}","facts":${JSON.stringify(e.facts)},"kind":"${e.kind}","parents":[${parents}],"session":"${e.session}","step":${e.step},"version":${e.version}}`;
+}
+
+/** Facts with their keys in canonical order and nothing undefined. */
+export function facts(given: { readonly [K in keyof Facts]?: Facts[K] | undefined }): Facts {
+  const kept: Record<string, unknown> = {};
+  if (given.attempts !== undefined) kept["attempts"] = given.attempts;
+  if (given.call !== undefined) kept["call"] = given.call;
+  if (given.closed === true) kept["closed"] = true;
+  if (given.ms !== undefined) kept["ms"] = given.ms;
+  if (given.outcome !== undefined) kept["outcome"] = given.outcome;
+  if (given.redacted !== undefined && given.redacted > 0) kept["redacted"] = given.redacted;
+  if (given.source !== undefined) kept["source"] = given.source;
+  if (given.started === true) kept["started"] = true;
+  if (given.usage !== undefined) {
+    const { cacheWrite, cached, input, output, reasoning, usd } = given.usage;
+    kept["usage"] = { cacheWrite, cached, input, output, reasoning, usd };
+  }
+  return kept;
+}
+
+/** Reads an envelope that this package or an older one wrote; a kind or version it does not know is refused by name. */
+export function parseEnvelope(text: string): Envelope {
+  let envelope: Envelope;
+  try {
+    envelope = JSON.parse(text) as Envelope;
+  } catch (cause) {
+    throw new RathError("event.invalid", `An event's envelope is not JSON: ${text.slice(0, 80)}`, { cause });
+  }
+  const known = versions[envelope.kind];
+  if (known === undefined) {
+    throw new RathError("event.unknown-kind", `Event kind "${envelope.kind}" is not known to this version of openrath: update openrath to read it.`, { details: { kind: envelope.kind } });
+  }
+  if (envelope.version > known) {
+    throw new RathError("event.newer-version", `"${envelope.kind}" has version ${envelope.version}; this openrath reads up to ${known}: update openrath to read it.`, {
+      details: { kind: envelope.kind, version: envelope.version, known },
+    });
+  }
+  return envelope;
+}
+
+/** The canonical data of an event without its salt. */
+export function dataText(platform: Platform, data: Uint8Array): string {
+  return platform.text(data.subarray(saltBytes));
+}
+
+/** One step from a version of a kind to the next. */
+export type Upcasters = Readonly<Partial<Record<EventKind, Readonly<Record<number, (data: unknown) => unknown>>>>>;
+
+/** Nothing has been released in an older shape yet. */
+const released: Upcasters = {};
+
+/** Brings data of an older version to the newest shape. Doing it twice is doing it once. */
+export function upcast(kind: EventKind, version: number, data: unknown, upcasters: Upcasters = released, newest: number = versions[kind]): unknown {
+  let current = data;
+  for (let from = version; from < newest; from++) {
+    const step = upcasters[kind]?.[from];
+    if (step === undefined) throw new RathError("event.invalid", `There is no way from "${kind}" version ${from} to ${from + 1}.`, { details: { kind, version: from } });
+    current = step(current);
+  }
+  return current;
+}

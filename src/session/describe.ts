@@ -1,0 +1,62 @@
+/** A session in a few lines, for `String(session)` and `console.log`. */
+import { isCalled } from "./event.ts";
+import { callOf, stateOf } from "./fold.ts";
+import type { Node } from "./log.ts";
+import type { Platform } from "./platform.ts";
+import type { Session } from "./session.ts";
+
+const shown = 6;
+
+export function describeSession(session: Session, node: Node, platform: Platform): string {
+  const state = stateOf(node);
+  const { label } = session.lineage;
+  const title = node.log.about.title ?? session.messages[0]?.text;
+  const facts = [`step ${session.step}`, session.status];
+  const { usage } = state;
+  if (usage.input + usage.output > 0) facts.push(`${usage.input + usage.output} tokens`, `$${usage.usd.toFixed(4)}`);
+  const head = `Session ${session.id.slice(0, 13)}${label === undefined ? "" : ` (${label})`}${title === undefined ? "" : ` "${clip(title, 48)}"`} · ${facts.join(" · ")}`;
+  const lines: string[] = [];
+  let at: Node | undefined = node;
+  while (at !== undefined && lines.length < shown) {
+    const line = describeEvent(at, platform);
+    if (line !== undefined) lines.push(`${String(at.step).padStart(5)} ${line}`);
+    at = at.parent;
+  }
+  if (at !== undefined) lines.push(`      … ${at.step} earlier`);
+  return [head, ...lines.reverse()].join("\n");
+}
+
+/** One line for an event that says something; undefined for mere bookkeeping. */
+export function describeEvent(node: Node, platform: Platform): string | undefined {
+  if (node.erased) return `${node.kind} [erased]`;
+  const data = node.data(platform) as Record<string, unknown>;
+  if (isCalled(node.kind)) return undefined;
+  switch (node.kind) {
+    case "message.added":
+      return `${data["role"]}: ${clip((data["parts"] as { text?: string; type: string }[]).map((part) => part.text ?? `[${part.type}]`).join(""), 64)}`;
+    case "session.forked":
+      return `fork ${data["label"] ?? (data["implicit"] ? "(implicit)" : "")}`.trimEnd();
+    case "session.rejected":
+    case "note.added":
+      return `${node.kind === "note.added" ? "note" : "rejected"}: ${clip(String(data["reason"] ?? data["text"]), 64)}`;
+    case "workflow.entered":
+      return `enter ${data["name"]}`;
+    case "do.returned":
+    case "ask.returned":
+    case "check.returned":
+    case "wait.returned": {
+      const call = callOf(node).data<"do.called">(platform) as Record<string, unknown> | undefined;
+      const name = call?.["name"] ?? call?.["question"] ?? "";
+      const verdict = node.kind === "check.returned" && node.facts.outcome === "ok" ? (data["passed"] ? "passed" : "failed") : node.facts.outcome;
+      const value = data["value"] === undefined ? (data["message"] ?? data["reason"] ?? "") : JSON.stringify(data["value"]);
+      return `${node.kind.slice(0, node.kind.indexOf("."))} ${clip(String(name), 40)} → ${verdict}${value === "" ? "" : ` ${clip(String(value), 48)}`}`;
+    }
+    default:
+      return node.kind;
+  }
+}
+
+function clip(text: string, length: number): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length <= length ? line : `${line.slice(0, length - 1)}…`;
+}

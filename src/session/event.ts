@@ -1,0 +1,74 @@
+/**
+ * The closed union of event kinds. Each kind is declared once: its shape in schema.ts, its version and its place in the
+ * grammar here. Adding a kind breaks compilation at every fold until it is handled.
+ */
+import type { z } from "zod";
+import type { EventId, SessionId } from "./id.ts";
+import type { envelopeSchema, schemas } from "./schema.ts";
+
+export type EventKind = keyof typeof schemas;
+export type DataOf<K extends EventKind> = z.infer<(typeof schemas)[K]>;
+
+/** Small things that are not content: in clear, hashed, they survive erasure. */
+export type Facts = Readonly<z.infer<typeof envelopeSchema>["facts"]>;
+export type OutcomeType = NonNullable<Facts["outcome"]>;
+
+/** One thing that happened. Its id is the SHA-256 of its canonical envelope, which names its parents and a salted digest of `data`. */
+export interface Event<K extends string = EventKind> {
+  readonly id: EventId;
+  readonly session: SessionId;
+  readonly parents: readonly EventId[];
+  readonly step: number;
+  readonly kind: K;
+  readonly version: number;
+  readonly at: string;
+  readonly by: string;
+  readonly facts: Facts;
+  /** Decoded and frozen; undefined once erased. */
+  readonly data: K extends EventKind ? DataOf<K> : unknown;
+}
+
+/** The version of each kind that this package writes. Older ones are upcast when read, newer ones refused by name. */
+export const versions: Readonly<Record<EventKind, number>> = {
+  "session.created": 1,
+  "session.forked": 1,
+  "session.detached": 1,
+  "session.merged": 1,
+  "session.rejected": 1,
+  "message.added": 1,
+  "note.added": 1,
+  "record.linked": 1,
+  "placement.changed": 1,
+  "workflow.entered": 1,
+  "workflow.left": 1,
+  "do.called": 1,
+  "do.started": 1,
+  "do.returned": 1,
+  "check.called": 1,
+  "check.returned": 1,
+  "ask.called": 1,
+  "ask.returned": 1,
+  "wait.called": 1,
+  "wait.returned": 1,
+  "run.started": 1,
+  "run.resumed": 1,
+  "run.parked": 1,
+  "run.ended": 1,
+  "run.signed": 1,
+  "answer.given": 1,
+};
+
+/** The effects there are: each has `op.called`, perhaps `op.started`, and `op.returned`. */
+export type Op = "do" | "check" | "ask" | "wait";
+export type CalledKind = `${Op}.called` & EventKind;
+export type ReturnedKind = `${Op}.returned` & EventKind;
+
+export function isCalled(kind: EventKind): kind is CalledKind {
+  return kind.endsWith(".called");
+}
+export function isReturned(kind: EventKind): kind is ReturnedKind {
+  return kind.endsWith(".returned");
+}
+export function opOf(kind: CalledKind | ReturnedKind): Op {
+  return kind.slice(0, kind.indexOf(".")) as Op;
+}

@@ -1,0 +1,242 @@
+/**
+ * State is a fold over events: `step(state, event)` gives the next state, sharing all that did not change, so that an event
+ * costs what is new. Places keep their state; lists are chains that views turn into arrays when somebody looks.
+ * Conversation, checks and placement follow first parents and merges; usage follows all parents.
+ */
+import { type EventKind, isCalled, isReturned } from "./event.ts";
+import { ancestorsOf, isAncestor, type Log, type Node } from "./log.ts";
+
+export interface Totals {
+  readonly input: number;
+  readonly output: number;
+  readonly cached: number;
+  readonly cacheWrite: number;
+  readonly reasoning: number;
+  readonly usd: number;
+}
+
+/** A chain, newest first. */
+export interface Chain {
+  readonly node: Node;
+  readonly before: Chain | undefined;
+  readonly length: number;
+}
+
+export interface State {
+  /** Events that carry conversation. */
+  readonly talk: Chain | undefined;
+  readonly checks: Chain | undefined;
+  /** Calls of this branch that have no result yet. */
+  readonly open: readonly Node[];
+  /** Calls that were open where this branch forked; they belong to the branch that made them. */
+  readonly inherited: readonly Node[];
+  /** The newest result, good or bad. */
+  readonly output: Node | undefined;
+  readonly placement: Node | undefined;
+  readonly rejected: Node | undefined;
+  readonly usage: Totals;
+  /** Of this log alone. */
+  readonly own: Totals;
+}
+
+const nothing: Totals = Object.freeze({ input: 0, output: 0, cached: 0, cacheWrite: 0, reasoning: 0, usd: 0 });
+const empty: State = Object.freeze({
+  talk: undefined,
+  checks: undefined,
+  open: [],
+  inherited: [],
+  output: undefined,
+  placement: undefined,
+  rejected: undefined,
+  usage: nothing,
+  own: nothing,
+});
+
+/** The state at a place, computed from the nearest places that know theirs. */
+export function stateOf(node: Node): State {
+  if (node.state !== undefined) return node.state as State;
+  // Parents first, without recursion: a log may be long.
+  const waiting: Node[] = [node];
+  while (waiting.length > 0) {
+    const next = waiting[waiting.length - 1] as Node;
+    if (next.state === undefined) {
+      const missing = needs(next).filter((place) => place.state === undefined);
+      if (missing.length > 0) {
+        waiting.push(...missing);
+        continue;
+      }
+      next.state = step(foundation(next), next);
+    }
+    waiting.pop();
+  }
+  return node.state as unknown as State;
+}
+
+/** The places whose state must be known before this one's. */
+function needs(node: Node): readonly Node[] {
+  if (node.parents.length === 1 && node.prior === node.parents[0]) return node.parents;
+  const places = new Set(node.parents);
+  if (node.prior !== undefined) places.add(node.prior);
+  else if (node.log.origin !== undefined) places.add(node.log.origin);
+  return [...places];
+}
+
+/** What the event builds on: its first parent's state or a detached session's content, with this log's own usage so far. */
+function foundation(node: Node): State {
+  const own = node.prior === undefined ? nothing : (node.prior.state as State).own;
+  if (node.parent !== undefined) {
+    const state = node.parent.state as State;
+    return state.own === own ? state : { ...state, own };
+  }
+  const origin = node.log.origin?.state as State | undefined;
+  return origin === undefined ? empty : { ...origin, open: [], inherited: [], usage: nothing, own: nothing };
+}
+
+/** The next state. Returns the same object for events that change nothing. */
+export function step(state: State, node: Node): State {
+  const counted = count(state, node);
+  const kind: EventKind = node.kind;
+  switch (kind) {
+    case "session.created":
+    case "session.detached":
+    case "note.added":
+    case "record.linked":
+    case "workflow.entered":
+    case "workflow.left":
+    case "do.started":
+    case "run.started":
+    case "run.resumed":
+    case "run.parked":
+    case "run.ended":
+    case "run.signed":
+    case "answer.given":
+      return counted;
+    case "message.added":
+      return { ...counted, talk: chain(node, counted.talk), rejected: undefined };
+    case "session.forked":
+      return { ...counted, open: [], inherited: inherit(counted, node), rejected: undefined };
+    case "session.merged":
+      return merge(counted, node);
+    case "session.rejected":
+      return { ...counted, rejected: node };
+    case "placement.changed":
+      return { ...counted, placement: node };
+    case "do.called":
+    case "check.called":
+    case "ask.called":
+    case "wait.called":
+      return { ...counted, open: [...counted.open, node], rejected: undefined };
+    case "do.returned":
+    case "ask.returned":
+      return { ...close(counted, node), output: node };
+    case "check.returned":
+      return { ...close(counted, node), checks: chain(node, counted.checks) };
+    case "wait.returned":
+      return close(counted, node);
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** The call that a result belongs to: named in its facts inside a batch, else its first parent. */
+export function callOf(returned: Node): Node {
+  const named = returned.facts.call;
+  for (let node = returned.parent; node !== undefined; node = node.prior) {
+    if (named === undefined ? isCalled(node.kind) : node.id === named) return node;
+  }
+  throw new Error(`${returned.kind} ${returned.id} has no call before it`);
+}
+
+/** From a chain to an array, oldest first. */
+export function list(chain: Chain | undefined): Node[] {
+  const nodes = new Array<Node>(chain?.length ?? 0);
+  for (let link = chain; link !== undefined; link = link.before) nodes[link.length - 1] = link.node;
+  return nodes;
+}
+
+function chain(node: Node, before: Chain | undefined): Chain {
+  return { node, before, length: (before?.length ?? 0) + 1 };
+}
+
+function close(state: State, node: Node): State {
+  const call = callOf(node);
+  return { ...state, open: state.open.filter((open) => open !== call) };
+}
+
+function inherit(state: State, node: Node): readonly Node[] {
+  const scope = node.log.fork?.scope;
+  const inside = scope !== undefined && "call" in scope ? scope.call : undefined;
+  return [...state.inherited, ...state.open].filter((open) => open.id !== inside);
+}
+
+/** The receiver's own, then what each further parent has that is not there yet, in their order. An adopting merge follows its first parent alone. */
+function merge(state: State, node: Node): State {
+  const [first, ...others] = node.parents;
+  if (first === undefined || node.prior !== first) return { ...state, open: [], rejected: undefined };
+  let { talk, checks } = state;
+  const taken: Node[] = [first];
+  for (const other of others) {
+    const fresh = (candidate: Node): boolean => !taken.some((place) => isAncestor(candidate, place));
+    const theirs = other.state as State;
+    for (const message of suffix(theirs.talk, state.talk)) if (fresh(message)) talk = chain(message, talk);
+    for (const check of suffix(theirs.checks, state.checks)) if (fresh(check)) checks = chain(check, checks);
+    taken.push(other);
+  }
+  return { ...state, talk, checks, rejected: undefined };
+}
+
+/** What one chain has since it parted from another, oldest first: forks share their links, so this costs what is new. */
+function suffix(theirs: Chain | undefined, ours: Chain | undefined): Node[] {
+  const fresh: Node[] = [];
+  let [a, b] = [theirs, ours];
+  while (a !== undefined && a !== b) {
+    if (b !== undefined && b.length > a.length) b = b.before;
+    else {
+      fresh.push(a.node);
+      if (b !== undefined && b.length === a.length) b = b.before;
+      a = a.before;
+    }
+  }
+  return fresh.reverse();
+}
+
+function count(state: State, node: Node): State {
+  const usage = isReturned(node.kind) ? node.facts.usage : undefined;
+  const joined = node.parents.length > 1 ? joinedUsage(state, node) : state.usage;
+  if (usage === undefined) return joined === state.usage ? state : { ...state, usage: joined };
+  return { ...state, usage: add(joined, usage), own: add(state.own, usage) };
+}
+
+/** Every ancestor once: what the further parents know that the first does not, log by log. */
+function joinedUsage(state: State, node: Node): Totals {
+  let total = state.usage;
+  const known = new Map<Log, number>(ancestorsOf(node.parents[0] as Node));
+  for (const other of node.parents.slice(1)) {
+    for (const [log, newest] of ancestorsOf(other)) {
+      const before = known.get(log) ?? -1;
+      if (newest <= before) continue;
+      known.set(log, newest);
+      for (let at = placeIn(log, newest); at !== undefined && at.seq > before; at = at.prior) {
+        if (at.facts.usage !== undefined) total = add(total, at.facts.usage);
+      }
+    }
+  }
+  return total;
+}
+
+function placeIn(log: Log, seq: number): Node | undefined {
+  let node = log.tip;
+  while (node !== undefined && node.seq > seq) node = node.prior;
+  return node;
+}
+
+function add(a: Totals, b: Totals): Totals {
+  return {
+    input: a.input + b.input,
+    output: a.output + b.output,
+    cached: a.cached + b.cached,
+    cacheWrite: a.cacheWrite + b.cacheWrite,
+    reasoning: a.reasoning + b.reasoning,
+    usd: a.usd + b.usd,
+  };
+}

@@ -1,0 +1,252 @@
+/**
+ * Values in and out of the log.
+ *
+ * `encode` walks a value once: it refuses what JSON would change and cannot be kept, redacts secrets, moves long strings and
+ * bytes into blobs, and gives both the canonical text (RFC 8785) and the frozen value the program receives. So a live result
+ * is exactly what a resumed program reads. An object with a `$` key is ours: `{"$":"blob"}`, `{"$":"undefined"}`,
+ * `{"$":"number"}`, `{"$":"utf16"}`; a user's own object with that key travels as `{"$":"object"}`.
+ */
+import { RathError } from "./errors.ts";
+import type { Platform } from "./platform.ts";
+
+/** Strings longer than this many UTF-16 units become blobs: a row near the page size wastes the page (docs/formats/session.md). */
+export const blobThreshold = 4096;
+const deepest = 1000;
+
+/** Finds secrets in a string: the text without them and how many were replaced, or undefined when there are none. */
+export type Redact = (text: string) => { readonly text: string; readonly count: number } | undefined;
+
+export interface Encoded {
+  readonly text: string;
+  readonly value: unknown;
+  readonly redacted: number;
+  readonly blobs: ReadonlyMap<string, Uint8Array> | undefined;
+}
+
+/** The canonical text of a value, what must be stored beside it, and the value as the log will give it back. */
+export function encode(value: unknown, platform: Platform, redact: Redact, name = "value"): Encoded {
+  const walk = new Walk(platform, redact, name);
+  const kept = walk.value(value);
+  return { text: walk.text, value: kept, redacted: walk.redacted, blobs: walk.blobs };
+}
+
+/** The value of a canonical text, frozen. `blob` gives the contents that were moved out of it. */
+export function decode(text: string, platform: Platform, blob: (hash: string) => Uint8Array): unknown {
+  return restore(JSON.parse(text), platform, blob);
+}
+
+/** The hashes of the blobs a canonical text names. */
+export function blobsIn(text: string): readonly string[] {
+  if (!text.includes('"$":"blob"')) return [];
+  const found: string[] = [];
+  const visit = (value: unknown): void => {
+    if (typeof value !== "object" || value === null) return;
+    if (isMarked(value, "blob")) found.push(value["hash"] as string);
+    else for (const inner of Object.values(value)) visit(inner);
+  };
+  visit(JSON.parse(text));
+  return found;
+}
+
+class Walk {
+  text = "";
+  redacted = 0;
+  blobs: Map<string, Uint8Array> | undefined;
+  readonly #platform: Platform;
+  readonly #redact: Redact;
+  readonly #path: (string | number)[];
+  readonly #around: object[] = [];
+
+  constructor(platform: Platform, redact: Redact, name: string) {
+    this.#platform = platform;
+    this.#redact = redact;
+    this.#path = [name];
+  }
+
+  value(value: unknown): unknown {
+    switch (typeof value) {
+      case "string":
+        return this.#string(value);
+      case "number":
+        return this.#number(value);
+      case "boolean":
+        this.text += value ? "true" : "false";
+        return value;
+      case "undefined":
+        this.text += '{"$":"undefined"}';
+        return undefined;
+      case "object":
+        return value === null ? this.#null() : this.#object(value);
+      default:
+        throw this.#refuse(`is a ${typeof value}`, typeof value === "bigint" ? "store it as a string" : "store plain data");
+    }
+  }
+
+  #null(): null {
+    this.text += "null";
+    return null;
+  }
+
+  #number(value: number): number {
+    if (Number.isFinite(value) && !Object.is(value, -0)) this.text += JSON.stringify(value);
+    else this.text += `{"$":"number","is":"${Object.is(value, -0) ? "-0" : String(value)}"}`;
+    return value;
+  }
+
+  #string(given: string): string {
+    const value = this.#clean(given);
+    if (value.length > blobThreshold) this.#blob(value);
+    else if (isWellFormed(value)) this.text += JSON.stringify(value);
+    else this.text += `{"$":"utf16","units":"${units(value)}"}`;
+    return value;
+  }
+
+  #clean(given: string): string {
+    const clean = this.#redact(given);
+    if (clean === undefined) return given;
+    this.redacted += clean.count;
+    return clean.text;
+  }
+
+  #blob(content: string | Uint8Array): void {
+    const type = typeof content !== "string" ? "bytes" : isWellFormed(content) ? "text" : "utf16";
+    const bytes = typeof content !== "string" ? content : this.#platform.bytes(type === "text" ? content : units(content));
+    const hash = this.#platform.sha256(bytes);
+    this.blobs ??= new Map();
+    this.blobs.set(hash, bytes);
+    this.text += `{"$":"blob","bytes":${bytes.length},"hash":"${hash}","type":"${type}"}`;
+  }
+
+  #object(value: object): unknown {
+    if (value instanceof Uint8Array) {
+      const copy = new Uint8Array(value);
+      this.#blob(copy);
+      return copy;
+    }
+    if (this.#around.includes(value)) throw this.#refuse("contains itself", "store a tree, not a cycle");
+    if (this.#around.length >= deepest) throw this.#refuse(`is nested deeper than ${deepest} levels`, "store it as text or bytes");
+    this.#around.push(value);
+    const kept = Array.isArray(value) ? this.#array(value) : this.#record(value);
+    this.#around.pop();
+    return Object.freeze(kept);
+  }
+
+  #array(value: readonly unknown[]): unknown[] {
+    const kept: unknown[] = [];
+    this.text += "[";
+    for (let index = 0; index < value.length; index++) {
+      if (index > 0) this.text += ",";
+      this.#path.push(index);
+      if (!(index in value)) throw this.#refuse("is a hole in a sparse array", "use null or leave it out");
+      kept.push(this.value(value[index]));
+      this.#path.pop();
+    }
+    this.text += "]";
+    return kept;
+  }
+
+  #record(value: object): Record<string, unknown> {
+    const prototype: unknown = Object.getPrototypeOf(value);
+    if (prototype !== null && Object.getPrototypeOf(prototype) !== null) throw this.#refuseInstance(value);
+    if (Object.getOwnPropertySymbols(value).length > 0) throw this.#refuse("has symbol keys", "use string keys");
+    const keys = this.#keys(value);
+    const ours = keys.some(([key]) => key === "$");
+    const kept: Record<string, unknown> = {};
+    if (ours) this.text += '{"$":"object","of":';
+    this.text += "{";
+    let first = true;
+    for (const [key, original] of keys) {
+      this.text += first ? `${JSON.stringify(key)}:` : `,${JSON.stringify(key)}:`;
+      first = false;
+      this.#path.push(original);
+      put(kept, key, this.value((value as Record<string, unknown>)[original]));
+      this.#path.pop();
+    }
+    this.text += ours ? "}}" : "}";
+    return kept;
+  }
+
+  /** Keys in canonical order (UTF-16 code units), each with the key it has in the value. */
+  #keys(value: object): readonly (readonly [string, string])[] {
+    const taken = new Set<string>();
+    const pairs = Object.keys(value).map((original): readonly [string, string] => {
+      if (!isWellFormed(original)) throw this.#refuse(`has a key with a lone surrogate (${JSON.stringify(original)})`, "use a well-formed key");
+      const clean = this.#clean(original);
+      let key = clean;
+      for (let n = 2; taken.has(key); n++) key = `${clean}#${n}`;
+      taken.add(key);
+      return [key, original];
+    });
+    return pairs.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  }
+
+  #refuseInstance(value: object): RathError {
+    const name = value.constructor?.name ?? "object without a plain prototype";
+    const hints: Record<string, string> = { Date: "store date.toISOString()", Map: "store Object.fromEntries(map)", Set: "store [...set]", URL: "store url.href", Blob: "store new Uint8Array(await blob.arrayBuffer())", Error: "store error.message" };
+    return this.#refuse(`is a ${name}`, hints[name] ?? "store plain data: objects, arrays, strings, numbers, booleans, null, bytes");
+  }
+
+  #refuse(problem: string, next: string): RathError {
+    const [name, ...rest] = this.#path;
+    const field = rest.reduce<string>((path, part) => path + (typeof part === "number" ? `[${part}]` : `.${part}`), String(name));
+    return new RathError("value.unsupported", `${field} ${problem}, which the log cannot keep: ${next}.`, { details: { field } });
+  }
+}
+
+function restore(value: unknown, platform: Platform, blob: (hash: string) => Uint8Array): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return Object.freeze(value.map((inner) => restore(inner, platform, blob)));
+  const marked = value as Record<string, unknown>;
+  switch (marked["$"]) {
+    case undefined:
+      return record(marked, platform, blob);
+    case "undefined":
+      return undefined;
+    case "number":
+      return Number(marked["is"]);
+    case "utf16":
+      return fromUnits(marked["units"] as string);
+    case "object":
+      return record(marked["of"] as Record<string, unknown>, platform, blob);
+    case "blob": {
+      const bytes = blob(marked["hash"] as string);
+      if (marked["type"] === "bytes") return new Uint8Array(bytes);
+      return marked["type"] === "text" ? platform.text(bytes) : fromUnits(platform.text(bytes));
+    }
+    default:
+      throw new RathError("event.invalid", `Stored data has an unknown mark ${JSON.stringify(marked["$"])}; a newer version of openrath may have written it.`);
+  }
+}
+
+function record(value: Record<string, unknown>, platform: Platform, blob: (hash: string) => Uint8Array): unknown {
+  const kept: Record<string, unknown> = {};
+  for (const [key, inner] of Object.entries(value)) put(kept, key, restore(inner, platform, blob));
+  return Object.freeze(kept);
+}
+
+/** `kept["__proto__"] = …` would change the prototype instead of adding a field. */
+function put(kept: Record<string, unknown>, key: string, value: unknown): void {
+  if (key === "__proto__") Object.defineProperty(kept, key, { value, enumerable: true, configurable: true, writable: true });
+  else kept[key] = value;
+}
+
+function isMarked(value: object, mark: string): value is Record<string, unknown> {
+  return (value as Record<string, unknown>)["$"] === mark;
+}
+
+// In every supported Node, though not yet in the es2023 library types.
+function isWellFormed(text: string): boolean {
+  return (text as string & { isWellFormed(): boolean }).isWellFormed();
+}
+
+function units(text: string): string {
+  let hex = "";
+  for (let index = 0; index < text.length; index++) hex += text.charCodeAt(index).toString(16).padStart(4, "0");
+  return hex;
+}
+
+function fromUnits(hex: string): string {
+  let text = "";
+  for (let index = 0; index < hex.length; index += 4) text += String.fromCharCode(Number.parseInt(hex.slice(index, index + 4), 16));
+  return text;
+}

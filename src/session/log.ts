@@ -1,0 +1,247 @@
+/**
+ * Logs and places in them. A Node is an event in memory, linked to its parents; a Log is the line of events one session wrote.
+ * Appending is O(1); `atStep` follows first parents by jump pointers in O(log n); ancestors are version vectors
+ * {log → newest position}, since each event of a log has the one before it among its parents.
+ */
+import { dataText, type Sealed, upcast } from "./codec.ts";
+import { RathError } from "./errors.ts";
+import type { DataOf, Event, EventKind, Facts } from "./event.ts";
+import type { EventId, Scope, SessionId } from "./id.ts";
+import { decode } from "./json.ts";
+import type { Platform } from "./platform.ts";
+
+export interface NodeFields {
+  readonly id: EventId;
+  readonly kind: EventKind;
+  readonly version: number;
+  readonly step: number;
+  readonly at: string;
+  readonly by: string;
+  readonly facts: Facts;
+  readonly digest: string;
+}
+
+/** An event in memory. Only the runtime writes its bookkeeping fields. */
+export class Node implements NodeFields {
+  readonly id: EventId;
+  readonly kind: EventKind;
+  readonly version: number;
+  readonly step: number;
+  readonly at: string;
+  readonly by: string;
+  readonly facts: Facts;
+  readonly digest: string;
+  readonly log: Log;
+  readonly parents: readonly Node[];
+  /** The event before it in its own log. */
+  readonly prior: Node | undefined;
+  /** Its place in its own log, from 0. */
+  readonly seq: number;
+  /** How many first parents it has. */
+  readonly #depth: number;
+  readonly #jump: Node;
+
+  /** Who wrote it and its place in that run's order: beside the event, outside its id. */
+  run: string | undefined;
+  order = -1;
+  /** On disk. */
+  stored = false;
+  /** Whose next commit it is written with. */
+  queued: object | undefined;
+  /** Where it went when its log was continued elsewhere first. */
+  moved: Node | undefined;
+  /** The bytes to store, until they are stored. */
+  sealed: Sealed | undefined;
+  /** The stored bytes of its data, salt first; undefined when it was made here or erased. */
+  bytes: Uint8Array | undefined;
+  blobs: ReadonlyMap<string, Uint8Array> | undefined;
+  /** What the folds know at this place: see fold.ts. */
+  state: unknown;
+  #data: unknown;
+  #decoded = false;
+
+  constructor(fields: NodeFields, log: Log, parents: readonly Node[]) {
+    this.id = fields.id;
+    this.kind = fields.kind;
+    this.version = fields.version;
+    this.step = fields.step;
+    this.at = fields.at;
+    this.by = fields.by;
+    this.facts = fields.facts;
+    this.digest = fields.digest;
+    this.log = log;
+    this.parents = parents;
+    this.prior = log.tip;
+    this.seq = log.tip === undefined ? 0 : log.tip.seq + 1;
+    const parent = parents[0];
+    const far = parent === undefined ? undefined : parent.#jump;
+    this.#depth = parent === undefined ? 0 : parent.#depth + 1;
+    if (parent === undefined || far === undefined) this.#jump = this;
+    else this.#jump = parent.#depth - far.#depth === far.#depth - far.#jump.#depth ? far.#jump : parent;
+    log.link(this);
+  }
+
+  get parent(): Node | undefined {
+    return this.parents[0];
+  }
+
+  /** The value the program gave, already decoded and frozen. */
+  hold(data: unknown): void {
+    this.#data = data;
+    this.#decoded = true;
+  }
+
+  get erased(): boolean {
+    return !this.#decoded && this.bytes === undefined && this.sealed === undefined;
+  }
+
+  /** Decoded, upcast and frozen; undefined once erased. */
+  data<K extends EventKind>(platform: Platform): DataOf<K> {
+    if (!this.#decoded) {
+      if (this.bytes === undefined) return undefined as never;
+      const value = decode(dataText(platform, this.bytes), platform, (hash) => this.blob(hash));
+      this.hold(upcast(this.kind, this.version, value));
+    }
+    return this.#data as DataOf<K>;
+  }
+
+  blob(hash: string): Uint8Array {
+    const bytes = this.blobs?.get(hash);
+    if (bytes === undefined) throw new RathError("store.corrupt", `Blob ${hash} of event ${this.id} is not in the store: run verify to see what else is missing.`, { details: { event: this.id, hash } });
+    return bytes;
+  }
+
+  /** The newest place on the first-parent line that is not after `step`. */
+  atStep(step: number): Node | undefined {
+    let node: Node | undefined = this;
+    while (node !== undefined && node.step > step) node = node.#jump !== node && node.#jump.step > step ? node.#jump : node.parent;
+    return node;
+  }
+
+  event(platform: Platform): Event {
+    return Object.freeze({
+      id: this.id,
+      session: this.log.id,
+      parents: Object.freeze(this.parents.map((parent) => parent.id)),
+      step: this.step,
+      kind: this.kind,
+      version: this.version,
+      at: this.at,
+      by: this.by,
+      facts: this.facts,
+      data: this.data(platform),
+    }) as Event;
+  }
+}
+
+/** Where a log takes in other logs: at its first event and at merges and returns of nested work. */
+interface Join {
+  readonly seq: number;
+  readonly others: readonly Node[];
+  vector: ReadonlyMap<Log, number> | undefined;
+}
+
+/** The line of events of one session (or of a run, or an answer). */
+export class Log {
+  readonly id: SessionId;
+  readonly kind: "session" | "run" | "answer";
+  tip: Node | undefined;
+  first: Node | undefined;
+  /** The execution that writes it now; anybody else who continues it forks. */
+  owner: object | undefined;
+  /** The newest event known to be on disk. */
+  storedHead: Node | undefined;
+  /** Its scope and label, when it is a fork. */
+  fork: { readonly scope: Scope; readonly label: string; readonly ordinal: number; readonly implicit: boolean; readonly nested: boolean } | undefined;
+  /** Where the content of a detached session comes from. */
+  origin: Node | undefined;
+  about: { readonly title?: string | undefined; readonly tags?: readonly string[] | undefined; readonly principal?: string | undefined } = {};
+  readonly #joins: Join[] = [];
+
+  constructor(id: SessionId, kind: "session" | "run" | "answer" = "session") {
+    this.id = id;
+    this.kind = kind;
+  }
+
+  link(node: Node): void {
+    this.tip = node;
+    this.first ??= node;
+    if (node.parents.length === 1 && node.parents[0]?.log === this) return;
+    const others = node.parents.filter((parent) => parent.log !== this);
+    if (others.length > 0) this.#joins.push({ seq: node.seq, others, vector: undefined });
+  }
+
+  /** Takes back what is not on disk, because somebody else continued the log first. */
+  rewind(): void {
+    this.tip = this.storedHead;
+    if (this.tip === undefined) this.first = undefined;
+    while ((this.#joins.at(-1)?.seq ?? -1) > (this.tip?.seq ?? -1)) this.#joins.pop();
+  }
+
+  /** The newest position of every log among the ancestors of its event at `seq`, this log left out. */
+  othersAt(seq: number): ReadonlyMap<Log, number> {
+    let last = this.#joins.length - 1;
+    while (last >= 0 && (this.#joins[last] as Join).seq > seq) last--;
+    if (last < 0) return none;
+    // Filled from the first unknown join on, so that deep forks do not recurse along their own log.
+    let from = last;
+    while (from > 0 && (this.#joins[from - 1] as Join).vector === undefined) from--;
+    for (let index = from; index <= last; index++) {
+      const join = this.#joins[index] as Join;
+      if (join.vector !== undefined) continue;
+      const vector = new Map(this.#joins[index - 1]?.vector ?? none);
+      for (const other of join.others) for (const [log, newest] of ancestorsOf(other)) if (log !== this && newest > (vector.get(log) ?? -1)) vector.set(log, newest);
+      join.vector = vector;
+    }
+    return (this.#joins[last] as Join).vector as ReadonlyMap<Log, number>;
+  }
+}
+
+const none: ReadonlyMap<Log, number> = new Map();
+
+/** Every log that has an ancestor of this place, with the position of the newest one. The place itself counts. */
+export function ancestorsOf(node: Node): ReadonlyMap<Log, number> {
+  prepare(node);
+  const vector = new Map(node.log.othersAt(node.seq));
+  vector.set(node.log, node.seq);
+  return vector;
+}
+
+/** True if `a` is `b` or an ancestor of it. */
+export function isAncestor(a: Node, b: Node): boolean {
+  if (a.log === b.log) return a.seq <= b.seq;
+  prepare(b);
+  return (b.log.othersAt(b.seq).get(a.log) ?? -1) >= a.seq;
+}
+
+/** Fills the vectors of the places a long chain of forks stands on, oldest first, so that no recursion grows with it. */
+function prepare(node: Node): void {
+  const chain: Node[] = [];
+  for (let at: Node | undefined = node; at !== undefined; at = at.log.first?.parents.find((parent) => parent.log !== at?.log)) {
+    chain.push(at);
+    if (chain.length > 100_000) break;
+  }
+  if (chain.length < 100) return;
+  for (let index = chain.length - 1; index >= 0; index--) {
+    const at = chain[index] as Node;
+    at.log.othersAt(at.seq);
+  }
+}
+
+/** All ancestors of a place, itself included, parents before children; at one step by run, order and id. */
+export function history(node: Node): Node[] {
+  const seen = new Set<Node>([node]);
+  const waiting = [node];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    for (const parent of next.parents) {
+      if (seen.has(parent)) continue;
+      seen.add(parent);
+      waiting.push(parent);
+    }
+  }
+  return [...seen].sort((a, b) => a.step - b.step || compare(a.run ?? "", b.run ?? "") || a.order - b.order || compare(a.id, b.id));
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

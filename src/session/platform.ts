@@ -1,0 +1,16 @@
+/** What the value needs from the machine it runs on. Injected, so that `session/` uses no `node:` module and runs in browsers too. */
+export interface Platform {
+  /** SHA-256 in lower-case hex, over UTF-8 text or bytes. */
+  sha256(content: string | Uint8Array): string;
+  bytes(text: string): Uint8Array;
+  text(bytes: Uint8Array): string;
+  /** Fresh secret bytes: the salt of an event. Tests inject a counted source. */
+  salt(): Uint8Array;
+  /** ISO time of now. */
+  time(): string;
+  /** A new sortable id for a session or a run that has no parent. */
+  newId(): string;
+}
+
+/** How many bytes of salt precede the data of an event. */
+export const saltBytes = 16;

@@ -1,0 +1,91 @@
+/** The shape of every kind of event, checked when a bundle is imported or a log verified. Loaded only there: importing zod costs most of a start. */
+import { z } from "zod";
+
+const id = z.string().regex(/^[0-9a-f]{64}$/);
+const session = z.string().min(1);
+const iso = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+const place = z.strictObject({ session, head: id });
+const scope = z.union([z.strictObject({ run: z.string() }), z.strictObject({ call: id, attempt: z.int().min(1) })]);
+const part = z.union([
+  z.strictObject({ type: z.literal("text"), text: z.string() }),
+  z.strictObject({ type: z.literal("reasoning"), text: z.string(), signature: z.string().optional() }),
+  z.strictObject({ type: z.literal("file"), mediaType: z.string(), data: z.instanceof(Uint8Array).optional(), url: z.string().optional() }),
+]);
+const repeat = z.enum(["safe", "keyed", "once", "nested"]);
+const batch = z.strictObject({ index: z.int().min(0), size: z.int().min(2) }).optional();
+
+/** What an effect came to, beside the outcome in its facts. */
+const result = {
+  value: z.unknown().optional(),
+  message: z.string().optional(),
+  reason: z.string().optional(),
+  name: z.string().optional(),
+  /** The `answer.given` that settled it. */
+  answer: id.optional(),
+};
+
+export const schemas = {
+  "session.created": z.strictObject({ title: z.string().optional(), tags: z.array(z.string()).optional(), principal: z.string().optional() }),
+  "session.forked": z.strictObject({ label: z.string().optional(), implicit: z.literal(true).optional(), nested: z.literal(true).optional(), ordinal: z.int().min(0), scope }),
+  "session.detached": z.strictObject({ from: place }),
+  "session.merged": z.strictObject({ branches: z.array(place).min(1), adopt: z.literal(true).optional(), reason: z.string().optional(), context: z.unknown().optional() }),
+  "session.rejected": z.strictObject({ reason: z.string() }),
+  "message.added": z.strictObject({ role: z.enum(["user", "system"]), parts: z.array(part) }),
+  "note.added": z.strictObject({ text: z.string() }),
+  "record.linked": z.strictObject({ system: z.string(), id: z.string(), uri: z.string().optional(), digest: z.string().optional() }),
+  "placement.changed": z.strictObject({ sandbox: z.string(), spec: z.record(z.string(), z.unknown()) }),
+  "workflow.entered": z.strictObject({ name: z.string(), run: z.string().optional() }),
+  "workflow.left": z.strictObject({ entered: id }),
+  "do.called": z.strictObject({ name: z.string(), repeat, input: z.unknown().optional(), batch }),
+  "do.started": z.strictObject({}),
+  "do.returned": z.strictObject(result),
+  "check.called": z.strictObject({ name: z.string(), batch }),
+  "check.returned": z.strictObject({ ...result, passed: z.boolean().optional(), score: z.number().optional() }),
+  "ask.called": z.strictObject({ question: z.string(), answer: z.unknown(), to: z.string().optional(), expires: iso.optional() }),
+  "ask.returned": z.strictObject(result),
+  "wait.called": z.strictObject({ until: iso }),
+  "wait.returned": z.strictObject(result),
+  "run.started": z.strictObject({ workflow: z.string(), input: place, key: z.string().optional(), bare: z.literal(true).optional(), rerun: z.string().optional() }),
+  "run.resumed": z.strictObject({ worker: z.string(), epoch: z.int() }),
+  "run.parked": z.strictObject({ pending: z.array(id), wakeAt: iso.optional() }),
+  "run.ended": z.strictObject({ status: z.enum(["done", "failed", "cancelled"]), result: place.optional(), message: z.string().optional(), code: z.string().optional(), reason: z.string().optional() }),
+  "run.signed": z.strictObject({
+    statement: z.strictObject({
+      session,
+      head: id,
+      step: z.int(),
+      state: z.enum(["open", "final"]),
+      time: iso,
+      key: z.string(),
+      previous: z.string().optional(),
+      number: z.int().min(1),
+      events: z.int().min(1),
+      order: z.string(),
+    }),
+    signature: z.string(),
+  }),
+  "answer.given": z.strictObject({ question: id, reason: z.string().optional(), answer: z.unknown().optional(), approve: z.boolean().optional(), input: z.unknown().optional(), outcome: z.unknown().optional() }),
+} as const;
+
+/** The envelope of every event; `facts` survive erasure. */
+export const envelopeSchema = z.strictObject({
+  at: iso,
+  by: z.string(),
+  data: id,
+  facts: z.strictObject({
+    attempts: z.int().min(1).optional(),
+    call: id.optional(),
+    closed: z.literal(true).optional(),
+    ms: z.number().min(0).optional(),
+    outcome: z.enum(["ok", "error", "denied", "cancelled", "expired", "unknown"]).optional(),
+    redacted: z.int().min(1).optional(),
+    source: id.optional(),
+    started: z.literal(true).optional(),
+    usage: z.strictObject({ cacheWrite: z.number(), cached: z.number(), input: z.number(), output: z.number(), reasoning: z.number(), usd: z.number() }).optional(),
+  }),
+  kind: z.string(),
+  parents: z.array(id),
+  session,
+  step: z.int().min(1),
+  version: z.int().min(1),
+});

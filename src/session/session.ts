@@ -1,0 +1,281 @@
+/**
+ * The Session as its users see it: an immutable value whose verbs give the next value and whose views are folds over events.
+ * The class behind it is in value.ts; what its verbs need from a runtime is in host.ts.
+ */
+import type { Event } from "./event.ts";
+
+/** Immutable. `Output` is what the newest agent, effect or question produced. */
+export interface Session<out Output = unknown> {
+  readonly id: string;
+  readonly head: string;
+  readonly step: number;
+
+  /** What the newest effect produced. Throws `session.no-output` when there is none. */
+  readonly output: Output;
+  readonly text: string;
+  readonly messages: readonly Message[];
+  readonly stop: StopReason | undefined;
+  readonly status: SessionStatus;
+  /** The exact sum over distinct ancestors; `own` is this branch alone. */
+  readonly usage: Usage;
+  readonly placement: Placement | undefined;
+  readonly lineage: Lineage;
+  readonly pending: readonly Pending[];
+  readonly calls: readonly ToolCall[];
+  readonly checks: readonly Check[];
+  readonly routes: readonly Route[];
+  readonly memory: { readonly reads: readonly MemoryHit[]; readonly writes: readonly MemoryItem[] };
+  readonly files: Files;
+  /** Every ancestor once, parents before children, nested and merged work included; `from` and `to` are steps, both included. */
+  events(range?: { readonly from?: number | undefined; readonly to?: number | undefined }): Iterable<Event>;
+  /** The value at a step of the first-parent line, or at an event's id anywhere among the ancestors. */
+  at(place: number | string): Session;
+
+  say(content: Content): Session;
+  note(text: string): Session<Output>;
+  to(sandbox: SandboxName, spec?: PlacementSpec): Session<Output>;
+  /** A branch of its own that begins here. Constant time; the source is never touched. */
+  fork(label?: string): Session<Output>;
+  /** A new lineage root with this conversation and these files; usage starts from zero, the origin is recorded. */
+  detach(): Session<Output>;
+  reject(reason: string): Session<Output>;
+  link(record: { readonly system: string; readonly id: string; readonly uri?: string | undefined; readonly digest?: string | undefined }): Session<Output>;
+
+  /**
+   * Runs `run` once and records what it returned; on resume and replay the recorded result is taken.
+   * `repeat` says what a crash may do: `once` (default) is never run again by itself, `keyed` may be with the same
+   * `context.key`, `safe` may be, `nested` is entered again because its inner effects are recorded too.
+   * `input` names what it depends on, so that `rerun` can reuse it.
+   */
+  do<T>(name: string, run: (context: EffectContext) => T | Promise<T>, options?: { readonly repeat?: Repeat | undefined; readonly input?: unknown }): Promise<Session<Stored<T>>>;
+  call<Input, T>(tool: Tool<Input, T>, input: Input): Promise<Session<T>>;
+  ask(question: string): Promise<Session<string>>;
+  ask<S extends Schema>(question: string, answer: S, options?: { readonly to?: string | undefined; readonly expires?: Duration | undefined }): Promise<Session<Infer<S>>>;
+  /** Judges the session and records the verdict. A check that throws has failed; it does not reject. */
+  check(name: string, run: (context: EffectContext) => CheckResult | Promise<CheckResult>): Promise<Session<Output>>;
+  recall(query: string, options?: { readonly scope?: MemoryScope; readonly limit?: number }): Promise<Session<readonly MemoryHit[]>>;
+  remember(item: { readonly key: string; readonly content: string; readonly scope?: MemoryScope; readonly because?: readonly string[] }): Promise<Session<Output>>;
+  forget(key: string, reason: string): Promise<Session<Output>>;
+  wait(time: Duration | Date): Promise<Session<Output>>;
+  /** Joins other branches into this one at their common ancestor. Rejects with `merge.conflict` or `merge.refused` and changes nothing then. */
+  merge(others: Session | readonly Session[], options?: MergeOptions): Promise<Session<Output>>;
+
+  request(): Promise<ModelRequest>;
+  conflicts(others: Session | readonly Session[]): Promise<readonly Conflict[]>;
+  apply(directory: string, options?: { readonly dryRun?: boolean }): Promise<readonly Change[]>;
+
+  /** The time of the head: the same head gives the same answer. */
+  now(): Date;
+  /** In [0, 1), the same for the same head and label. */
+  random(label?: string): number;
+  uuid(label?: string): string;
+  toString(): string;
+  toJSON(): { readonly id: string; readonly head: string; readonly step: number };
+}
+
+export type SessionStatus = "idle" | "waiting" | "failed" | "cancelled" | "rejected";
+export type StopReason = "finished" | "length" | "refused" | "rounds" | "budget" | "invalid" | "cancelled" | "error";
+export type Content = string | readonly Part[];
+export type Part =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "reasoning"; readonly text: string; readonly signature?: string }
+  | { readonly type: "file"; readonly mediaType: string; readonly data: Uint8Array | Blob | URL };
+export interface Message {
+  readonly role: "system" | "user" | "assistant" | "tool";
+  readonly parts: readonly Part[];
+  readonly text: string;
+  readonly by: string;
+  /** The event that holds it and the branch it was said on. */
+  readonly event: string;
+  readonly session: string;
+}
+export interface Usage {
+  readonly input: number;
+  readonly output: number;
+  readonly cached: number;
+  readonly cacheWrite: number;
+  readonly reasoning: number;
+  readonly usd: number;
+  readonly own: Omit<Usage, "own">;
+}
+export interface Lineage {
+  readonly kind: "root" | "fork" | "detach" | "merge" | "import";
+  /** Event ids: where it forked, what it was detached from, or the parents of its newest merge. */
+  readonly parents: readonly string[];
+  readonly label: string | undefined;
+  readonly implicit: boolean;
+}
+export interface Check {
+  readonly name: string;
+  readonly passed: boolean;
+  readonly score: number | undefined;
+  readonly reason: string | undefined;
+  readonly event: string;
+}
+export type CheckResult = boolean | { readonly passed: boolean; readonly score?: number; readonly reason?: string };
+export interface ToolCall {
+  readonly id: string;
+  readonly tool: string;
+  readonly input: unknown;
+  readonly outcome: Outcome;
+  readonly changes: readonly Change[];
+  readonly sandbox: string | undefined;
+  readonly by: string;
+  readonly step: number;
+}
+export interface Route {
+  readonly choice: string;
+  readonly candidates: readonly string[];
+  readonly reason: string;
+  readonly event: string;
+}
+export type Outcome =
+  | { readonly type: "ok"; readonly value: unknown }
+  | { readonly type: "error"; readonly message: string }
+  | { readonly type: "denied"; readonly reason: string }
+  | { readonly type: "cancelled"; readonly reason: string }
+  | { readonly type: "expired" }
+  | { readonly type: "unknown" };
+export interface Change {
+  readonly path: string;
+  readonly kind: "added" | "changed" | "removed";
+  readonly before?: string;
+  readonly after?: string;
+}
+export interface Files {
+  readonly hash: string;
+  list(glob?: string): AsyncIterable<string>;
+  read(path: string): Promise<Uint8Array>;
+  text(path: string): Promise<string>;
+}
+export type SandboxName = "local" | "host" | "docker" | "e2b" | "opensandbox" | "cube" | "memory" | (string & {});
+export type Network = "none" | "all" | { readonly allow: readonly string[] };
+export interface PlacementSpec {
+  readonly workspace?: string | undefined;
+  readonly image?: string | undefined;
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  readonly network?: Network | undefined;
+  readonly limits?: { readonly memory?: string; readonly time?: Duration; readonly disk?: string } | undefined;
+}
+export interface Placement extends PlacementSpec {
+  readonly sandbox: string;
+  readonly isolation: string | undefined;
+  readonly id: string | undefined;
+}
+export type Conflict =
+  | { readonly kind: "file"; readonly path: string; readonly base?: string; readonly ours?: string; readonly theirs?: string }
+  | { readonly kind: "memory"; readonly key: string; readonly base?: string; readonly ours?: string; readonly theirs?: string };
+export interface MergeOptions {
+  readonly conflicts?:
+    | "ours"
+    | "theirs"
+    | "ask"
+    | { forward(session: Session): Promise<Session> }
+    | ((conflict: Conflict) => "ours" | "theirs" | { readonly content: string })
+    | undefined;
+  /** What the model reads of the other branches: their answers (default), all they said, or what a function makes of them. Recorded. */
+  readonly context?: "answers" | "all" | ((branches: readonly Session[]) => Content) | undefined;
+  readonly reason?: string | undefined;
+}
+export type Duration = `${number}${"ms" | "s" | "m" | "h" | "d"}`;
+export type Repeat = "safe" | "keyed" | "once" | "nested";
+/** What comes back from the log: JSON in, JSON out. A Date, Map or function becomes `never`, so the mistake shows where it is read. */
+export type Stored<T> = T extends string | number | boolean | null | undefined | void | Uint8Array
+  ? T
+  : T extends Date | Map<unknown, unknown> | Set<unknown> | bigint | symbol | ((...args: never[]) => unknown)
+    ? never
+    : T extends object
+      ? { readonly [K in keyof T]: Stored<T[K]> }
+      : never;
+
+export interface EffectContext {
+  /** A child of the branch, forked at the call: inner effects go here. */
+  readonly session: Session;
+  readonly sandbox: Sandbox;
+  readonly signal: AbortSignal;
+  /** The id of the call: the idempotency key of a `keyed` effect, the same on every attempt. */
+  readonly key: string;
+  readonly deps: object;
+}
+
+export interface PendingBase {
+  /** The id of the event that asked: give it to `rath.decide`. */
+  readonly id: string;
+  readonly run: string | undefined;
+  readonly session: string;
+  readonly since: string;
+  readonly by: string;
+}
+export type Pending =
+  | (PendingBase & { readonly kind: "question"; readonly question: string; readonly answer: object })
+  | (PendingBase & { readonly kind: "approval"; readonly tool: string; readonly input: unknown })
+  | (PendingBase & { readonly kind: "unknown"; readonly op: string; readonly input: unknown })
+  | (PendingBase & { readonly kind: "timer"; readonly wakes: string });
+export type Decision = { readonly by: string; readonly reason?: string | undefined } & (
+  | { readonly answer: unknown }
+  | { readonly approve: boolean; readonly input?: unknown }
+  | { readonly outcome: Exclude<Outcome, { readonly type: "unknown" }> | "run-again" }
+);
+
+/** What a tool holds of a sandbox. Opens at the first call. */
+export interface Sandbox {
+  exec(command: string | readonly string[], options?: { readonly cwd?: string; readonly stdin?: string; readonly signal?: AbortSignal | undefined }): Promise<CommandResult>;
+  read(path: string): Promise<Uint8Array>;
+  write(path: string, content: string | Uint8Array): Promise<void>;
+  list(path?: string): AsyncIterable<{ readonly path: string; readonly kind: "file" | "directory" | "link" }>;
+  remove(path: string): Promise<void>;
+}
+export interface CommandResult {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly durationMs: number;
+}
+
+// A list of tools has tools of every input type: the one place for `any`.
+// biome-ignore lint/suspicious/noExplicitAny: variance boundary of the public surface
+export interface Tool<in Input = any, out Output = unknown> {
+  readonly name: string;
+  readonly description: string;
+  readonly repeat: Repeat;
+  readonly "~run": (input: Input, context: ToolContext) => Promise<Output>;
+}
+export interface ToolContext extends EffectContext {
+  progress(update: string | { readonly done: number; readonly of: number }): void;
+}
+export interface ModelRequest {
+  readonly model: string;
+  readonly instructions: string;
+  readonly messages: readonly unknown[];
+  readonly tools: readonly { readonly name: string }[];
+  readonly settings: object;
+}
+export type MemoryScope = "user" | "agent" | "project" | "workflow" | "session";
+export interface MemoryItem {
+  readonly key: string;
+  readonly content: string;
+  readonly scope: MemoryScope;
+  readonly version: number;
+  readonly state: "staged" | "published" | "retracted";
+  readonly origin: "tool" | "human" | "failure" | "validation" | "model" | "import";
+  readonly trust: "trusted" | "untrusted";
+  readonly because: readonly string[];
+}
+export interface MemoryHit extends MemoryItem {
+  readonly score: number;
+  readonly query: string;
+}
+
+/** zod, valibot, arktype (a Standard Schema that can also give JSON Schema), or a JSON Schema object. */
+export type Schema = StandardSchema | { readonly type: "object"; readonly properties?: object; readonly "~standard"?: never };
+export interface StandardSchema<Input = unknown, Output = Input> {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => unknown;
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+  };
+}
+export type Infer<S> = S extends { readonly "~standard": { readonly types?: infer T } } ? (NonNullable<T> extends { readonly output: infer O } ? O : unknown) : unknown;
+/** What a caller may leave out (defaults) differs from what `run` receives. */
+export type InferInput<S> = S extends { readonly "~standard": { readonly types?: infer T } } ? (NonNullable<T> extends { readonly input: infer I } ? I : unknown) : unknown;

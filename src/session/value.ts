@@ -1,0 +1,236 @@
+/** The class behind `Session`. Own properties are its identity; everything else is a fold over the log or a verb of the host. */
+import { durationMs } from "./duration.ts";
+import { RathError } from "./errors.ts";
+import type { Event } from "./event.ts";
+import { list, type State, stateOf } from "./fold.ts";
+import type { Context, Effect, Place } from "./host.ts";
+import { derivedUuid } from "./id.ts";
+import { history, type Node } from "./log.ts";
+import { accepting, jsonSchemaOf } from "./question.ts";
+import type * as S from "./session.ts";
+import { describeSession } from "./describe.ts";
+import { checkOf, lineageOf, messageOf, pendingOf, placementOf, statusOf, toParts } from "./views.ts";
+
+/** Where a value stands. Only for the runtime and the audit. */
+export let placeOf: (session: S.Session) => Place;
+
+export class SessionValue<out Output = unknown> implements S.Session<Output> {
+  readonly id: string;
+  readonly head: string;
+  readonly step: number;
+  readonly #node: Node;
+  readonly #context: Context;
+
+  constructor(node: Node, context: Context) {
+    this.id = node.log.id;
+    this.head = node.id;
+    this.step = node.step;
+    this.#node = node;
+    this.#context = context;
+    Object.freeze(this);
+  }
+
+  static {
+    placeOf = (session) => {
+      if (!(#node in session)) throw new RathError("workflow.invalid", `Expected a Session, got ${describe(session)}.`);
+      const { node, context } = { node: session.#node, context: session.#context };
+      return node.moved === undefined ? { node, context } : { node: node.moved, context };
+    };
+  }
+
+  get #state(): State {
+    return stateOf(this.#node);
+  }
+  get #platform() {
+    return this.#context.host.platform;
+  }
+
+  get output(): Output {
+    const node = this.#state.output;
+    if (node === undefined) throw new RathError("session.no-output", `Session ${this.id} has no output yet: no effect has returned on it.`, { session: this });
+    if (node.facts.outcome !== "ok") throw new RathError("session.no-output", `Session ${this.id} has no output: its newest effect ended as "${node.facts.outcome}" (event ${node.id}).`, { session: this });
+    if (node.erased) throw new RathError("event.erased", `The output of session ${this.id} was erased (event ${node.id}).`, { session: this });
+    return node.data<"do.returned">(this.#platform).value as Output;
+  }
+  get text(): string {
+    const node = this.#state.output;
+    const value = node?.facts.outcome === "ok" ? node.data<"do.returned">(this.#platform)?.value : undefined;
+    return typeof value === "string" ? value : "";
+  }
+  get messages(): readonly S.Message[] {
+    return Object.freeze(list(this.#state.talk).map((node) => messageOf(node, this.#platform)));
+  }
+  get stop(): S.StopReason | undefined {
+    return undefined;
+  }
+  get status(): S.SessionStatus {
+    return statusOf(this.#state);
+  }
+  get usage(): S.Usage {
+    const { usage, own } = this.#state;
+    return Object.freeze({ ...usage, own: Object.freeze({ ...own }) });
+  }
+  get placement(): S.Placement | undefined {
+    return placementOf(this.#state.placement, this.#platform);
+  }
+  get lineage(): S.Lineage {
+    return lineageOf(this.#node, this.#platform);
+  }
+  get pending(): readonly S.Pending[] {
+    const { open, inherited } = this.#state;
+    return [...open, ...inherited].map((call) => pendingOf(call, this.#platform));
+  }
+  get calls(): readonly S.ToolCall[] {
+    return [];
+  }
+  get checks(): readonly S.Check[] {
+    return list(this.#state.checks).map((node) => checkOf(node, this.#platform));
+  }
+  get routes(): readonly S.Route[] {
+    return [];
+  }
+  get memory(): S.Session["memory"] {
+    return { reads: [], writes: [] };
+  }
+  get files(): S.Files {
+    return noFiles;
+  }
+
+  *events(range: { readonly from?: number | undefined; readonly to?: number | undefined } = {}): Iterable<Event> {
+    for (const node of history(this.#node)) {
+      if (node.step >= (range.from ?? 0) && node.step <= (range.to ?? Number.POSITIVE_INFINITY)) yield node.event(this.#platform);
+    }
+  }
+  at(place: number | string): S.Session {
+    const node = typeof place === "number" ? (place >= 1 && place <= this.step ? this.#node.atStep(place) : undefined) : history(this.#node).findLast((past) => past.id.startsWith(place));
+    if (node === undefined) throw new RathError("session.not-found", `Session ${this.id} has no ${typeof place === "number" ? "step" : "event"} ${place}; it is at step ${this.step}.`, { session: this });
+    return node === this.#node ? this : new SessionValue(node, this.#context);
+  }
+
+  say(content: S.Content): S.Session {
+    return this.#host.add(this, "message.added", { role: "user", parts: toParts(content) as never });
+  }
+  note(text: string): S.Session<Output> {
+    return this.#same(this.#host.add(this, "note.added", { text }));
+  }
+  to(sandbox: S.SandboxName, spec: S.PlacementSpec = {}): S.Session<Output> {
+    const given = Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== undefined));
+    return this.#same(this.#host.add(this, "placement.changed", { sandbox, spec: given }));
+  }
+  fork(label?: string): S.Session<Output> {
+    return this.#same(this.#host.fork(this, label));
+  }
+  detach(): S.Session<Output> {
+    return this.#same(this.#host.detach(this));
+  }
+  reject(reason: string): S.Session<Output> {
+    return this.#same(this.#host.add(this, "session.rejected", { reason }));
+  }
+  link(record: { readonly system: string; readonly id: string; readonly uri?: string | undefined; readonly digest?: string | undefined }): S.Session<Output> {
+    const { system, id, uri, digest } = record;
+    return this.#same(this.#host.add(this, "record.linked", { system, id, ...(uri === undefined ? {} : { uri }), ...(digest === undefined ? {} : { digest }) }));
+  }
+
+  do<T>(name: string, run: (context: S.EffectContext) => T | Promise<T>, options: { readonly repeat?: S.Repeat | undefined; readonly input?: unknown } = {}): Promise<S.Session<S.Stored<T>>> {
+    const repeat = options.repeat ?? "once";
+    const called = options.input === undefined ? { name, repeat } : { name, repeat, input: options.input };
+    return this.#perform({ op: "do", called, repeat, run });
+  }
+  check(name: string, run: (context: S.EffectContext) => S.CheckResult | Promise<S.CheckResult>): Promise<S.Session<Output>> {
+    return this.#perform({ op: "check", called: { name }, repeat: "safe", run, store: verdict, failureIsValue: true });
+  }
+  ask<A extends S.Schema>(question: string, answer?: A, options: { readonly to?: string | undefined; readonly expires?: S.Duration | undefined } = {}): Promise<S.Session<never>> {
+    const expires = options.expires === undefined ? {} : { expires: this.#later(options.expires) };
+    const to = options.to === undefined ? {} : { to: options.to };
+    return this.#perform({ op: "ask", called: { question, answer: jsonSchemaOf(answer), ...to, ...expires }, repeat: "safe", accept: accepting(answer) });
+  }
+  wait(time: S.Duration | Date): Promise<S.Session<Output>> {
+    return this.#perform({ op: "wait", called: { until: time instanceof Date ? time.toISOString() : this.#later(time) }, repeat: "safe", store: () => ({}) });
+  }
+  merge(others: S.Session | readonly S.Session[], options: S.MergeOptions = {}): Promise<S.Session<Output>> {
+    return this.#host.merge(this, Array.isArray(others) ? others : [others as S.Session], options) as Promise<S.Session<Output>>;
+  }
+  async conflicts(others: S.Session | readonly S.Session[]): Promise<readonly S.Conflict[]> {
+    void others; // files and memory, the two things that conflict, are not part of a session yet
+    return [];
+  }
+
+  call(tool: S.Tool): Promise<never> {
+    return this.#notHere(`call("${tool.name}")`, "tools");
+  }
+  recall(): Promise<never> {
+    return this.#notHere("recall", "memory");
+  }
+  remember(): Promise<never> {
+    return this.#notHere("remember", "memory");
+  }
+  forget(): Promise<never> {
+    return this.#notHere("forget", "memory");
+  }
+  request(): Promise<never> {
+    return this.#notHere("request", "models");
+  }
+  apply(): Promise<never> {
+    return this.#notHere("apply", "the workspace");
+  }
+
+  now(): Date {
+    return new Date(this.#node.at);
+  }
+  random(label = ""): number {
+    return Number.parseInt(this.#platform.sha256(JSON.stringify(["random", this.#seed, label])).slice(0, 13), 16) / 2 ** 52;
+  }
+  uuid(label = ""): string {
+    return derivedUuid(this.#platform, ["uuid", this.#seed, label]);
+  }
+  toString(): string {
+    return describeSession(this, this.#node, this.#platform);
+  }
+  toJSON(): { readonly id: string; readonly head: string; readonly step: number } {
+    return { id: this.id, head: this.head, step: this.step };
+  }
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    return this.toString();
+  }
+
+  get #host() {
+    return this.#context.host;
+  }
+  /** At a result that a rerun reused, chance answers as at its source. */
+  get #seed(): string {
+    return this.#node.facts.source ?? this.head;
+  }
+  #later(time: S.Duration): string {
+    return new Date(this.now().getTime() + durationMs(time)).toISOString();
+  }
+  #perform(effect: Effect): Promise<never> {
+    return this.#host.perform(this, effect) as Promise<never>;
+  }
+  #same(next: S.Session): S.Session<Output> {
+    return next as S.Session<Output>;
+  }
+  async #notHere(verb: string, part: string): Promise<never> {
+    throw new RathError("session.not-here", `session.${verb} needs ${part}, which this version of openrath does not have yet.`, { session: this });
+  }
+}
+
+function verdict(value: unknown): Readonly<Record<string, unknown>> {
+  if (typeof value === "boolean") return { passed: value };
+  const { passed, score, reason } = value as Exclude<S.CheckResult, boolean>;
+  return { passed: passed === true, ...(score === undefined ? {} : { score }), ...(reason === undefined ? {} : { reason }) };
+}
+
+function describe(value: unknown): string {
+  return value === null || typeof value !== "object" ? String(value) : `a ${value.constructor?.name ?? "plain object"}`;
+}
+
+/** The hash of an empty tree: no workspace has been opened. */
+const noFiles: S.Files = Object.freeze({
+  hash: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+  async *list() {},
+  read: (path: string) => noFile(path),
+  text: (path: string) => noFile(path),
+});
+async function noFile(path: string): Promise<never> {
+  throw new RathError("session.not-here", `"${path}" cannot be read: this session has no workspace.`);
+}

@@ -1,0 +1,104 @@
+/** Views of single events: what a message, a check, a placement or something pending looks like to the user of a session. */
+import { callOf, type State } from "./fold.ts";
+import type { Node } from "./log.ts";
+import type { Platform } from "./platform.ts";
+import type { Check, Content, Lineage, Message, Part, Pending, Placement, SessionStatus } from "./session.ts";
+
+const messages = new WeakMap<Node, Message>();
+
+/** The message an event carries; made once. */
+export function messageOf(node: Node, platform: Platform): Message {
+  const known = messages.get(node);
+  if (known !== undefined) return known;
+  const data = node.data<"message.added">(platform);
+  const parts = data === undefined ? [] : data.parts.map(toPart);
+  const message: Message = Object.freeze({
+    role: data?.role ?? "user",
+    parts: Object.freeze(parts),
+    text: data === undefined ? "[erased]" : parts.map((part) => (part.type === "text" ? part.text : "")).join(""),
+    by: node.by,
+    event: node.id,
+    session: node.log.id,
+  });
+  messages.set(node, message);
+  return message;
+}
+
+type StoredPart = { readonly type: string; readonly text?: string; readonly signature?: string | undefined; readonly mediaType?: string; readonly data?: Uint8Array | undefined; readonly url?: string | undefined };
+
+function toPart(part: StoredPart): Part {
+  if (part.type !== "file") return part as Part;
+  return { type: "file", mediaType: part.mediaType ?? "application/octet-stream", data: part.data ?? new URL(part.url ?? "about:blank") };
+}
+
+/** What is stored of what somebody says. */
+export function toParts(content: Content): readonly Record<string, unknown>[] {
+  if (typeof content === "string") return [{ type: "text", text: content }];
+  return content.map((part) => {
+    if (part.type !== "file") return { ...part };
+    return part.data instanceof URL ? { type: "file", mediaType: part.mediaType, url: part.data.href } : { type: "file", mediaType: part.mediaType, data: part.data };
+  });
+}
+
+export function checkOf(returned: Node, platform: Platform): Check {
+  const data = returned.data<"check.returned">(platform);
+  return Object.freeze({
+    name: callOf(returned).data<"check.called">(platform)?.name ?? "[erased]",
+    passed: returned.facts.outcome === "ok" && data?.passed === true,
+    score: data?.score,
+    reason: data?.reason ?? data?.message,
+    event: returned.id,
+  });
+}
+
+export function placementOf(node: Node | undefined, platform: Platform): Placement | undefined {
+  if (node === undefined) return undefined;
+  const { sandbox, spec } = node.data<"placement.changed">(platform);
+  return Object.freeze({ ...spec, sandbox, isolation: undefined, id: undefined });
+}
+
+export function pendingOf(call: Node, platform: Platform): Pending {
+  const base = { id: call.id, run: call.run, session: call.log.id, since: call.at, by: call.by };
+  switch (call.kind) {
+    case "ask.called": {
+      const { question, answer } = call.data<"ask.called">(platform);
+      return { ...base, kind: "question", question, answer: answer as object };
+    }
+    case "wait.called":
+      return { ...base, kind: "timer", wakes: call.data<"wait.called">(platform).until };
+    case "do.called": {
+      const { name, input } = call.data<"do.called">(platform);
+      return call.facts.started === true ? { ...base, kind: "unknown", op: name, input } : { ...base, kind: "approval", tool: name, input };
+    }
+    default:
+      return { ...base, kind: "unknown", op: call.data<"check.called">(platform).name, input: undefined };
+  }
+}
+
+export function statusOf(state: State): SessionStatus {
+  if (state.rejected !== undefined) return "rejected";
+  if (state.open.length > 0) return "waiting";
+  switch (state.output?.facts.outcome) {
+    case "error":
+    case "unknown":
+      return "failed";
+    case "cancelled":
+      return "cancelled";
+    default:
+      return "idle";
+  }
+}
+
+/** Where a place comes from: the newest merge in its own log, else how the log began. */
+export function lineageOf(node: Node, platform: Platform): Lineage {
+  let merged: Node | undefined = node;
+  while (merged !== undefined && merged.kind !== "session.merged") merged = merged.prior;
+  const first = node.log.first ?? node;
+  const label = node.log.fork?.label;
+  const rest = { label: label === "" ? undefined : label, implicit: node.log.fork?.implicit ?? false };
+  const ids = (nodes: readonly Node[]): readonly string[] => nodes.map((parent) => parent.id);
+  if (merged !== undefined) return { kind: "merge", parents: ids(merged.parents), ...rest };
+  if (first.kind === "session.forked") return { kind: "fork", parents: ids(first.parents), ...rest };
+  if (first.kind === "session.detached") return { kind: "detach", parents: [first.data<"session.detached">(platform).from.head], ...rest };
+  return { kind: "root", parents: [], ...rest };
+}

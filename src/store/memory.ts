@@ -1,0 +1,182 @@
+/** The store in this process's memory: the same contract, gone at exit. For tests and for sessions that nobody needs to keep. */
+import { RathError } from "../session/errors.ts";
+import type { BranchWrite, EventQuery, Lease, LogAbout, LogQuery, LogRow, RunQuery, RunRow, Store, StoredEvent, Write, Written } from "./store.ts";
+
+export interface MemoryOptions {
+  /** Milliseconds since 1970, for leases. */
+  readonly clock?: (() => number) | undefined;
+}
+
+interface Log {
+  readonly about: LogAbout;
+  readonly events: StoredEvent[];
+}
+
+interface Run {
+  row: RunRow;
+  epoch: number;
+  owner: string | undefined;
+  expires: number;
+}
+
+interface State {
+  /** In order of creation, as Maps are. */
+  readonly logs: Map<string, Log>;
+  readonly runs: Map<string, Run>;
+  readonly blobs: Map<string, Uint8Array>;
+  readonly byId: Map<string, { readonly log: Log; readonly at: number }>;
+}
+
+/**
+ * An empty store.
+ *
+ * @example
+ * await using store = memoryStore();
+ * await store.append({ branches: [{ session: "s", expectedHead: undefined, events }] });
+ */
+export function memoryStore(options: MemoryOptions = {}): Store {
+  const { clock = Date.now } = options;
+  const state: State = { logs: new Map(), runs: new Map(), blobs: new Map(), byId: new Map() };
+  let closed = false;
+
+  const open = (): State => {
+    if (closed) throw new RathError("store.closed", "The memory store is closed. Make another one with memoryStore.");
+    return state;
+  };
+
+  return {
+    append: async (write) => append(open(), write),
+    events: (query) => stream(() => events(open(), query), copy),
+    sessions: (query) => stream(() => logs(open(), query)),
+    runs: (query) => stream(() => runs(open(), query, clock())),
+    claim: async (id, worker, forMs, { from } = {}) => {
+      const run = open().runs.get(id);
+      if (run === undefined) return undefined;
+      const held = run.owner !== undefined && run.owner !== worker && run.owner !== from && run.expires > clock();
+      if (held) return undefined;
+      run.epoch++;
+      run.owner = worker;
+      run.expires = clock() + forMs;
+      return lease(run);
+    },
+    renew: async ({ run: id, epoch }, forMs) => {
+      const run = open().runs.get(id);
+      if (run?.owner === undefined || run.epoch !== epoch) return undefined;
+      run.expires = clock() + forMs;
+      return lease(run);
+    },
+    release: async ({ run: id, epoch }) => {
+      const run = open().runs.get(id);
+      if (run?.epoch === epoch) run.owner = undefined;
+    },
+    blob: async (hash) => {
+      const bytes = open().blobs.get(hash);
+      return bytes && new Uint8Array(bytes);
+    },
+    erase: async (ids) => {
+      const { byId } = open();
+      for (const id of ids) {
+        const found = byId.get(id);
+        if (found) found.log.events[found.at] = { ...(found.log.events[found.at] as StoredEvent), data: undefined };
+      }
+    },
+    [Symbol.asyncDispose]: async () => {
+      closed = true;
+    },
+  };
+}
+
+function append(state: State, write: Write): Written {
+  const refused = judge(state, write);
+  if (refused !== undefined) return refused;
+  for (const branch of write.branches) addEvents(state, branch);
+  for (const { hash, bytes } of write.blobs ?? []) if (!state.blobs.has(hash)) state.blobs.set(hash, new Uint8Array(bytes));
+  if (write.run !== undefined) {
+    const { owner: _, ...row } = write.run;
+    const known = state.runs.get(row.id);
+    if (known === undefined) state.runs.set(row.id, { row, epoch: 0, owner: undefined, expires: 0 });
+    else known.row = row;
+  }
+  return { ok: true };
+}
+
+/** Everything that can refuse a write, before any of it is stored. */
+function judge({ logs, runs }: State, { branches, lease, run }: Write): Written | undefined {
+  if (lease !== undefined) {
+    const epoch = runs.get(lease.run)?.epoch;
+    if (epoch !== lease.epoch) return { ok: false, reason: "epoch", epoch: epoch ?? 0 };
+  }
+  const heads = new Map<string, string | undefined>();
+  for (const { session, expectedHead, events } of branches) {
+    const head = heads.has(session) ? heads.get(session) : logs.get(session)?.events.at(-1)?.id;
+    if (head !== expectedHead) return { ok: false, reason: "head", session, head };
+    heads.set(session, events.at(-1)?.id ?? head);
+    const foreign = events.find((event) => event.session !== session);
+    if (foreign) throw new RathError("event.invalid", `Event ${foreign.id} belongs to session ${foreign.session} and cannot be appended to ${session}.`);
+  }
+  const holder = run?.key === undefined ? undefined : [...runs.values()].find(({ row }) => row.key === run.key && row.id !== run.id);
+  if (holder && run) throw new RathError("store.conflict", `Run ${run.id} was not stored: its key "${run.key}" belongs to run ${holder.row.id}. Use that run, or another key.`);
+  return undefined;
+}
+
+function addEvents({ logs, byId }: State, { session, events, about }: BranchWrite): void {
+  if (events.length === 0) return;
+  const log = logs.get(session) ?? { about: { ...(about ?? { log: "session" }), tags: [...(about?.tags ?? [])] }, events: [] };
+  logs.set(session, log);
+  for (const event of events) {
+    byId.set(event.id, { log, at: log.events.length });
+    log.events.push(copy(event));
+  }
+}
+
+function events(state: State, query: EventQuery): StoredEvent[] {
+  if ("ids" in query) {
+    return query.ids.flatMap((id) => {
+      const found = state.byId.get(id);
+      return found ? [found.log.events[found.at] as StoredEvent] : [];
+    });
+  }
+  if ("run" in query) {
+    const { run, after = Number.NEGATIVE_INFINITY } = query;
+    const written = [...state.logs.values()].flatMap((log) => log.events.filter((event) => event.run === run && event.order > after));
+    return written.sort((a, b) => a.order - b.order);
+  }
+  const { session, from = 0, to = Number.POSITIVE_INFINITY } = query;
+  return (state.logs.get(session)?.events ?? []).filter(({ step }) => step >= from && step <= to);
+}
+
+function logs(state: State, query: LogQuery): LogRow[] {
+  const all = [...state.logs];
+  const start = query.after === undefined ? 0 : all.findIndex(([id]) => id === query.after) + 1;
+  if (start === 0 && query.after !== undefined) return [];
+  const fits = ([id, { about, events }]: [string, Log]): boolean =>
+    (query.id === undefined || id.startsWith(query.id)) &&
+    (query.parent === undefined || about.parent === query.parent) &&
+    (query.log === undefined || about.log === query.log) &&
+    (query.tag === undefined || (about.tags?.includes(query.tag) ?? false)) &&
+    (query.run === undefined || events.some(({ run }) => run === query.run));
+  return all
+    .slice(start)
+    .filter(fits)
+    .map(([id, { about, events }]) => ({ ...about, tags: [...(about.tags ?? [])], id, head: (events.at(-1) as StoredEvent).id, run: events[0]?.run }));
+}
+
+function runs(state: State, { id, status, key, dueBefore }: RunQuery, now: number): RunRow[] {
+  return [...state.runs.values()]
+    .filter(({ row }) => (id === undefined || row.id === id) && (status === undefined || row.status === status) && (key === undefined || row.key === key))
+    .filter(({ row }) => dueBefore === undefined || (row.wakeAt !== undefined && row.wakeAt < dueBefore))
+    .map(({ row, owner, expires }) => ({ ...row, owner: expires > now ? owner : undefined }));
+}
+
+/** What was there when reading began; events are copied when they are handed out. */
+async function* stream<T>(read: () => T[], copied: (item: T) => T = (item) => item): AsyncGenerator<T, void> {
+  for (const item of read()) yield copied(item);
+}
+
+function copy(event: StoredEvent): StoredEvent {
+  return { ...event, envelope: new Uint8Array(event.envelope), data: event.data && new Uint8Array(event.data) };
+}
+
+function lease({ row, epoch, expires }: Run): Lease {
+  return { run: row.id, epoch, expires: new Date(expires).toISOString() };
+}

@@ -1,0 +1,134 @@
+/**
+ * One open database file, shared by the parts of the SQLite store: prepared statements, transactions, patience with other
+ * processes, and errors that say what happened to which file.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { RathError } from "../session/errors.ts";
+import { type Database, failureOf, type OpenDatabase, type Statement } from "./sqlite-driver.ts";
+import { corrupt, extendLog, openFile } from "./sqlite-open.ts";
+
+const patienceMs = 10_000;
+const longestWaitMs = 50;
+
+export interface ConnectionOptions {
+  readonly path: string;
+  readonly tenant: string;
+  readonly project: string;
+  readonly clock: () => number;
+  readonly open: OpenDatabase;
+}
+
+export class Connection {
+  readonly path: string;
+  readonly tenant: string;
+  readonly project: string;
+  readonly clock: () => number;
+  readonly #open: OpenDatabase;
+  readonly #statements = new Map<string, Statement<unknown>>();
+  #database: Database | undefined;
+  #durable = true;
+  #extended = false;
+  #closed = false;
+
+  constructor(options: ConnectionOptions) {
+    this.path = options.path;
+    this.tenant = options.tenant;
+    this.project = options.project;
+    this.clock = options.clock;
+    this.#open = options.open;
+  }
+
+  /** False until the first call; a store that was never used makes no file. */
+  get opened(): boolean {
+    return this.#database !== undefined;
+  }
+
+  get database(): Database {
+    if (this.#closed) throw new RathError("store.closed", `The store ${this.path} is closed. Open another one with sqliteStore.`);
+    this.#database ??= openFile(this.path, this.#open);
+    return this.#database;
+  }
+
+  /** A statement prepared once and kept. */
+  statement<Result = unknown>(sql: string): Statement<Result> {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.database.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement as Statement<Result>;
+  }
+
+  /** Does synchronous work, again and again while other processes hold the file. Whatever fails comes out as a RathError. */
+  async patiently<T>(work: () => T): Promise<T> {
+    const until = performance.now() + patienceMs;
+    for (let wait = 1; ; wait = Math.min(wait * 2, longestWaitMs)) {
+      try {
+        void this.database;
+        return work();
+      } catch (error) {
+        if (failureOf(error) !== "busy" || performance.now() > until) throw this.explain(error);
+      }
+      await sleep(wait * (0.5 + Math.random()));
+    }
+  }
+
+  /**
+   * All or nothing. Not durable means that the commit is not synced by itself: it survives the death of the process, and a
+   * power cut once any later commit is synced, since the log is one sequence.
+   */
+  transaction<T>(durable: boolean, work: () => T): T {
+    if (durable !== this.#durable) {
+      this.database.exec(`PRAGMA synchronous = ${durable ? "FULL" : "NORMAL"}`);
+      this.#durable = durable;
+    }
+    this.statement("BEGIN IMMEDIATE").run();
+    try {
+      const result = work();
+      this.statement("COMMIT").run();
+      return result;
+    } catch (error) {
+      try {
+        this.statement("ROLLBACK").run();
+      } catch {
+        // After a full disk or an I/O error SQLite has rolled back by itself and refuses a second time.
+      }
+      throw error;
+    }
+  }
+
+  /** Prepares the file for appends, at the first of them. */
+  extend(): void {
+    if (this.#extended) return;
+    extendLog(this.database, this.path);
+    this.#extended = true;
+    this.#durable = true;
+  }
+
+  /** Moves what is in the write-ahead log to the file and empties the log, if no other process is using it. */
+  emptyLog(): void {
+    this.database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    this.#extended = false;
+  }
+
+  /** What an exception means for whoever called. */
+  explain(error: unknown): unknown {
+    switch (failureOf(error)) {
+      case undefined:
+        return error;
+      case "corrupt":
+        return corrupt(this.path, (error as Error).message, error);
+      case "busy":
+        return new RathError("store.unavailable", `${this.path} is held by other processes for more than ${patienceMs / 1000} s. Try again.`, { cause: error, retryable: true });
+      default:
+        return new RathError("store.unavailable", `${this.path} failed: ${(error as Error).message}. If this was an append, its outcome is unknown: read again before repeating it.`, { cause: error, retryable: true });
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#statements.clear();
+    this.#database?.close();
+    this.#database = undefined;
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * The seam between the store and SQLite: `node:sqlite` where Node has it, else better-sqlite3.
+ *
+ * Both are synchronous and nearly alike; this file hides what differs and names failures. It knows nothing of our tables.
+ */
+import { createRequire } from "node:module";
+import { RathError } from "../session/errors.ts";
+
+export type SqlValue = null | number | string | Uint8Array;
+
+export interface Statement<Result> {
+  run(...values: SqlValue[]): { readonly changes: number | bigint };
+  get(...values: SqlValue[]): Result | undefined;
+  all(...values: SqlValue[]): Result[];
+}
+
+export interface Database {
+  exec(sql: string): void;
+  /** `Result` is what the columns of the statement are declared as; nothing checks it here, STRICT tables do. */
+  prepare<Result = unknown>(sql: string): Statement<Result>;
+  close(): void;
+}
+
+/** Opens a file that exists or makes it. */
+export type OpenDatabase = (path: string) => Database;
+
+type Constructor = new (path: string) => Database;
+
+export const openDatabase: OpenDatabase = (path) => {
+  const Driver = builtIn() ?? installed();
+  return new Driver(path);
+};
+
+function builtIn(): Constructor | undefined {
+  // Absent from the types of Node 20. Asking by name keeps a static import of a module that Node 20 has not out of the file.
+  const { emitWarning } = process;
+  process.emitWarning = (() => {}) as typeof process.emitWarning;
+  try {
+    const found = process.getBuiltinModule?.("node:sqlite") as { DatabaseSync?: Constructor } | undefined;
+    return found?.DatabaseSync;
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+function installed(): Constructor {
+  try {
+    return createRequire(import.meta.url)("better-sqlite3") as Constructor;
+  } catch (cause) {
+    throw new RathError("store.unavailable", `SQLite is not available: Node ${process.versions.node} has no node:sqlite, and the package better-sqlite3 is not installed. Run "npm install better-sqlite3", or use Node 22.13 or newer.`, { cause });
+  }
+}
+
+export type Failure = "busy" | "corrupt" | "constraint" | "unavailable";
+
+/** What an exception of either driver means; undefined if it is not SQLite's. */
+export function failureOf(error: unknown): Failure | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { code, errcode } = error as Error & { code?: unknown; errcode?: unknown };
+  if (typeof errcode === "number") return byNumber[errcode & 255] ?? "unavailable";
+  if (typeof code !== "string" || !code.startsWith("SQLITE_")) return undefined;
+  const [, primary = ""] = code.split("_");
+  return byName[primary] ?? "unavailable";
+}
+
+const byName: Readonly<Record<string, Failure>> = { BUSY: "busy", LOCKED: "busy", CORRUPT: "corrupt", NOTADB: "corrupt", FORMAT: "corrupt", CONSTRAINT: "constraint" };
+const byNumber: Readonly<Record<number, Failure>> = { 5: "busy", 6: "busy", 11: "corrupt", 26: "corrupt", 24: "corrupt", 19: "constraint" };

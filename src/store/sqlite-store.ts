@@ -1,0 +1,69 @@
+/**
+ * The SQLite store, put together from its parts. Apart from `sqlite.ts` so that tests can give it another driver.
+ *
+ * It owns one database file, which any number of stores and processes may use at once. It opens the file at the first call.
+ */
+import { resolve } from "node:path";
+import { items } from "./pages.ts";
+import { Appends } from "./sqlite-append.ts";
+import { readBlob } from "./sqlite-blobs.ts";
+import { Connection } from "./sqlite-connection.ts";
+import type { OpenDatabase } from "./sqlite-driver.ts";
+import { Frames } from "./sqlite-frames.ts";
+import { Ids } from "./sqlite-ids.ts";
+import { logPages } from "./sqlite-logs.ts";
+import { sessionPages, writtenPages } from "./sqlite-read.ts";
+import { claimRun, releaseLease, renewLease, runPages } from "./sqlite-runs.ts";
+import type { Store } from "./store.ts";
+
+export interface SqliteOptions {
+  /** Whose logs these are; "default" when left out. */
+  readonly tenant?: string | undefined;
+  readonly project?: string | undefined;
+  /**
+   * "sync" (default): every append is on disk before it is acknowledged. "relaxed": the same, except appends that say
+   * `relaxed: true`; they survive the death of the process, and a power cut once any later append is synced.
+   */
+  readonly durability?: "sync" | "relaxed" | undefined;
+  /** Milliseconds since 1970, for leases. */
+  readonly clock?: (() => number) | undefined;
+}
+
+export function storeOn(path: string, options: SqliteOptions, open: OpenDatabase): Store {
+  const { tenant = "default", project = "default", durability = "sync", clock = Date.now } = options;
+  const connection = new Connection({ path: resolve(path), tenant, project, clock, open });
+  const frames = new Frames(connection);
+  const appends = new Appends(connection, frames, durability === "relaxed");
+  const ids = new Ids(connection, frames, appends.unindexed);
+  let closing: Promise<void> | undefined;
+
+  const close = async (): Promise<void> => {
+    await appends.settled();
+    try {
+      if (connection.opened) await ids.catchUp(false);
+    } finally {
+      connection.close();
+    }
+  };
+
+  return {
+    append: async (write) => appends.add(write),
+    events(query) {
+      if ("ids" in query) return items(ids.pages(query.ids));
+      if ("run" in query) return items(writtenPages(connection, frames, query.run, query.after));
+      return items(sessionPages(connection, frames, query.session, query.from, query.to));
+    },
+    sessions: (query) => items(logPages(connection, frames, query)),
+    runs: (query) => items(runPages(connection, query)),
+    claim: (run, worker, forMs, from) => connection.patiently(() => connection.transaction(true, () => claimRun(connection, run, worker, forMs, from?.from))),
+    // Losing these in a power cut costs nothing: every holder of a lease died with it.
+    renew: (lease, forMs) => connection.patiently(() => connection.transaction(false, () => renewLease(connection, lease, forMs))),
+    release: (lease) => connection.patiently(() => connection.transaction(false, () => releaseLease(connection, lease))),
+    blob: (hash) => connection.patiently(() => readBlob(connection, hash)),
+    erase: (erased) => ids.erase(erased),
+    [Symbol.asyncDispose]: () => {
+      closing ??= close();
+      return closing;
+    },
+  };
+}
