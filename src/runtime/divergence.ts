@@ -17,7 +17,7 @@ export interface Divergence {
 export function divergenceOf(platform: Platform, execution: Execution): Divergence {
   const recorded = execution.recorded;
   const unclaimed = new Set(recorded?.unclaimed ?? []);
-  const side = execution.strays.map((stray) => ({ stray, instead: recorded?.after(stray.head) })).find(({ instead }) => instead !== undefined && unclaimed.has(instead));
+  const side = execution.strays.map((stray) => ({ stray, instead: recorded?.after(stray.head) })).find(({ instead }) => instead !== undefined);
   if (side?.instead !== undefined) return compare(platform, side.instead, side.stray);
   const [missing] = unclaimed;
   if (missing !== undefined) return describe(missing.event(platform), "event", brief(missing, platform), undefined);

@@ -27,7 +27,7 @@ export class Recorded {
   onProgress: () => void = () => {};
 
   constructor(events: readonly Node[], textOf: (node: Node) => string) {
-    this.events = events.filter((node) => node.log.kind === "session").sort((a, b) => a.order - b.order);
+    this.events = events;
     this.#all = new Set(this.events);
     this.#textOf = textOf;
     for (const node of this.events) this.#index(node);
@@ -86,9 +86,9 @@ export class Recorded {
     return Math.max(0, ...(this.#implicit.get(head) ?? []).map((forked) => (forked.log.fork?.ordinal ?? 0) + 1));
   }
 
-  /** What was recorded after a head, claimed or not: the other side of a divergence. */
+  /** The first event recorded after a head that nobody asked for again: the other side of a divergence. */
   after(head: Node): Node | undefined {
-    return this.#next.get(head) ?? this.#next.get(this.#implicit.get(head)?.[0] as Node);
+    return this.events.find((node) => node.parent === head && !this.#claimed.has(node));
   }
 
   returnOf(called: Node): Node | undefined {

@@ -31,7 +31,7 @@ export async function replay(session: Session, workflow: Workflow, options: { re
   const execution = new Execution(runtime, record.id, "replay");
   const divergence = await execute(runtime, execution, record, workflow);
   execution.close();
-  const events = record.events.filter((event) => event.log.kind === "session").length;
+  const events = record.program.length;
   if (divergence === undefined) return { identical: true, events, toString: () => `identical: ${events} events compared, nothing called` };
   const { at, field, expected, got, text } = divergence;
   return { identical: false, events, at, field, expected, got, toString: () => `diverged ${text}` };
@@ -41,7 +41,7 @@ async function execute(runtime: Runtime, execution: Execution, record: RunRecord
   const still = new Promise<"still">((resolve) => {
     execution.onStill = () => resolve("still");
   });
-  execution.drive(record.events);
+  execution.drive(record.program);
   const complete = new Promise<void>((resolve) => {
     const progress = execution.recorded?.onProgress ?? (() => {});
     const check = (): void => {
@@ -73,12 +73,12 @@ type End = { readonly result: Node } | { readonly error: unknown };
 /** What the end of the run wrote itself: the adoption of the result. */
 function claimEnd(execution: Execution, record: RunRecord, end: End): void {
   if (!("result" in end)) return;
-  const adopted = record.events.findLast((node) => node.kind === "session.merged" && node.parent === end.result);
+  const adopted = record.program.findLast((node) => node.kind === "session.merged" && node.parent === end.result);
   if (adopted !== undefined) execution.recorded?.claim(adopted);
 }
 
 function compareEnds(runtime: Runtime, record: RunRecord, end: End): Divergence | undefined {
-  const last = record.events.findLast((node) => node.log.kind === "session") ?? record.input;
+  const last = record.program.at(-1) ?? record.input;
   const at = last.event(runtime.platform);
   const was = record.ended;
   if (was === undefined) return undefined;
@@ -88,7 +88,7 @@ function compareEnds(runtime: Runtime, record: RunRecord, end: End): Divergence 
     const message = end.error instanceof Error ? end.error.message : String(end.error);
     return message === was.message ? undefined : describe(at, "message", was.message, message);
   }
-  const adopted = record.events.some((node) => node.id === was.result?.head && (node === end.result || node.parent === end.result));
+  const adopted = record.program.some((node) => node.id === was.result?.head && (node === end.result || node.parent === end.result));
   return adopted ? undefined : describe(at, "result", was.result?.head, end.result.id);
 }
 

@@ -45,12 +45,12 @@ export async function rerun<W extends Workflow>(session: Session, workflow: W, o
   const start = options.from === undefined ? placeOf(session).node : placeOf(session.at(options.from)).node;
   const record = await runBehind(runtime, start);
   const change = typeof options.change === "object" ? options.change : undefined;
-  if (change !== undefined && !record.events.some((node) => node.id === change.event)) {
+  if (change !== undefined && !record.program.some((node) => node.id === change.event)) {
     throw new RathError("session.not-found", `Event ${change.event} is not part of run ${record.id}: name a call or a result of it.`, { session });
   }
   const execution = new Execution(runtime, runtime.platform.newId(), "bare");
   runtime.watch(execution);
-  const reuse = new Reuse(runtime, record.events, { effects: options.effects ?? "ask", change });
+  const reuse = new Reuse(runtime, record.program, { effects: options.effects ?? "ask", change });
   const input = execution.fork(record.input, execution.scope, "rerun", record.input.by);
   reuse.standsFor(input, record.input);
   execution.reuse = reuse;

@@ -1,7 +1,7 @@
 /** What a run has recorded, found by its id in whichever logs it wrote. */
 import { RathError } from "../session/errors.ts";
 import type { DataOf } from "../session/event.ts";
-import type { Log, Node } from "../session/log.ts";
+import { isAncestor, type Log, type Node } from "../session/log.ts";
 import type { Runtime } from "./runtime.ts";
 
 export interface RunRecord {
@@ -14,6 +14,8 @@ export interface RunRecord {
   readonly journal: readonly Node[];
   /** All it wrote, its own log included, in its order. */
   readonly events: readonly Node[];
+  /** What `forward` and its end recorded: without the run's own log and without what came before its input. */
+  readonly program: readonly Node[];
   readonly ended: DataOf<"run.ended"> | undefined;
 }
 
@@ -33,7 +35,8 @@ export async function loadRun(runtime: Runtime, id: string): Promise<RunRecord> 
   if (input === undefined) throw new RathError("store.corrupt", `The input of run ${id} (${started.input.head}) is not in the store.`);
   const events = [...ids].flatMap((session) => nodesOf(logs.get(session) as Log).filter((node) => node.run === id)).sort((a, b) => a.order - b.order);
   const end = journal.findLast((node) => node.kind === "run.ended");
-  return { id, started, input, log, journal, events, ended: end?.data<"run.ended">(runtime.platform) };
+  const program = events.filter((node) => node.log.kind === "session" && !isAncestor(node, input));
+  return { id, started, input, log, journal, events, program, ended: end?.data<"run.ended">(runtime.platform) };
 }
 
 /** The stored events of a log, oldest first. */

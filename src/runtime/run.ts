@@ -248,15 +248,15 @@ export async function takeUp(runtime: Runtime, record: RunRecord, lease: Lease, 
   execution.writer.order = Math.max(-1, ...record.events.map((node) => node.order)) + 1;
   execution.signer.restore(record.journal, record.events);
   execution.own(record.input.log);
-  execution.drive(record.events);
+  execution.drive(record.program);
   execution.journal("run.resumed", { worker, epoch: lease.epoch });
   return execution;
 }
 
 /** Ends a parked run without executing it: its open calls are closed, then it is marked. */
 export async function cancelParked(execution: Execution, record: RunRecord, row: RunRow, reason: string): Promise<Node> {
-  const returned = new Set(record.events.filter((node) => isReturned(node.kind)).map(callOf));
-  for (const call of record.events) {
+  const returned = new Set(record.program.filter((node) => isReturned(node.kind)).map(callOf));
+  for (const call of record.program) {
     if (!isCalled(call.kind) || returned.has(call)) continue;
     execution.closeRecorded(call, call.facts.started === true ? "unknown" : "cancelled", reason);
   }
@@ -276,7 +276,7 @@ export function hasEnded(status: string): boolean {
 export function settledOf(runtime: Runtime, record: RunRecord, status: string): Settled | undefined {
   const branch: Log = record.input.log;
   const last = record.ended?.result;
-  const place = (last === undefined ? undefined : findEvent(branch, last.head)) ?? record.events.findLast((node) => node.log.kind === "session") ?? record.input;
+  const place = (last === undefined ? undefined : findEvent(branch, last.head)) ?? record.program.at(-1) ?? record.input;
   const session = runtime.outside(place);
   switch (status) {
     case "done":
@@ -294,6 +294,6 @@ export function settledOf(runtime: Runtime, record: RunRecord, status: string): 
 
 /** The calls of a run that have no result. */
 export function pendingIn(runtime: Runtime, record: RunRecord): readonly Pending[] {
-  const returned = new Set(record.events.filter((node) => isReturned(node.kind)).map(callOf));
-  return record.events.filter((node) => isCalled(node.kind) && !returned.has(node)).map((node) => pendingOf(node, runtime.platform));
+  const returned = new Set(record.program.filter((node) => isReturned(node.kind)).map(callOf));
+  return record.program.filter((node) => isCalled(node.kind) && !returned.has(node)).map((node) => pendingOf(node, runtime.platform));
 }

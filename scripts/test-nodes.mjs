@@ -1,0 +1,85 @@
+// Runs the store tests on every supported Node: the one that runs this script, and the versions pinned in test/nodes.
+// Their binaries come from the npm package `node` and are installed at first use. Fails if any version fails.
+
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+const folder = join(root, "test/nodes");
+const suites = ["src/store/memory.test.ts", "src/store/sqlite.test.ts", "test/integration"];
+const patience = 5 * 60_000;
+
+const pinned = Object.entries(readJson(join(folder, "package.json")).dependencies).map(([alias, spec]) => ({
+  version: spec.slice(spec.lastIndexOf("@") + 1),
+  binary: join(folder, "node_modules", alias, "bin", process.platform === "win32" ? "node.exe" : "node"),
+}));
+installPinned();
+
+const present = suites.filter((suite) => existsSync(join(root, suite)));
+for (const suite of suites) if (!present.includes(suite)) console.log(`skipped on every Node: ${suite} does not exist`);
+
+const results = [{ version: process.versions.node, binary: process.execPath }, ...pinned].map(runOn);
+console.log("\nstore tests per Node version");
+for (const { version, passed, skipped, total, seconds, problem } of results) {
+  const verdict = problem === undefined ? "ok    " : "FAILED";
+  console.log(
+    `  ${verdict}  Node ${version}: ${passed} of ${total} tests passed, ${skipped} skipped, ${seconds} s${problem ? ` (${problem})` : ""}`,
+  );
+}
+process.exitCode = results.every(({ problem }) => problem === undefined) ? 0 : 1;
+
+function installPinned() {
+  if (pinned.every(({ binary, version }) => versionOf(binary) === version)) return;
+  console.log(`installing Node ${pinned.map(({ version }) => version).join(" and ")} into test/nodes`);
+  const { status } = spawnSync("npm", ["ci"], { cwd: folder, stdio: "inherit", shell: process.platform === "win32", timeout: patience });
+  const wrong = pinned.filter(({ binary, version }) => versionOf(binary) !== version);
+  if (status === 0 && wrong.length === 0) return;
+  const names = wrong.map(({ version }) => version).join(", ");
+  console.error(
+    `Node ${names} could not be installed for ${process.platform}-${process.arch}. Next: run \`npm ci\` in test/nodes and read its error.`,
+  );
+  process.exit(1);
+}
+
+function versionOf(binary) {
+  const { status, stdout } = spawnSync(binary, ["--version"], { encoding: "utf8" });
+  return status === 0 ? stdout.trim().replace(/^v/, "") : undefined;
+}
+
+function runOn({ version, binary }) {
+  console.log(`\nNode ${version}: vitest run ${present.join(" ")}`);
+  const scratch = mkdtempSync(join(tmpdir(), "openrath-nodes-"));
+  const report = join(scratch, "report.json");
+  const began = Date.now();
+  const vitest = [
+    "node_modules/vitest/vitest.mjs",
+    "run",
+    ...present,
+    "--reporter=default",
+    "--reporter=json",
+    `--outputFile.json=${report}`,
+  ];
+  const { status, signal } = spawnSync(binary, vitest, { cwd: root, stdio: "inherit", timeout: patience });
+  const seconds = Math.round((Date.now() - began) / 1000);
+  const counts = existsSync(report) ? readJson(report) : undefined;
+  rmSync(scratch, { recursive: true, force: true });
+  return { version, seconds, ...judge(counts, status, signal) };
+}
+
+/** A run that found no test proves nothing, so it counts as failed. */
+function judge(counts, status, signal) {
+  const passed = counts?.numPassedTests ?? 0;
+  const total = counts?.numTotalTests ?? 0;
+  const skipped = (counts?.numPendingTests ?? 0) + (counts?.numTodoTests ?? 0);
+  if (signal) return { passed, total, skipped, problem: `stopped by ${signal}` };
+  if (status !== 0) return { passed, total, skipped, problem: `exit code ${status}` };
+  if (passed === 0) return { passed, total, skipped, problem: "no test ran" };
+  return { passed, total, skipped, problem: undefined };
+}
+
+function readJson(file) {
+  return JSON.parse(readFileSync(file, "utf8"));
+}
