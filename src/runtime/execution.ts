@@ -34,6 +34,8 @@ export interface Open {
   readonly effect: Effect;
   /** For a person or a timer: nothing happens meanwhile. */
   readonly waiting: boolean;
+  /** The scope it was called in: an effect inside another one. */
+  readonly scope: Scope;
   abort(reason: string): void;
   /** Ends it because the run ends; the program never receives this. */
   close(outcome: OutcomeType, reason: string): void;
@@ -221,7 +223,13 @@ export class Execution {
   #idle(): void {
     if (this.recorded !== undefined && !this.recorded.complete) this.stillness.watch();
     if (this.writer.pending && this.mode !== "replay") this.background();
-    if (this.open.size > 0 && [...this.open].every((effect) => effect.waiting)) this.onParkable();
+    if (this.parkable) this.onParkable();
+  }
+
+  /** Every open effect waits for a person or a timer, or for one inside it that does. */
+  get parkable(): boolean {
+    const around = new Set([...this.open].map(({ scope }) => ("call" in scope ? scope.call : "")));
+    return this.open.size > 0 && [...this.open].every((effect) => effect.waiting || around.has(effect.called.id));
   }
 
   /** Writes without anybody waiting; a failure shows at the next write that somebody waits for. */

@@ -6,6 +6,7 @@
 import { RathError } from "../session/errors.ts";
 import type { CalledKind, OutcomeType, ReturnedKind } from "../session/event.ts";
 import type { Context, Effect } from "../session/host.ts";
+import type { Scope } from "../session/id.ts";
 import { encode } from "../session/json.ts";
 import type { Node } from "../session/log.ts";
 import type { EffectContext, Sandbox, Session } from "../session/session.ts";
@@ -96,6 +97,10 @@ class OpenEffect implements Open {
   /** Where its call is now. */
   get called(): Node {
     return this.#called.moved ?? this.#called;
+  }
+
+  get scope(): Scope {
+    return this.#context.scope;
   }
 
   abort(reason: string): void {

@@ -155,8 +155,8 @@ export class RunExecution {
   /** Nothing but waits: writes what it waits for, frees the lease and drops its frames. */
   async #park(): Promise<void> {
     const execution = this.#execution;
-    const open = [...execution.open];
-    if (this.#over || open.length === 0 || !open.every((effect) => effect.waiting)) return;
+    if (this.#over || !execution.parkable) return;
+    const open = [...execution.open].filter((effect) => effect.waiting);
     const pending = open.map((effect) => pendingOf(effect.called, this.#runtime.platform));
     const wakes = pending.flatMap((one) => (one.kind === "timer" ? [one.wakes] : [])).sort();
     const soon = wakes[0] !== undefined && Date.parse(wakes[0]) - Date.parse(this.#runtime.platform.time()) < 1000;

@@ -17,7 +17,9 @@ export function whatOf(node: Node, platform: Platform, text: (node: Node) => str
     if (missing.length > 0) waiting.push(...missing);
     else {
       waiting.pop();
-      if (!known.has(next)) known.set(next, platform.sha256(JSON.stringify([...contentOf(next, platform, text), before.map((parent) => known.get(parent))])));
+      // That an effect had to wait before it started changes nothing about what happened.
+      if (next.kind === "do.started") known.set(next, known.get(next.parent as Node) as string);
+      else if (!known.has(next)) known.set(next, platform.sha256(JSON.stringify([...contentOf(next, platform, text), before.map((parent) => known.get(parent))])));
     }
   }
   return known.get(node) as string;

@@ -106,7 +106,7 @@ export class Appends {
       });
     } catch (error) {
       // One write that cannot be stored must not fail those that happened to wait beside it.
-      if (batch.length > 1 && !RathError.is(error, "store.unavailable")) for (const entry of batch) await this.#settle([entry]);
+      if (batch.length > 1 && !(RathError.is(error) && failureOf(error.cause) === "busy")) for (const entry of batch) await this.#settle([entry]);
       else for (const entry of batch) entry.reject(error);
     }
   }

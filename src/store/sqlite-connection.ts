@@ -7,7 +7,6 @@ import { RathError } from "../session/errors.ts";
 import { type Database, failureOf, type OpenDatabase, type Statement } from "./sqlite-driver.ts";
 import { corrupt, extendLog, openFile } from "./sqlite-open.ts";
 
-const patienceMs = 10_000;
 const longestWaitMs = 50;
 
 export interface ConnectionOptions {
@@ -16,6 +15,8 @@ export interface ConnectionOptions {
   readonly project: string;
   readonly clock: () => number;
   readonly open: OpenDatabase;
+  /** How long other processes may hold the file before a call fails. */
+  readonly patienceMs: number;
 }
 
 export class Connection {
@@ -24,6 +25,7 @@ export class Connection {
   readonly project: string;
   readonly clock: () => number;
   readonly #open: OpenDatabase;
+  readonly #patienceMs: number;
   readonly #statements = new Map<string, Statement<unknown>>();
   #database: Database | undefined;
   #durable = true;
@@ -36,6 +38,7 @@ export class Connection {
     this.project = options.project;
     this.clock = options.clock;
     this.#open = options.open;
+    this.#patienceMs = options.patienceMs;
   }
 
   /** False until the first call; a store that was never used makes no file. */
@@ -61,7 +64,7 @@ export class Connection {
 
   /** Does synchronous work, again and again while other processes hold the file. Whatever fails comes out as a RathError. */
   async patiently<T>(work: () => T): Promise<T> {
-    const until = performance.now() + patienceMs;
+    const until = performance.now() + this.#patienceMs;
     for (let wait = 1; ; wait = Math.min(wait * 2, longestWaitMs)) {
       try {
         void this.database;
@@ -119,8 +122,10 @@ export class Connection {
       case "corrupt":
         return corrupt(this.path, (error as Error).message, error);
       case "busy":
-        return new RathError("store.unavailable", `${this.path} is held by other processes for more than ${patienceMs / 1000} s. Try again.`, { cause: error, retryable: true });
-      default:
+        return new RathError("store.unavailable", `${this.path} is held by other processes for more than ${this.#patienceMs / 1000} s. Try again.`, { cause: error, retryable: true });
+      case "constraint":
+        return new RathError("store.conflict", `${this.path} refused a value: ${(error as Error).message}. Nothing of this write was stored.`, { cause: error });
+      case "unavailable":
         return new RathError("store.unavailable", `${this.path} failed: ${(error as Error).message}. If this was an append, its outcome is unknown: read again before repeating it.`, { cause: error, retryable: true });
     }
   }

@@ -63,5 +63,6 @@ export function failureOf(error: unknown): Failure | undefined {
   return byName[primary] ?? "unavailable";
 }
 
-const byName: Readonly<Record<string, Failure>> = { BUSY: "busy", LOCKED: "busy", CORRUPT: "corrupt", NOTADB: "corrupt", FORMAT: "corrupt", CONSTRAINT: "constraint" };
-const byNumber: Readonly<Record<number, Failure>> = { 5: "busy", 6: "busy", 11: "corrupt", 26: "corrupt", 24: "corrupt", 19: "constraint" };
+// ERROR means a table, column or schema that is not what our fixed statements expect, so it is damage too.
+const byName: Readonly<Record<string, Failure>> = { ERROR: "corrupt", BUSY: "busy", LOCKED: "busy", CORRUPT: "corrupt", CONSTRAINT: "constraint", FORMAT: "corrupt", NOTADB: "corrupt" };
+const byNumber: Readonly<Record<number, Failure>> = { 1: "corrupt", 5: "busy", 6: "busy", 11: "corrupt", 19: "constraint", 24: "corrupt", 26: "corrupt" };

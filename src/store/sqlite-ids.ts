@@ -1,7 +1,7 @@
 /**
  * Events by id, and erasing them. The index of ids is kept out of appends (random keys would dirty a page each); it is
- * filled in bulk when an id is not found in it, and at close. An entry is 48 bits of the id and a place: what is found
- * there is compared with the whole id, so a wrong or missing entry can cost time but not truth.
+ * filled in bulk when an id is not found in it, and at close. An entry is 48 bits of the id and a place; what is found
+ * there is compared with the whole id, so a damaged index can hide an event but never give a wrong one.
  */
 import { encodeFrame, idPrefix, sealFrame } from "./frame.ts";
 import { breathe } from "./pages.ts";

@@ -22,7 +22,7 @@ export async function* sessionPages(connection: Connection, frames: Frames, sess
     return last && new FrameStream(frames, from <= 0 ? baseOf(last) : frameWithStep(frames, last, from), last.place);
   });
   while (stream !== undefined && !stream.done) {
-    await connection.patiently(() => stream.fill(firstFrames));
+    await connection.patiently(() => stream.fill(Math.min(firstFrames, to - from + 1)));
     const page = stream.takeAll();
     yield from <= 0 && to === Number.POSITIVE_INFINITY ? page : page.filter(({ step }) => step >= from && step <= to);
     if ((page.at(-1)?.step ?? 0) >= to) return;

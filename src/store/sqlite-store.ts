@@ -29,9 +29,9 @@ export interface SqliteOptions {
   readonly clock?: (() => number) | undefined;
 }
 
-export function storeOn(path: string, options: SqliteOptions, open: OpenDatabase): Store {
+export function storeOn(path: string, options: SqliteOptions, open: OpenDatabase, patienceMs = 10_000): Store {
   const { tenant = "default", project = "default", durability = "sync", clock = Date.now } = options;
-  const connection = new Connection({ path: resolve(path), tenant, project, clock, open });
+  const connection = new Connection({ path: resolve(path), tenant, project, clock, open, patienceMs });
   const frames = new Frames(connection);
   const appends = new Appends(connection, frames, durability === "relaxed");
   const ids = new Ids(connection, frames, appends.unindexed);

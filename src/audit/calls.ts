@@ -1,0 +1,28 @@
+/** Which results belong to which calls, in the events of one log. */
+import { isCalled, isReturned } from "../session/event.ts";
+import type { Entry } from "./inspect.ts";
+
+export interface Call {
+  readonly call: string;
+  /** It has a result. */
+  readonly settled: boolean;
+  /** It began only after somebody said that it may. */
+  readonly started: boolean;
+}
+
+export function callsOf(entries: readonly Entry[]): readonly Call[] {
+  const calls = new Map<string, { -readonly [K in keyof Call]: Call[K] }>();
+  let last: string | undefined;
+  for (const { id, kind, call } of entries) {
+    if (kind === undefined) continue;
+    if (isCalled(kind)) {
+      calls.set(id, { call: id, settled: false, started: false });
+      last = id;
+    }
+    const about = calls.get(call ?? last ?? "");
+    if (about === undefined) continue;
+    if (kind === "do.started") about.started = true;
+    if (isReturned(kind)) about.settled = true;
+  }
+  return [...calls.values()];
+}

@@ -1,0 +1,213 @@
+/**
+ * Which stored events are the record of a place: its ancestors, and all that every run wrote which wrote one of them, with the
+ * answers to their questions, until nothing is added. Of the run that a Rath keeps for effects outside any workflow only the
+ * ancestors count, because it is shared by sessions that have nothing to do with each other.
+ *
+ * In every log the record is a prefix. What is missing or cannot be read becomes a finding.
+ */
+import { RathError } from "../session/errors.ts";
+import { answerLogId } from "../session/id.ts";
+import type { Platform } from "../session/platform.ts";
+import type { LogRow, Store, StoredEvent } from "../store/store.ts";
+import type { Entry, Finding, Inspect, Place } from "./inspect.ts";
+import { callsOf } from "./calls.ts";
+
+/** Where a record is read from: a store, or a bundle that is not in one yet. */
+export type Source = Pick<Store, "events" | "sessions" | "blob">;
+
+export interface GatheredLog {
+  readonly id: string;
+  readonly row: LogRow | undefined;
+  readonly entries: readonly Entry[];
+  /** How many of its entries belong to the record. */
+  readonly length: number;
+  /** False when reading it failed on the way. */
+  readonly whole: boolean;
+}
+
+export interface GatheredRun {
+  readonly id: string;
+  /** No workflow: it holds effects of any session of one Rath. */
+  readonly shared: boolean;
+  /** Its own log, if it has one. */
+  readonly log: GatheredLog | undefined;
+}
+
+export interface Gathered {
+  readonly logs: ReadonlyMap<string, GatheredLog>;
+  readonly runs: ReadonlyMap<string, GatheredRun>;
+  /** The events of the record by id. */
+  readonly entries: ReadonlyMap<string, Entry>;
+  readonly findings: readonly Finding[];
+}
+
+export interface GatherOptions {
+  /** The own logs of shared runs belong to it too: their statements can only be checked where all their events are. */
+  readonly sharedLogs?: boolean | undefined;
+}
+
+export async function gather(source: Source, platform: Platform, inspect: Inspect, places: readonly Place[], options: GatherOptions = {}): Promise<Gathered> {
+  const gathering = new Gathering(source, platform, inspect, options);
+  for (const { session, head } of places) await gathering.begin(session, head);
+  await gathering.finish();
+  return gathering;
+}
+
+/** Why an event is wanted. */
+interface Want {
+  readonly by: string;
+  readonly as: string;
+}
+
+type OpenLog = { -readonly [K in keyof GatheredLog]: GatheredLog[K] } & { readonly entries: Entry[] };
+
+class Gathering implements Gathered {
+  readonly logs = new Map<string, OpenLog>();
+  readonly runs = new Map<string, GatheredRun>();
+  readonly entries = new Map<string, Entry>();
+  readonly findings: Finding[] = [];
+  readonly #source: Source;
+  readonly #platform: Platform;
+  readonly #inspect: Inspect;
+  readonly #options: GatherOptions;
+  readonly #known = new Map<string, { readonly log: OpenLog; readonly at: number }>();
+  readonly #asked = new Set<string>();
+  #wanted = new Map<string, Want>();
+  #newRuns: string[] = [];
+
+  constructor(source: Source, platform: Platform, inspect: Inspect, options: GatherOptions) {
+    this.#source = source;
+    this.#platform = platform;
+    this.#inspect = inspect;
+    this.#options = options;
+  }
+
+  async begin(session: string, head: string): Promise<void> {
+    await this.#load(session);
+    this.#want(head, { by: head, as: `it is the head of session ${session} and it` });
+  }
+
+  async finish(): Promise<void> {
+    do {
+      while (this.#wanted.size > 0 || this.#newRuns.length > 0) {
+        await this.#resolve();
+        await this.#follow();
+      }
+    } while (await this.#findAnswers());
+  }
+
+  #want(id: string, want: Want): void {
+    if (!this.entries.has(id) && !this.#wanted.has(id)) this.#wanted.set(id, want);
+  }
+
+  async #resolve(): Promise<void> {
+    const wanted = this.#wanted;
+    this.#wanted = new Map();
+    const unknown = [...wanted.keys()].filter((id) => !this.#known.has(id));
+    if (unknown.length > 0) {
+      const found = await this.#read(unknown[0] as string, this.#source.events({ ids: unknown }));
+      for (const session of new Set(found.map((event) => event.session))) await this.#load(session);
+    }
+    for (const [id, { by, as }] of wanted) {
+      const place = this.#known.get(id);
+      if (place !== undefined) this.#take(place.log, place.at);
+      else this.findings.push({ event: by, problem: `${as} is missing: event ${id} is not in the store`, field: "envelope.parents" });
+    }
+  }
+
+  /** Takes a log into the record up to a position. */
+  #take(log: OpenLog, last: number): void {
+    for (; log.length <= last; log.length++) {
+      const entry = log.entries[log.length] as Entry;
+      this.entries.set(entry.id, entry);
+      for (const flaw of entry.flaws) this.findings.push({ event: entry.id, ...flaw });
+      for (const parent of entry.parents) this.#want(parent, { by: entry.id, as: "its parent" });
+      const { origin, answer } = entry.names;
+      if (origin !== undefined) this.#want(origin.head, { by: entry.id, as: entry.kind === "run.started" ? "the input of the run" : "what it was detached from" });
+      if (answer !== undefined) this.#want(answer, { by: entry.id, as: "the answer it names" });
+      if (entry.run !== undefined && !this.#asked.has(entry.run)) {
+        this.#asked.add(entry.run);
+        this.#newRuns.push(entry.run);
+      }
+    }
+  }
+
+  /** All that a run of a workflow wrote belongs to the record, in whichever logs. */
+  async #follow(): Promise<void> {
+    const runs = this.#newRuns;
+    this.#newRuns = [];
+    for (const id of runs) {
+      const log = await this.#load(id);
+      const shared = log === undefined || isShared(log);
+      this.runs.set(id, { id, shared, log });
+      if (shared) {
+        if (log !== undefined && this.#options.sharedLogs === true) this.#take(log, log.entries.length - 1);
+        continue;
+      }
+      const rows = await this.#read(id, this.#source.sessions({ run: id }));
+      for (const session of [id, ...rows.map((row) => row.id)]) {
+        const written = await this.#load(session);
+        if (written !== undefined) this.#take(written, session === id ? written.entries.length - 1 : written.entries.findLastIndex((entry) => entry.run === id));
+      }
+    }
+  }
+
+  /** Answers that no result names: not taken yet, or they said that something may run. */
+  async #findAnswers(): Promise<boolean> {
+    let found = false;
+    for (const log of [...this.logs.values()]) {
+      for (const { call, settled, started } of callsOf(log.entries.slice(0, log.length))) {
+        if (settled && !started) continue;
+        const id = answerLogId(this.#platform, call);
+        if (this.#asked.has(id)) continue;
+        this.#asked.add(id);
+        const answer = await this.#load(id);
+        if (answer === undefined || answer.length > 0) continue;
+        this.#take(answer, answer.entries.length - 1);
+        found = true;
+      }
+    }
+    return found;
+  }
+
+  async #load(id: string): Promise<OpenLog | undefined> {
+    const loaded = this.logs.get(id);
+    if (loaded !== undefined) return loaded;
+    const rows = await this.#read(id, this.#source.sessions({ id }));
+    const row = rows.find((one) => one.id === id);
+    const before = this.findings.length;
+    const events = await this.#read(id, this.#source.events({ session: id }));
+    if (row === undefined && events.length === 0) return undefined;
+    const log: OpenLog = { id, row, entries: [], length: 0, whole: this.findings.length === before };
+    this.logs.set(id, log);
+    for (const event of events) this.#add(log, event);
+    return log;
+  }
+
+  #add(log: OpenLog, event: StoredEvent): void {
+    const other = this.#known.get(event.id);
+    if (other !== undefined) {
+      this.findings.push({ event: event.id, problem: `it is stored twice: in log ${other.log.id} and in log ${log.id}` });
+      return;
+    }
+    this.#known.set(event.id, { log, at: log.entries.length });
+    log.entries.push(this.#inspect(event));
+  }
+
+  /** What could be read; why the rest could not is a finding about `about`. */
+  async #read<T>(about: string, items: AsyncIterable<T>): Promise<T[]> {
+    const read: T[] = [];
+    try {
+      for await (const item of items) read.push(item);
+    } catch (error) {
+      if (!RathError.is(error, "store.corrupt")) throw error;
+      this.findings.push({ event: about, problem: `it cannot be read: ${error.message}` });
+    }
+    return read;
+  }
+}
+
+/** A shared run says nothing of itself but its statements. */
+function isShared({ entries }: GatheredLog): boolean {
+  return entries.every((entry) => entry.kind === "run.signed") && entries[0]?.parents.length === 0;
+}

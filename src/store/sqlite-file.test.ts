@@ -1,0 +1,185 @@
+import { closeSync, copyFileSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { branch, collect } from "../testing/store-append-cases.ts";
+import { storedChain, storedEvent } from "../testing/stored-event.ts";
+import { applicationId, migrate, pragma } from "./migrations/migrations.ts";
+import { sqliteStore } from "./sqlite.ts";
+import { openDatabase } from "./sqlite-driver.ts";
+import type { StoredEvent } from "./store.ts";
+
+let folder: string;
+let path: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "rath-file-"));
+  path = join(folder, "deep", "store.db");
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+async function filled(): Promise<StoredEvent[]> {
+  const events = storedChain([{ data: "a secret" }, {}], "s");
+  await using store = sqliteStore(path);
+  await store.append({ branches: [branch(events)] });
+  return events;
+}
+
+describe("the SQLite file", () => {
+  test("is made at the first call, for its owner alone", async () => {
+    {
+      await using _unused = sqliteStore(path);
+    }
+    expect(() => statSync(path)).toThrow();
+    await using store = sqliteStore(path);
+    await store.append({ branches: [branch([storedEvent({ session: "s" })])] });
+    expect(statSync(join(folder, "deep")).mode & 0o777).toBe(0o700);
+    for (const suffix of ["", "-wal"]) expect(statSync(path + suffix).mode & 0o777).toBe(0o600);
+  });
+
+  test("carries our mark, the format and WAL", async () => {
+    await filled();
+    const database = openDatabase(path);
+    expect([pragma(database, "application_id"), pragma(database, "user_version")]).toEqual([applicationId, 1]);
+    expect(database.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
+    expect(database.prepare("PRAGMA page_size").get()).toEqual({ page_size: 4096 });
+    database.close();
+  });
+
+  test("of a newer format is refused unchanged", async () => {
+    await filled();
+    const database = openDatabase(path);
+    database.exec("PRAGMA user_version = 99");
+    database.close();
+    const before = readFileSync(path);
+    await using store = sqliteStore(path);
+    await expect(store.blob("00")).rejects.toMatchObject({ code: "store.newer-format", message: expect.stringContaining(path) });
+    expect(readFileSync(path).equals(before)).toBe(true);
+  });
+
+  test("of another program is refused unchanged", async () => {
+    const foreign = join(folder, "foreign.db");
+    const database = openDatabase(foreign);
+    database.exec("CREATE TABLE users (name TEXT)");
+    database.close();
+    const before = readFileSync(foreign);
+    await using store = sqliteStore(foreign);
+    await expect(collect(store.sessions({}))).rejects.toMatchObject({ code: "store.corrupt", message: expect.stringMatching(/foreign\.db.*another program/) });
+    expect(readFileSync(foreign).equals(before)).toBe(true);
+  });
+
+  test.each([
+    ["text", "this is no database, only text that is longer than a header"],
+    ["short", "SQLite"],
+    ["empty", ""],
+  ])("that is %s is refused", async (_, content) => {
+    const other = join(folder, "other.db");
+    writeFileSync(other, content);
+    await using store = sqliteStore(other);
+    await expect(store.claim("r", "w", 1)).rejects.toMatchObject({ code: "store.corrupt" });
+    expect(readFileSync(other, "utf8")).toBe(content);
+  });
+
+  test("that is torn is refused", async () => {
+    await filled();
+    truncateSync(path, 4096 * 3);
+    await using store = sqliteStore(path);
+    await expect(collect(store.events({ session: "s" }))).rejects.toMatchObject({ code: "store.corrupt" });
+  });
+
+  test("that is missing while its log is there is refused", async () => {
+    await using store = sqliteStore(path);
+    await store.append({ branches: [branch([storedEvent({ session: "s" })])] });
+    copyFileSync(`${path}-wal`, join(folder, "copy.db-wal"));
+    await using other = sqliteStore(join(folder, "copy.db"));
+    await expect(collect(other.sessions({}))).rejects.toMatchObject({ code: "store.corrupt", message: expect.stringContaining("write-ahead log") });
+  });
+
+  test("is brought to a newer format in one transaction", async () => {
+    const events = await filled();
+    const database = openDatabase(path);
+    const steps = ["the first step is done already", "CREATE TABLE later (x INTEGER) STRICT"];
+    expect(() => migrate(database, path, [...steps, "NOT SQL"])).toThrow();
+    expect(pragma(database, "user_version")).toBe(1);
+    expect(database.prepare("SELECT name FROM sqlite_master WHERE name = 'later'").get()).toBeUndefined();
+    migrate(database, path, steps);
+    migrate(database, path, steps);
+    expect(pragma(database, "user_version")).toBe(2);
+    database.exec("PRAGMA user_version = 1");
+    database.close();
+    await using store = sqliteStore(path);
+    expect(await collect(store.events({ session: "s" }))).toHaveLength(events.length);
+  });
+
+  test("is made once by many stores that start together", async () => {
+    const stores = Array.from({ length: 8 }, () => sqliteStore(path));
+    const written = await Promise.all(stores.map((store, i) => store.append({ branches: [branch([storedEvent({ session: `s${i}` })])] })));
+    expect(written.every(({ ok }) => ok)).toBe(true);
+    for (const store of stores) expect(await collect(store.sessions({}))).toHaveLength(8);
+    for (const store of stores) await store[Symbol.asyncDispose]();
+  });
+
+  test("shows each store what the others wrote, and refuses their stale heads", async () => {
+    await using a = sqliteStore(path);
+    await using b = sqliteStore(path);
+    const [root, left] = storedChain([{}, {}], "s") as [StoredEvent, StoredEvent];
+    const right = storedEvent({ session: "s", step: 1, parents: [root.id] });
+    await a.append({ branches: [branch([root])] });
+    expect(await b.append({ branches: [branch([left], root)] })).toEqual({ ok: true });
+    const refused = { ok: false, reason: "head", session: "s", head: left.id };
+    const beside = storedEvent({ session: "beside" });
+    // `a` still believes in `root`: the stale write is refused, the one beside it is not.
+    expect(await Promise.all([a.append({ branches: [branch([right], root)] }), a.append({ branches: [branch([beside])] })])).toEqual([refused, { ok: true }]);
+    expect((await collect(a.events({ ids: [left.id, beside.id, right.id] }))).map(({ id }) => id)).toEqual([left.id, beside.id]);
+    expect((await collect(b.events({ ids: [beside.id, root.id] }))).map(({ id }) => id)).toEqual([beside.id, root.id]);
+  });
+
+  test("keeps tenants and projects apart", async () => {
+    const stores = [{}, { tenant: "t" }, { project: "p" }].map((options) => sqliteStore(path, options));
+    const events = storedChain([{ run: "r" }], "same");
+    const run = { id: "r", key: "k", session: "same", workflow: "w", status: "running", wakeAt: undefined };
+    for (const store of stores) {
+      expect(await collect(store.sessions({}))).toEqual([]);
+      expect(await collect(store.events({ ids: [events[0]?.id ?? ""] }))).toEqual([]);
+      expect(await store.append({ branches: [branch(events)], run })).toEqual({ ok: true });
+      for (const query of [{ session: "same" }, { run: "r" }, { ids: [events[0]?.id ?? ""] }]) expect(await collect(store.events(query))).toHaveLength(1);
+      expect(await collect(store.runs({ key: "k" }))).toHaveLength(1);
+      expect(await store.claim("r", "w", 1000)).toMatchObject({ epoch: 1 });
+    }
+    for (const store of stores) await store[Symbol.asyncDispose]();
+  });
+
+  test("has no trace of erased data", async () => {
+    const marker = "four-digit-pin-1234";
+    const events = storedChain(Array.from({ length: 40 }, (_, i) => ({ data: i === 17 ? marker : "x".repeat(300) })), "s");
+    await using store = sqliteStore(path);
+    for (let i = 0; i < events.length; i += 4) await store.append({ branches: [branch(events.slice(i, i + 4), events[i - 1])] });
+    expect(readFileSync(`${path}-wal`).includes(marker) || readFileSync(path).includes(marker)).toBe(true);
+    await store.erase?.([events[17]?.id ?? ""]);
+    for (const suffix of ["", "-wal"]) expect(readFileSync(path + suffix).includes(marker)).toBe(false);
+    expect(await collect(store.events({ session: "s" }))).toHaveLength(40);
+  });
+
+  test("tells which log is damaged when a frame does not fit its place", async () => {
+    await filled();
+    const database = openDatabase(path);
+    database.exec("UPDATE frames SET place = place + 1");
+    database.close();
+    await using store = sqliteStore(path);
+    await expect(collect(store.events({ session: "s" }))).rejects.toMatchObject({ code: "store.corrupt", details: { log: "s", position: 1 } });
+    await expect(collect(store.sessions({}))).rejects.toMatchObject({ code: "store.corrupt" });
+  });
+
+  test("tells which blob is damaged", async () => {
+    await using store = sqliteStore(path);
+    const name = "ab".repeat(32);
+    await store.append({ branches: [], blobs: [{ hash: name, bytes: Buffer.from("not what the name says") }] });
+    await expect(store.blob(name)).rejects.toMatchObject({ code: "store.corrupt", message: expect.stringContaining(name) });
+  });
+
+  test("in a folder that cannot be written is unavailable or refused by the system", async () => {
+    const blocker = join(folder, "file");
+    closeSync(openSync(blocker, "w"));
+    await using store = sqliteStore(join(blocker, "store.db"));
+    await expect(collect(store.sessions({}))).rejects.toThrow();
+  });
+});

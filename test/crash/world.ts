@@ -1,0 +1,72 @@
+/** A world whose effects are counted, and a process that can die before or after each commit and each effect. */
+import { hostname } from "node:os";
+import { composeRath, type RathOptions } from "../../src/openrath.ts";
+import type { Rath } from "../../src/runtime/rath.ts";
+import type { Store } from "../../src/store/store.ts";
+
+/** What really happened outside, by the name of the effect. */
+export class World {
+  readonly happened = new Map<string, number>();
+
+  do(name: string): number {
+    const count = (this.happened.get(name) ?? 0) + 1;
+    this.happened.set(name, count);
+    return count;
+  }
+}
+
+/** One life of a process: it dies at the given point and does nothing afterwards. */
+export class Life {
+  readonly diesAt: number;
+  points = 0;
+  dead = false;
+
+  constructor(diesAt = Number.POSITIVE_INFINITY) {
+    this.diesAt = diesAt;
+  }
+
+  /** Resolves if it lives on; never if it is dead. */
+  point(): Promise<void> | undefined {
+    if (!this.dead && this.points++ !== this.diesAt) return undefined;
+    this.dead = true;
+    return new Promise(() => {});
+  }
+}
+
+/** The store as a process sees that may die around each commit. */
+export function mortal(store: Store, life: Life): Store {
+  return {
+    ...bind(store),
+    append: async (write) => {
+      await life.point();
+      const written = await store.append(write);
+      await life.point();
+      return written;
+    },
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
+
+function bind(store: Store): Store {
+  return {
+    append: (write) => store.append(write),
+    events: (query) => store.events(query),
+    sessions: (query) => store.sessions(query),
+    runs: (query) => store.runs(query),
+    claim: (run, worker, ms, options) => store.claim(run, worker, ms, options),
+    renew: (lease, ms) => store.renew(lease, ms),
+    release: (lease) => store.release(lease),
+    blob: (hash) => store.blob(hash),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+}
+
+let lives = 0;
+
+/** A Rath of its own process: its worker counts as dead for whoever comes after it. */
+export function rathOf(store: Store, life: Life, options: RathOptions = {}): Rath {
+  return composeRath(
+    { implicitForks: "allow", ...options, store: mortal(store, life) },
+    { worker: `${hostname()}:${2_000_000_000 + lives++}:test`, times: { parkGraceMs: 1, stillResumeMs: 2000, closeMs: 200 } },
+  );
+}
