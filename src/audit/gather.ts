@@ -57,6 +57,7 @@ export async function gather(source: Source, platform: Platform, inspect: Inspec
 interface Want {
   readonly by: string;
   readonly as: string;
+  readonly field: string;
 }
 
 type OpenLog = { -readonly [K in keyof GatheredLog]: GatheredLog[K] } & { readonly entries: Entry[] };
@@ -84,7 +85,7 @@ class Gathering implements Gathered {
 
   async begin(session: string, head: string): Promise<void> {
     await this.#load(session);
-    this.#want(head, { by: head, as: `it is the head of session ${session} and it` });
+    this.#want(head, { by: head, as: `the head of session ${session}`, field: "head" });
   }
 
   async finish(): Promise<void> {
@@ -105,13 +106,14 @@ class Gathering implements Gathered {
     this.#wanted = new Map();
     const unknown = [...wanted.keys()].filter((id) => !this.#known.has(id));
     if (unknown.length > 0) {
-      const found = await this.#read(unknown[0] as string, this.#source.events({ ids: unknown }));
-      for (const session of new Set(found.map((event) => event.session))) await this.#load(session);
+      const sessions = new Set<string>();
+      await this.#read(unknown[0] as string, this.#source.events({ ids: unknown }), (event) => sessions.add(event.session));
+      for (const session of sessions) await this.#load(session);
     }
-    for (const [id, { by, as }] of wanted) {
+    for (const [id, { by, as, field }] of wanted) {
       const place = this.#known.get(id);
       if (place !== undefined) this.#take(place.log, place.at);
-      else this.findings.push({ event: by, problem: `${as} is missing: event ${id} is not in the store`, field: "envelope.parents" });
+      else this.findings.push({ event: by, problem: `${as} is missing: there is no event ${id}`, field });
     }
   }
 
@@ -121,10 +123,10 @@ class Gathering implements Gathered {
       const entry = log.entries[log.length] as Entry;
       this.entries.set(entry.id, entry);
       for (const flaw of entry.flaws) this.findings.push({ event: entry.id, ...flaw });
-      for (const parent of entry.parents) this.#want(parent, { by: entry.id, as: "its parent" });
+      for (const parent of entry.parents) this.#want(parent, { by: entry.id, as: "its parent", field: "envelope.parents" });
       const { origin, answer } = entry.names;
-      if (origin !== undefined) this.#want(origin.head, { by: entry.id, as: entry.kind === "run.started" ? "the input of the run" : "what it was detached from" });
-      if (answer !== undefined) this.#want(answer, { by: entry.id, as: "the answer it names" });
+      if (origin !== undefined) this.#want(origin.head, { by: entry.id, ...(entry.kind === "run.started" ? { as: "the input of the run", field: "data.input" } : { as: "what it was detached from", field: "data.from" }) });
+      if (answer !== undefined) this.#want(answer, { by: entry.id, as: "the answer it names", field: "data.answer" });
       if (entry.run !== undefined && !this.#asked.has(entry.run)) {
         this.#asked.add(entry.run);
         this.#newRuns.push(entry.run);
@@ -144,8 +146,9 @@ class Gathering implements Gathered {
         if (log !== undefined && this.#options.sharedLogs === true) this.#take(log, log.entries.length - 1);
         continue;
       }
-      const rows = await this.#read(id, this.#source.sessions({ run: id }));
-      for (const session of [id, ...rows.map((row) => row.id)]) {
+      const sessions = new Set([id]);
+      await this.#read(id, this.#source.sessions({ run: id }), (row) => sessions.add(row.id));
+      for (const session of sessions) {
         const written = await this.#load(session);
         if (written !== undefined) this.#take(written, session === id ? written.entries.length - 1 : written.entries.findLastIndex((entry) => entry.run === id));
       }
@@ -173,14 +176,13 @@ class Gathering implements Gathered {
   async #load(id: string): Promise<OpenLog | undefined> {
     const loaded = this.logs.get(id);
     if (loaded !== undefined) return loaded;
-    const rows = await this.#read(id, this.#source.sessions({ id }));
-    const row = rows.find((one) => one.id === id);
-    const before = this.findings.length;
-    const events = await this.#read(id, this.#source.events({ session: id }));
-    if (row === undefined && events.length === 0) return undefined;
-    const log: OpenLog = { id, row, entries: [], length: 0, whole: this.findings.length === before };
+    const log: OpenLog = { id, row: undefined, entries: [], length: 0, whole: true };
+    await this.#read(id, this.#source.sessions({ id }), (row) => {
+      if (row.id === id) log.row = row;
+    });
+    log.whole = await this.#read(id, this.#source.events({ session: id }), (event) => this.#add(log, event));
+    if (log.row === undefined && log.entries.length === 0) return undefined;
     this.logs.set(id, log);
-    for (const event of events) this.#add(log, event);
     return log;
   }
 
@@ -194,16 +196,16 @@ class Gathering implements Gathered {
     log.entries.push(this.#inspect(event));
   }
 
-  /** What could be read; why the rest could not is a finding about `about`. */
-  async #read<T>(about: string, items: AsyncIterable<T>): Promise<T[]> {
-    const read: T[] = [];
+  /** Reads as far as it can; why not to the end is a finding about `about`. */
+  async #read<T>(about: string, items: AsyncIterable<T>, each: (item: T) => void): Promise<boolean> {
     try {
-      for await (const item of items) read.push(item);
+      for await (const item of items) each(item);
+      return true;
     } catch (error) {
       if (!RathError.is(error, "store.corrupt")) throw error;
       this.findings.push({ event: about, problem: `it cannot be read: ${error.message}` });
+      return false;
     }
-    return read;
   }
 }
 

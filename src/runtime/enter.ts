@@ -6,7 +6,7 @@ import type { Session } from "../session/session.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
 import { Execution } from "./execution.ts";
 import { finish } from "./finish.ts";
-import type { Services } from "./services.ts";
+import { inside, type Services } from "./services.ts";
 
 interface Standing {
   readonly node: Node;
@@ -27,7 +27,7 @@ export function enter(runtime: Services, standing: Standing, workflow: { readonl
   runtime.watch(execution);
   execution.journal("run.started", { workflow: name, input: { session: node.log.id, head: node.id }, bare: true });
   const inner: Context = { ...context, execution, scope: execution.scope, by: "" };
-  const result = runtime.inside.run({ execution, scope: execution.scope }, () => within(execution, node, inner, name, forward));
+  const result = inside.run({ execution, scope: execution.scope }, () => within(execution, node, inner, name, forward));
   return conclude(runtime, execution, result, context.by);
 }
 

@@ -13,7 +13,7 @@ import type { EffectContext, Sandbox, Session } from "../session/session.ts";
 import { SessionValue } from "../session/value.ts";
 import type { Execution, Open } from "./execution.ts";
 import { link } from "./link.ts";
-import type { Given } from "./services.ts";
+import { type Given, inside } from "./services.ts";
 
 type ReturnFacts = { readonly ms?: number; readonly source?: string; readonly at?: string; readonly closed?: true };
 type Batch = { readonly index: number; readonly size: number };
@@ -122,14 +122,14 @@ class OpenEffect implements Open {
   }
 
   async #live(run: (context: EffectContext) => unknown): Promise<Node> {
-    const { runtime, writer } = this.#execution;
+    const { writer } = this.#execution;
     if (this.effect.repeat === "once" || this.effect.repeat === "keyed") await writer.flush();
     if (this.#execution.closed) return never();
-    const inside = { execution: this.#execution, scope: { call: this.called.id, attempt: this.#attempt } };
+    const here = { execution: this.#execution, scope: { call: this.called.id, attempt: this.#attempt } };
     const start = performance.now();
     const ms = (): number => Math.round((performance.now() - start) * 1000) / 1000;
     try {
-      const value = await runtime.inside.run(inside, run, this.#effectContext());
+      const value = await inside.run(here, run, this.#effectContext());
       return this.#return("ok", this.effect.store?.(value) ?? (value === undefined ? {} : { value }), { ms: ms() });
     } catch (error) {
       return this.#return("error", failure(error), { ms: ms() });

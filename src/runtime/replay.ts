@@ -9,6 +9,7 @@ import { type Divergence, describe, divergenceOf } from "./divergence.ts";
 import { Execution } from "./execution.ts";
 import { type RunRecord, runBehind } from "./run-record.ts";
 import { Runtime } from "./runtime.ts";
+import { inside } from "./services.ts";
 
 export type ReplayReport = { readonly events: number; toString(): string } & (
   | { readonly identical: true }
@@ -52,9 +53,8 @@ async function execute(runtime: Runtime, execution: Execution, record: RunRecord
     check();
   });
   const session = new SessionValue(record.input, { host: runtime, execution, scope: execution.scope, by: "" });
-  const inside = { execution, scope: execution.scope };
-  const forward = runtime.inside
-    .run(inside, () => workflow.forward(session))
+  const forward = inside
+    .run({ execution, scope: execution.scope }, () => workflow.forward(session))
     .then(
       (result) => ({ result: placeOf(result).node }),
       (error: unknown) => ({ error }),

@@ -11,6 +11,7 @@ import { finish } from "./finish.ts";
 import { flushBehind, runtimeOf } from "./replay.ts";
 import { Reuse } from "./reuse.ts";
 import { runBehind } from "./run-record.ts";
+import { inside } from "./services.ts";
 
 export interface RerunOptions {
   /** The step whose value `change` replaces; default: the run's input. */
@@ -59,7 +60,7 @@ export async function rerun<W extends Workflow>(session: Session, workflow: W, o
   const changing = typeof options.change === "function" ? options.change : undefined;
   if (changing !== undefined && options.from !== undefined) reuse.replaceAfter(start, (node) => placeOf(changing(new SessionValue(node, context))).node);
   try {
-    const left = await runtime.inside.run({ execution, scope: execution.scope }, () => {
+    const left = await inside.run({ execution, scope: execution.scope }, () => {
       const given = new SessionValue(input, context);
       return workflow.forward(changing !== undefined && options.from === undefined ? changing(given) : given);
     });

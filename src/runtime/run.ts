@@ -17,6 +17,7 @@ import { finish } from "./finish.ts";
 import { Reuse } from "./reuse.ts";
 import { findEvent, loadRun, type RunRecord } from "./run-record.ts";
 import type { Runtime } from "./runtime.ts";
+import { inside } from "./services.ts";
 import { isDeadHere } from "./worker-id.ts";
 
 export type RunStatus = "queued" | "running" | "waiting" | "done" | "failed" | "cancelled";
@@ -77,7 +78,7 @@ export class RunExecution {
     this.#renewal = setInterval(() => void this.#renew(leaseMs), leaseMs / 3);
     signal?.addEventListener("abort", () => void this.cancel(String((signal.reason as Error | undefined)?.message ?? "aborted")), { once: true });
     const session = new SessionValue(this.#input, { host: this.#runtime, execution, scope: execution.scope, by: "" });
-    const forward = this.#runtime.inside.run({ execution, scope: execution.scope }, () => this.workflow.forward(session));
+    const forward = inside.run({ execution, scope: execution.scope }, () => this.workflow.forward(session));
     forward.then(
       (result) => this.#finish(() => finish(execution, { status: "done", node: placeOf(result).node }, this.#row)),
       (error: unknown) => this.#finish(() => finish(execution, { status: "failed", error }, this.#row), error),
@@ -92,8 +93,9 @@ export class RunExecution {
   /** Stops executing and leaves the run to be resumed. */
   async leave(): Promise<void> {
     if (this.#over) return;
-    await this.#execution.writer.flush().catch(() => {});
     this.#stop();
+    this.#runtime.answers.drop(this.#execution);
+    await this.#execution.writer.flush().catch(() => {});
     this.#execution.close();
     await this.#release();
   }

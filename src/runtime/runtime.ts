@@ -2,7 +2,6 @@
  * The host of sessions: implements their verbs against a store. It owns the executions of this process and what is known of
  * logs in memory; it keeps no transcript, no state and no log of its own.
  */
-import { AsyncLocalStorage } from "node:async_hooks";
 import { RathError } from "../session/errors.ts";
 import { type DataOf } from "../session/event.ts";
 import type { Context, Effect, Host, PureKind } from "../session/host.ts";
@@ -21,7 +20,7 @@ import { link } from "./link.ts";
 import { loadLogs, rowOf } from "./load.ts";
 import { mergeInto } from "./merge.ts";
 import { never, perform, performAll } from "./perform.ts";
-import type { Inside, Living, Services, Times } from "./services.ts";
+import { inside, type Living, type Services, type Times } from "./services.ts";
 import type { Key } from "./key.ts";
 
 export interface RuntimeOptions {
@@ -47,7 +46,6 @@ export class Runtime implements Host, Services {
   readonly deps: object;
   readonly relaxed: boolean;
   readonly times: Times;
-  readonly inside = new AsyncLocalStorage<Inside>();
   readonly answers: Answers;
   /** Effects outside any workflow belong to one run per runtime. */
   readonly effects: Execution;
@@ -76,7 +74,7 @@ export class Runtime implements Host, Services {
   // ── what sessions ask of their host ──
 
   session(content: DataOf<"session.created">): Session {
-    if (this.inside.getStore() !== undefined) throw new RathError("session.in-run", "A new session cannot be made inside a workflow or effect, because a resumed run would make another one: use session.detach() or session.fork().");
+    if (inside.getStore() !== undefined) throw new RathError("session.in-run", "A new session cannot be made inside a workflow or effect, because a resumed run would make another one: use session.detach() or session.fork().");
     const log = new Log(this.platform.newId());
     log.about = content;
     const by = content.principal ?? "user";
@@ -156,13 +154,13 @@ export class Runtime implements Host, Services {
     const { node, context } = placeOf(session);
     if (context.host !== this) throw new RathError("session.not-here", `Session ${session.id} belongs to another Rath: open it here with rath.open("${session.id}").`);
     const execution = context.execution as Execution;
-    const inside = this.inside.getStore();
-    if (execution.ending && inside?.execution === execution) return undefined;
+    const running = inside.getStore();
+    if (execution.ending && running?.execution === execution) return undefined;
     if (execution.closed) {
       const bare = this.#bare(context.by);
       return { node, context: bare, execution: this.effects };
     }
-    if (inside !== undefined && (inside.execution !== execution || scopeName(inside.scope) !== scopeName(context.scope))) {
+    if (running !== undefined && (running.execution !== execution || scopeName(running.scope) !== scopeName(context.scope))) {
       throw new RathError("session.outer-scope", `Session ${session.id} comes from outside this effect or workflow, where it may only be forked: use the session you were given (context.session), or fork it.`, { session });
     }
     return { node, context, execution };
@@ -178,8 +176,8 @@ export class Runtime implements Host, Services {
   /** A value of an outer scope may be forked; the fork then belongs to the scope that is running. */
   #forking(session: Session): Standing & { readonly scope: Scope } {
     const { node, context } = placeOf(session);
-    const inside = this.inside.getStore();
-    if (inside !== undefined && inside.execution === context.execution) return { node, context, execution: context.execution as Execution, scope: inside.scope };
+    const running = inside.getStore();
+    if (running !== undefined && running.execution === context.execution) return { node, context, execution: context.execution as Execution, scope: running.scope };
     const standing = this.#stand(session);
     return { ...standing, scope: standing.context.scope };
   }

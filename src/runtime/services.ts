@@ -1,5 +1,5 @@
 /** What the parts of the runtime need from each other's surroundings: the machine, the store, and what is known about logs. */
-import type { AsyncLocalStorage } from "node:async_hooks";
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { DataOf } from "../session/event.ts";
 import type { Scope } from "../session/id.ts";
 import type { Redact } from "../session/json.ts";
@@ -15,6 +15,9 @@ export interface Inside {
   readonly execution: object;
   readonly scope: Scope;
 }
+
+/** One for the process: before Node 24 every instance costs time at each promise, used or not. */
+export const inside = new AsyncLocalStorage<Inside>();
 
 export interface Times {
   /** How long nothing may move before a resumed run counts as diverged, and a replay. */
@@ -47,7 +50,6 @@ export interface Services {
   /** Writes that nobody waits for may be acknowledged before they are on disk. */
   readonly relaxed: boolean;
   readonly times: Times;
-  readonly inside: AsyncLocalStorage<Inside>;
   readonly answers: {
     wait(question: string, until: string | undefined, execution: { readonly closed: boolean }): Promise<Given | "expired">;
     drop(execution: object): void;

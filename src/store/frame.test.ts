@@ -15,12 +15,21 @@ const hostileText = fc.oneof(
   fc.constantFrom('","kind":"', '}],"session":"', '{"at":"', "\\", '"', "é", "{}", "", '"},"kind":"x","parents":["'),
 );
 const plainTime = fc.date({ noInvalidDate: true, min: new Date(-1e12), max: new Date(5e12) }).map((date) => date.toISOString());
-const hostileTime = fc.constantFrom("2026-02-30T00:00:00.000Z", "2026-01-01T24:00:00.000Z", "2026-01-01T00:00:00Z", "+010000-01-01T00:00:00.000Z", "1970-01-01T00:00:00.1e2Z", "1970-01-01T00:00:00. 12Z", "");
+const hostileTime = fc.constantFrom(
+  "2026-02-30T00:00:00.000Z",
+  "2026-01-01T24:00:00.000Z",
+  "2026-01-01T00:00:00Z",
+  "+010000-01-01T00:00:00.000Z",
+  "1970-01-01T00:00:00.1e2Z",
+  "1970-01-01T00:00:00. 12Z",
+  "",
+);
 const number = fc.oneof(fc.nat(300), fc.nat(2 ** 31), fc.constantFrom(2 ** 32, 2 ** 47));
 
 /** Envelopes mostly on the template; each field is hostile now and then. `chain` is a marker for the event before. */
 const chain = "c".repeat(64);
-const mostly = <T, U>(plain: fc.Arbitrary<T>, hostile: fc.Arbitrary<U>): fc.Arbitrary<T | U> => fc.oneof({ weight: 12, arbitrary: plain }, { weight: 1, arbitrary: hostile });
+const mostly = <T, U>(plain: fc.Arbitrary<T>, hostile: fc.Arbitrary<U>): fc.Arbitrary<T | U> =>
+  fc.oneof({ weight: 12, arbitrary: plain }, { weight: 1, arbitrary: hostile });
 const envelope = fc
   .record({
     at: mostly(plainTime, hostileTime),
@@ -28,21 +37,36 @@ const envelope = fc
     data: mostly(hex, fc.constantFrom("AB".repeat(32), "ab")),
     facts: mostly(fc.constantFrom({}, { ms: 3, outcome: "ok" }), fc.dictionary(hostileText, hostileText)),
     kind: mostly(fc.constantFrom("tool.called", "tool.returned", "note.added"), hostileText),
-    parents: mostly(fc.array(fc.oneof(hex, fc.constant(chain)), { maxLength: 3 }), fc.array(fc.constantFrom("ab", "F".repeat(64), `${"a".repeat(63)},`), { maxLength: 2 })),
+    parents: mostly(
+      fc.array(fc.oneof(hex, fc.constant(chain)), { maxLength: 3 }),
+      fc.array(fc.constantFrom("ab", "F".repeat(64), `${"a".repeat(63)},`), { maxLength: 2 }),
+    ),
     session: mostly(fc.constant(session), hostileText),
     step: mostly(fc.constant("step"), fc.oneof(number, fc.constant(1.5))),
     version: mostly(fc.nat(3), fc.constantFrom(2 ** 40, -1, 0.5)),
   })
   .map((fields) => JSON.stringify(fields));
-const damage = fc.record({ at: fc.double({ min: 0, max: 1, noNaN: true }), text: fc.constantFrom("", " ", '"', ",", "0", "\n", "é"), cut: fc.nat(2) });
+const damage = fc.record({
+  at: fc.double({ min: 0, max: 1, noNaN: true }),
+  text: fc.constantFrom("", " ", '"', ",", "0", "\n", "é"),
+  cut: fc.nat(2),
+});
 
 const draft = fc.record({
   id: hex,
   step: number,
-  order: fc.oneof(number, number.map((value) => 0 - value)),
+  order: fc.oneof(
+    number,
+    number.map((value) => 0 - value),
+  ),
   text: fc.oneof(
     { weight: 5, arbitrary: envelope },
-    { weight: 2, arbitrary: fc.tuple(envelope, damage).map(([text, { at, text: added, cut }]) => text.slice(0, at * text.length) + added + text.slice(at * text.length + cut)) },
+    {
+      weight: 2,
+      arbitrary: fc
+        .tuple(envelope, damage)
+        .map(([text, { at, text: added, cut }]) => text.slice(0, at * text.length) + added + text.slice(at * text.length + cut)),
+    },
     { weight: 1, arbitrary: fc.string({ unit: "binary" }) },
   ),
   bytes: fc.option(fc.uint8Array({ maxLength: 40 }), { nil: undefined }),
@@ -58,7 +82,12 @@ function eventsOf(drafts: readonly (typeof draft extends fc.Arbitrary<infer T> ?
   });
 }
 
-const bare = (events: readonly StoredEvent[]) => events.map((event) => ({ ...event, envelope: Buffer.from(event.envelope).toString("hex"), data: event.data && Buffer.from(event.data).toString("hex") }));
+const bare = (events: readonly StoredEvent[]) =>
+  events.map((event) => ({
+    ...event,
+    envelope: Buffer.from(event.envelope).toString("hex"),
+    data: event.data && Buffer.from(event.data).toString("hex"),
+  }));
 
 describe("frame", () => {
   test("decode(encode(x)) = x for any envelope", () => {
@@ -70,7 +99,9 @@ describe("frame", () => {
         expect(bare(decodeFrame(Uint8Array.from(body), place, after))).toEqual(bare(events));
         expect(frameEnd(body, place)).toEqual({ count: events.length, head: events.at(-1)?.id });
         expect(frameIdPrefixes(body, place)).toEqual(events.map(({ id }) => idPrefix(id)));
-        onTemplate += events.filter((event) => encodeFrame([event], undefined).length < event.envelope.length + (event.data?.length ?? 0)).length;
+        onTemplate += events.filter(
+          (event) => encodeFrame([event], undefined).length < event.envelope.length + (event.data?.length ?? 0),
+        ).length;
       }),
       { numRuns: 1500 },
     );
@@ -87,7 +118,12 @@ describe("frame", () => {
       expect(() => decodeFrame(flipped, place, undefined)).toThrow();
       expect(() => decodeFrame(body.subarray(0, i), place, undefined)).toThrow();
     }
-    for (const elsewhere of [{ ...place, seq: 18 }, { ...place, session: "other" }, { ...place, run: undefined }]) expect(() => decodeFrame(body, elsewhere, undefined)).toThrow("checksum");
+    for (const elsewhere of [
+      { ...place, seq: 18 },
+      { ...place, session: "other" },
+      { ...place, run: undefined },
+    ])
+      expect(() => decodeFrame(body, elsewhere, undefined)).toThrow("checksum");
   });
 
   test("lengths that do not add up are an error even under a right checksum", () => {
@@ -113,7 +149,11 @@ describe("frame", () => {
       { kind: "tool.called", data: data(150), at: at(141), order: 1003 },
       { kind: "tool.returned", data: data(1000), at: at(190), order: 1004, facts: { attempts: 1, ms: 49, outcome: "ok" } },
     ];
-    const events = storedChain(drafts.map((draft) => ({ ...draft, by: "fix/coder", run })), session, { id: before, step: 4000 });
+    const events = storedChain(
+      drafts.map((draft) => ({ ...draft, by: "fix/coder", run })),
+      session,
+      { id: before, step: 4000 },
+    );
     expect(encodeFrame(events, before).length).toBeLessThanOrEqual(2000);
   });
 

@@ -1,6 +1,19 @@
 /** The store in this process's memory: the same contract, gone at exit. For tests and for sessions that nobody needs to keep. */
 import { RathError } from "../session/errors.ts";
-import type { BranchWrite, EventQuery, Lease, LogAbout, LogQuery, LogRow, RunQuery, RunRow, Store, StoredEvent, Write, Written } from "./store.ts";
+import type {
+  BranchWrite,
+  EventQuery,
+  Lease,
+  LogAbout,
+  LogQuery,
+  LogRow,
+  RunQuery,
+  RunRow,
+  Store,
+  StoredEvent,
+  Write,
+  Written,
+} from "./store.ts";
 
 export interface MemoryOptions {
   /** Milliseconds since 1970, for leases. */
@@ -112,10 +125,18 @@ function judge({ logs, runs }: State, { branches, lease, run }: Write): Written 
     if (head !== expectedHead) return { ok: false, reason: "head", session, head };
     heads.set(session, events.at(-1)?.id ?? head);
     const foreign = events.find((event) => event.session !== session);
-    if (foreign) throw new RathError("event.invalid", `Event ${foreign.id} belongs to session ${foreign.session} and cannot be appended to ${session}.`);
+    if (foreign)
+      throw new RathError(
+        "event.invalid",
+        `Event ${foreign.id} belongs to session ${foreign.session} and cannot be appended to ${session}.`,
+      );
   }
   const holder = run?.key === undefined ? undefined : [...runs.values()].find(({ row }) => row.key === run.key && row.id !== run.id);
-  if (holder && run) throw new RathError("store.conflict", `Run ${run.id} was not stored: its key "${run.key}" belongs to run ${holder.row.id}. Use that run, or another key.`);
+  if (holder && run)
+    throw new RathError(
+      "store.conflict",
+      `Run ${run.id} was not stored: its key "${run.key}" belongs to run ${holder.row.id}. Use that run, or another key.`,
+    );
   return undefined;
 }
 
@@ -158,12 +179,21 @@ function logs(state: State, query: LogQuery): LogRow[] {
   return all
     .slice(start)
     .filter(fits)
-    .map(([id, { about, events }]) => ({ ...about, tags: [...(about.tags ?? [])], id, head: (events.at(-1) as StoredEvent).id, run: events[0]?.run }));
+    .map(([id, { about, events }]) => ({
+      ...about,
+      tags: [...(about.tags ?? [])],
+      id,
+      head: (events.at(-1) as StoredEvent).id,
+      run: events[0]?.run,
+    }));
 }
 
 function runs(state: State, { id, status, key, dueBefore }: RunQuery, now: number): RunRow[] {
   return [...state.runs.values()]
-    .filter(({ row }) => (id === undefined || row.id === id) && (status === undefined || row.status === status) && (key === undefined || row.key === key))
+    .filter(
+      ({ row }) =>
+        (id === undefined || row.id === id) && (status === undefined || row.status === status) && (key === undefined || row.key === key),
+    )
     .filter(({ row }) => dueBefore === undefined || (row.wakeAt !== undefined && row.wakeAt < dueBefore))
     .map(({ row, owner, expires }) => ({ ...row, owner: expires > now ? owner : undefined }));
 }

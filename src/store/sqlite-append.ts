@@ -106,7 +106,8 @@ export class Appends {
       });
     } catch (error) {
       // One write that cannot be stored must not fail those that happened to wait beside it.
-      if (batch.length > 1 && !(RathError.is(error) && failureOf(error.cause) === "busy")) for (const entry of batch) await this.#settle([entry]);
+      if (batch.length > 1 && !(RathError.is(error) && failureOf(error.cause) === "busy"))
+        for (const entry of batch) await this.#settle([entry]);
       else for (const entry of batch) entry.reject(error);
     }
   }
@@ -169,10 +170,13 @@ export class Appends {
     let log = expectedHead === undefined ? undefined : this.#log(session, expectedHead, true);
     log ??= this.#remember(session, { no: addLog(this.#connection, session, frames[0]?.run, about), next: 0, head, writers: new Map() });
     for (const frame of frames) {
-      if (log.next + frame.count >= perLog) throw new RathError("store.conflict", `Log ${session} is full: it has ${log.next} events. Go on in a fork of it.`);
+      if (log.next + frame.count >= perLog)
+        throw new RathError("store.conflict", `Log ${session} is full: it has ${log.next} events. Go on in a fork of it.`);
       const writer = frame.run === undefined ? 0 : this.#writer(log, frame.run, frame);
       const place: FramePlace = { session, run: frame.run, seq: log.next };
-      this.#connection.statement("INSERT INTO frames (place, writer, body) VALUES (?, ?, ?)").run(log.no * perLog + log.next, writer, sealFrame(frame.body, place));
+      this.#connection
+        .statement("INSERT INTO frames (place, writer, body) VALUES (?, ?, ?)")
+        .run(log.no * perLog + log.next, writer, sealFrame(frame.body, place));
       log.next += frame.count;
     }
     log.head = head;
@@ -184,14 +188,19 @@ export class Appends {
     const { tenant, project } = this.#connection;
     let writer = log.writers.get(run);
     if (writer === undefined) {
-      const found = this.#connection.statement<{ no: number }>("SELECT no FROM writers WHERE tenant = ? AND project = ? AND run = ? AND log = ?").get(tenant, project, run, log.no);
+      const found = this.#connection
+        .statement<{ no: number }>("SELECT no FROM writers WHERE tenant = ? AND project = ? AND run = ? AND log = ?")
+        .get(tenant, project, run, log.no);
       if (found === undefined) {
-        const added = this.#connection.statement<{ no: number }>("INSERT INTO writers (tenant, project, run, log, ordered) VALUES (?, ?, ?, ?, 1) RETURNING no").get(tenant, project, run, log.no);
+        const added = this.#connection
+          .statement<{ no: number }>("INSERT INTO writers (tenant, project, run, log, ordered) VALUES (?, ?, ?, ?, 1) RETURNING no")
+          .get(tenant, project, run, log.no);
         writer = { no: (added as { no: number }).no, lastOrder: Number.NEGATIVE_INFINITY };
       } else writer = { no: found.no, lastOrder: this.#lastOrder(log.no, found.no) };
       log.writers.set(run, writer);
     }
-    if (!frame.ordered || frame.firstOrder < writer.lastOrder) this.#connection.statement("UPDATE writers SET ordered = 0 WHERE no = ?").run(writer.no);
+    if (!frame.ordered || frame.firstOrder < writer.lastOrder)
+      this.#connection.statement("UPDATE writers SET ordered = 0 WHERE no = ?").run(writer.no);
     writer.lastOrder = Math.max(writer.lastOrder, frame.lastOrder);
     return writer.no;
   }
@@ -207,10 +216,14 @@ function packBranch({ session, expectedHead, events, about }: BranchWrite): Pack
   let after = expectedHead;
   for (let start = 0; start < events.length; ) {
     const end = frameLimit(events, start, session);
-    const chunk = events.slice(start, end);
+    const chunk = start === 0 && end === events.length ? events : events.slice(start, end);
     const first = chunk[0] as StoredEvent;
-    const ordered = chunk.every((event, i) => i === 0 || event.order >= (chunk[i - 1] as StoredEvent).order);
-    const lastOrder = Math.max(...chunk.map(({ order }) => order));
+    let lastOrder = first.order;
+    let ordered = true;
+    for (const { order } of chunk) {
+      ordered &&= order >= lastOrder;
+      lastOrder = Math.max(lastOrder, order);
+    }
     frames.push({ run: first.run, count: chunk.length, firstOrder: first.order, lastOrder, ordered, body: encodeFrame(chunk, after) });
     after = chunk.at(-1)?.id;
     start = end;
@@ -226,7 +239,8 @@ function frameLimit(events: readonly StoredEvent[], start: number, session: stri
   let end = start;
   for (; end < events.length && end - start < frameEvents && bytes < frameBytes; end++) {
     const event = events[end] as StoredEvent;
-    if (event.session !== session) throw new RathError("event.invalid", `Event ${event.id} belongs to session ${event.session} and cannot be appended to ${session}.`);
+    if (event.session !== session)
+      throw new RathError("event.invalid", `Event ${event.id} belongs to session ${event.session} and cannot be appended to ${session}.`);
     if (event.run !== first.run) break;
     bytes += event.envelope.length + (event.data?.length ?? 0);
   }

@@ -26,7 +26,9 @@ export function copyBlob(blob: Blob): PackedBlob {
 
 /** Compresses a blob before its transaction, unless it is there. */
 export async function packBlob(connection: Connection, blob: PackedBlob): Promise<void> {
-  const known = await connection.patiently(() => connection.statement("SELECT 1 FROM blobs WHERE tenant = ? AND hash = ?").get(connection.tenant, blob.hash));
+  const known = await connection.patiently(() =>
+    connection.statement("SELECT 1 FROM blobs WHERE tenant = ? AND hash = ?").get(connection.tenant, blob.hash),
+  );
   if (known !== undefined) return;
   const deflated = blob.bytes.length < asyncBytes ? deflateRawSync(blob.bytes) : await deflateAsync(blob.bytes);
   blob.body = smaller(deflated, blob.bytes);
@@ -39,11 +41,15 @@ export function putBlob(connection: Connection, packed: PackedBlob): void {
   if (touched.changes > 0) return;
   const body = packed.body ?? smaller(deflateRawSync(packed.bytes), packed.bytes);
   const deflated = body === packed.bytes ? 0 : 1;
-  connection.statement("INSERT INTO blobs (tenant, hash, deflated, touched_at, body) VALUES (?, ?, ?, ?, ?)").run(tenant, packed.hash, deflated, clock(), body);
+  connection
+    .statement("INSERT INTO blobs (tenant, hash, deflated, touched_at, body) VALUES (?, ?, ?, ?, ?)")
+    .run(tenant, packed.hash, deflated, clock(), body);
 }
 
 export function readBlob(connection: Connection, name: string): Uint8Array | undefined {
-  const row = connection.statement<{ deflated: number; body: Uint8Array }>("SELECT deflated, body FROM blobs WHERE tenant = ? AND hash = ?").get(connection.tenant, Buffer.from(name, "hex"));
+  const row = connection
+    .statement<{ deflated: number; body: Uint8Array }>("SELECT deflated, body FROM blobs WHERE tenant = ? AND hash = ?")
+    .get(connection.tenant, Buffer.from(name, "hex"));
   if (row === undefined) return undefined;
   const bytes = row.deflated === 1 ? inflated(connection, name, row.body) : row.body;
   if (hash("sha256", bytes) !== name) throw corrupt(connection.path, `the content of blob ${name} has another hash`);
@@ -59,5 +65,6 @@ function inflated(connection: Connection, name: string, body: Uint8Array): Uint8
 }
 
 function smaller(deflated: Uint8Array, bytes: Uint8Array): Uint8Array {
-  return deflated.length < bytes.length ? deflated : bytes;
+  // No bytes are kept deflated as well, as two: node:sqlite of Node 22 stores empty bytes as NULL.
+  return deflated.length < bytes.length || bytes.length === 0 ? deflated : bytes;
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { branch, collect } from "../testing/store-append-cases.ts";
+import { branch, collect } from "../testing/store-case.ts";
 import { storedEvent } from "../testing/stored-event.ts";
 import { pragma } from "./migrations/migrations.ts";
 import { type Database, type OpenDatabase, openDatabase, type Statement } from "./sqlite-driver.ts";
@@ -48,7 +48,10 @@ function observed(rewrite: (sql: string) => string = (sql) => sql): { readonly l
   return { levels, open };
 }
 
-function observedStore(options: SqliteOptions = {}, rewrite?: (sql: string) => string): { readonly store: Store; readonly levels: number[] } {
+function observedStore(
+  options: SqliteOptions = {},
+  rewrite?: (sql: string) => string,
+): { readonly store: Store; readonly levels: number[] } {
   const { levels, open } = observed(rewrite);
   return { store: storeOn(path, options, open), levels };
 }
@@ -76,7 +79,11 @@ describe("commits of the SQLite store", () => {
   test("one append that cannot be stored does not fail those beside it", async () => {
     const { store } = observedStore();
     const run = { id: "r", key: undefined, session: "s", workflow: null as unknown as string, status: "running", wakeAt: undefined };
-    const [good, bad, other] = await Promise.allSettled([store.append({ branches: [branch([event()])] }), store.append({ branches: [branch([event()])], run }), store.append({ branches: [branch([event()])] })]);
+    const [good, bad, other] = await Promise.allSettled([
+      store.append({ branches: [branch([event()])] }),
+      store.append({ branches: [branch([event()])], run }),
+      store.append({ branches: [branch([event()])] }),
+    ]);
     expect([good?.status, bad?.status, other?.status]).toEqual(["fulfilled", "rejected", "fulfilled"]);
     expect(await collect(store.sessions({}))).toHaveLength(2);
     await store[Symbol.asyncDispose]();

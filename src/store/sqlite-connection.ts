@@ -122,11 +122,23 @@ export class Connection {
       case "corrupt":
         return corrupt(this.path, (error as Error).message, error);
       case "busy":
-        return new RathError("store.unavailable", `${this.path} is held by other processes for more than ${this.#patienceMs / 1000} s. Try again.`, { cause: error, retryable: true });
+        return new RathError(
+          "store.unavailable",
+          `${this.path} is held by other processes for more than ${this.#patienceMs / 1000} s. Try again.`,
+          { cause: error, retryable: true },
+        );
       case "constraint":
-        return new RathError("store.conflict", `${this.path} refused a value: ${(error as Error).message}. Nothing of this write was stored.`, { cause: error });
+        return new RathError(
+          "store.conflict",
+          `${this.path} refused a value: ${(error as Error).message}. Nothing of this write was stored.`,
+          { cause: error },
+        );
       case "unavailable":
-        return new RathError("store.unavailable", `${this.path} failed: ${(error as Error).message}. If this was an append, its outcome is unknown: read again before repeating it.`, { cause: error, retryable: true });
+        return new RathError(
+          "store.unavailable",
+          `${this.path} failed: ${(error as Error).message}. If this was an append, its outcome is unknown: read again before repeating it.`,
+          { cause: error, retryable: true },
+        );
     }
   }
 

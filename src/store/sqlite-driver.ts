@@ -47,7 +47,11 @@ function installed(): Constructor {
   try {
     return createRequire(import.meta.url)("better-sqlite3") as Constructor;
   } catch (cause) {
-    throw new RathError("store.unavailable", `SQLite is not available: Node ${process.versions.node} has no node:sqlite, and the package better-sqlite3 is not installed. Run "npm install better-sqlite3", or use Node 22.13 or newer.`, { cause });
+    throw new RathError(
+      "store.unavailable",
+      `SQLite is not available: Node ${process.versions.node} has no node:sqlite, and the package better-sqlite3 is not installed. Run "npm install better-sqlite3", or use Node 22.13 or newer.`,
+      { cause },
+    );
   }
 }
 
@@ -64,5 +68,21 @@ export function failureOf(error: unknown): Failure | undefined {
 }
 
 // ERROR means a table, column or schema that is not what our fixed statements expect, so it is damage too.
-const byName: Readonly<Record<string, Failure>> = { ERROR: "corrupt", BUSY: "busy", LOCKED: "busy", CORRUPT: "corrupt", CONSTRAINT: "constraint", FORMAT: "corrupt", NOTADB: "corrupt" };
-const byNumber: Readonly<Record<number, Failure>> = { 1: "corrupt", 5: "busy", 6: "busy", 11: "corrupt", 19: "constraint", 24: "corrupt", 26: "corrupt" };
+const byName: Readonly<Record<string, Failure>> = {
+  ERROR: "corrupt",
+  BUSY: "busy",
+  LOCKED: "busy",
+  CORRUPT: "corrupt",
+  CONSTRAINT: "constraint",
+  FORMAT: "corrupt",
+  NOTADB: "corrupt",
+};
+const byNumber: Readonly<Record<number, Failure>> = {
+  1: "corrupt",
+  5: "busy",
+  6: "busy",
+  11: "corrupt",
+  19: "constraint",
+  24: "corrupt",
+  26: "corrupt",
+};

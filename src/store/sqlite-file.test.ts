@@ -2,7 +2,7 @@ import { closeSync, copyFileSync, mkdtempSync, openSync, readFileSync, rmSync, s
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { branch, collect } from "../testing/store-append-cases.ts";
+import { branch, collect } from "../testing/store-case.ts";
 import { storedChain, storedEvent } from "../testing/stored-event.ts";
 import { applicationId, migrate, pragma } from "./migrations/migrations.ts";
 import { sqliteStore } from "./sqlite.ts";
@@ -63,7 +63,10 @@ describe("the SQLite file", () => {
     database.close();
     const before = readFileSync(foreign);
     await using store = sqliteStore(foreign);
-    await expect(collect(store.sessions({}))).rejects.toMatchObject({ code: "store.corrupt", message: expect.stringMatching(/foreign\.db.*another program/) });
+    await expect(collect(store.sessions({}))).rejects.toMatchObject({
+      code: "store.corrupt",
+      message: expect.stringMatching(/foreign\.db.*another program/),
+    });
     expect(readFileSync(foreign).equals(before)).toBe(true);
   });
 
@@ -91,7 +94,10 @@ describe("the SQLite file", () => {
     await store.append({ branches: [branch([storedEvent({ session: "s" })])] });
     copyFileSync(`${path}-wal`, join(folder, "copy.db-wal"));
     await using other = sqliteStore(join(folder, "copy.db"));
-    await expect(collect(other.sessions({}))).rejects.toMatchObject({ code: "store.corrupt", message: expect.stringContaining("write-ahead log") });
+    await expect(collect(other.sessions({}))).rejects.toMatchObject({
+      code: "store.corrupt",
+      message: expect.stringContaining("write-ahead log"),
+    });
   });
 
   test("is brought to a newer format in one transaction", async () => {
@@ -128,7 +134,10 @@ describe("the SQLite file", () => {
     const refused = { ok: false, reason: "head", session: "s", head: left.id };
     const beside = storedEvent({ session: "beside" });
     // `a` still believes in `root`: the stale write is refused, the one beside it is not.
-    expect(await Promise.all([a.append({ branches: [branch([right], root)] }), a.append({ branches: [branch([beside])] })])).toEqual([refused, { ok: true }]);
+    expect(await Promise.all([a.append({ branches: [branch([right], root)] }), a.append({ branches: [branch([beside])] })])).toEqual([
+      refused,
+      { ok: true },
+    ]);
     expect((await collect(a.events({ ids: [left.id, beside.id, right.id] }))).map(({ id }) => id)).toEqual([left.id, beside.id]);
     expect((await collect(b.events({ ids: [beside.id, root.id] }))).map(({ id }) => id)).toEqual([beside.id, root.id]);
   });
@@ -141,7 +150,8 @@ describe("the SQLite file", () => {
       expect(await collect(store.sessions({}))).toEqual([]);
       expect(await collect(store.events({ ids: [events[0]?.id ?? ""] }))).toEqual([]);
       expect(await store.append({ branches: [branch(events)], run })).toEqual({ ok: true });
-      for (const query of [{ session: "same" }, { run: "r" }, { ids: [events[0]?.id ?? ""] }]) expect(await collect(store.events(query))).toHaveLength(1);
+      for (const query of [{ session: "same" }, { run: "r" }, { ids: [events[0]?.id ?? ""] }])
+        expect(await collect(store.events(query))).toHaveLength(1);
       expect(await collect(store.runs({ key: "k" }))).toHaveLength(1);
       expect(await store.claim("r", "w", 1000)).toMatchObject({ epoch: 1 });
     }
@@ -150,7 +160,10 @@ describe("the SQLite file", () => {
 
   test("has no trace of erased data", async () => {
     const marker = "four-digit-pin-1234";
-    const events = storedChain(Array.from({ length: 40 }, (_, i) => ({ data: i === 17 ? marker : "x".repeat(300) })), "s");
+    const events = storedChain(
+      Array.from({ length: 40 }, (_, i) => ({ data: i === 17 ? marker : "x".repeat(300) })),
+      "s",
+    );
     await using store = sqliteStore(path);
     for (let i = 0; i < events.length; i += 4) await store.append({ branches: [branch(events.slice(i, i + 4), events[i - 1])] });
     expect(readFileSync(`${path}-wal`).includes(marker) || readFileSync(path).includes(marker)).toBe(true);
@@ -165,7 +178,10 @@ describe("the SQLite file", () => {
     database.exec("UPDATE frames SET place = place + 1");
     database.close();
     await using store = sqliteStore(path);
-    await expect(collect(store.events({ session: "s" }))).rejects.toMatchObject({ code: "store.corrupt", details: { log: "s", position: 1 } });
+    await expect(collect(store.events({ session: "s" }))).rejects.toMatchObject({
+      code: "store.corrupt",
+      details: { log: "s", position: 1 },
+    });
     await expect(collect(store.sessions({}))).rejects.toMatchObject({ code: "store.corrupt" });
   });
 

@@ -42,7 +42,9 @@ export class Frames {
   /** The last frame that begins at or before a place and belongs to its log. */
   at(place: number): FrameRow | undefined {
     const first = place - (place % perLog);
-    return this.#connection.statement<FrameRow>("SELECT place, writer, body FROM frames WHERE place <= ? AND place >= ? ORDER BY place DESC LIMIT 1").get(place, first);
+    return this.#connection
+      .statement<FrameRow>("SELECT place, writer, body FROM frames WHERE place <= ? AND place >= ? ORDER BY place DESC LIMIT 1")
+      .get(place, first);
   }
 
   lastOf(log: number): FrameRow | undefined {
@@ -52,7 +54,11 @@ export class Frames {
   /** The last frame of a run that begins at or before a place in its log. */
   byWriter(writer: number, place: number): FrameRow | undefined {
     const first = place - (place % perLog);
-    return this.#connection.statement<FrameRow>("SELECT place, writer, body FROM frames WHERE place <= ? AND place >= ? AND writer = ? ORDER BY place DESC LIMIT 1").get(place, first, writer);
+    return this.#connection
+      .statement<FrameRow>(
+        "SELECT place, writer, body FROM frames WHERE place <= ? AND place >= ? AND writer = ? ORDER BY place DESC LIMIT 1",
+      )
+      .get(place, first, writer);
   }
 
   /** Up to `limit` frames from one place to another, of one writer if it is given. */
@@ -93,7 +99,9 @@ export class Frames {
   /** True if the log of a place belongs to this tenant and project. */
   owns(place: number): boolean {
     const { tenant, project } = this.#connection;
-    const row = this.#connection.statement<{ tenant: string; project: string }>("SELECT tenant, project FROM logs WHERE no = ?").get(Math.floor(place / perLog));
+    const row = this.#connection
+      .statement<{ tenant: string; project: string }>("SELECT tenant, project FROM logs WHERE no = ?")
+      .get(Math.floor(place / perLog));
     return row?.tenant === tenant && row.project === project;
   }
 

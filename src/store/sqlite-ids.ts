@@ -4,8 +4,8 @@
  * there is compared with the whole id, so a damaged index can hide an event but never give a wrong one.
  */
 import { encodeFrame, idPrefix, sealFrame } from "./frame.ts";
-import { breathe } from "./pages.ts";
 import { pragma } from "./migrations/migrations.ts";
+import { breathe } from "./pages.ts";
 import type { Connection } from "./sqlite-connection.ts";
 import { type FrameRow, type Frames, perLog } from "./sqlite-frames.ts";
 import type { StoredEvent } from "./store.ts";
@@ -35,7 +35,9 @@ export class Ids {
       const found = await this.#find(wanted);
       yield wanted.flatMap((id) => {
         const event = found.get(id)?.event;
-        return event === undefined ? [] : [{ ...event, envelope: new Uint8Array(event.envelope), data: event.data && new Uint8Array(event.data) }];
+        return event === undefined
+          ? []
+          : [{ ...event, envelope: new Uint8Array(event.envelope), data: event.data && new Uint8Array(event.data) }];
       });
     }
   }
@@ -115,7 +117,9 @@ export class Ids {
     entries.sort((a, b) => a.prefix - b.prefix);
     const insert = this.#connection.statement("INSERT OR IGNORE INTO event_ids (prefix, place) VALUES (?, ?)");
     for (const { prefix, place } of entries) insert.run(prefix, place);
-    this.#connection.statement("INSERT INTO indexed (log, place) VALUES (?, ?) ON CONFLICT (log) DO UPDATE SET place = excluded.place").run(log, last.place);
+    this.#connection
+      .statement("INSERT INTO indexed (log, place) VALUES (?, ?) ON CONFLICT (log) DO UPDATE SET place = excluded.place")
+      .run(log, last.place);
     return rows.length === framesAStep;
   }
 

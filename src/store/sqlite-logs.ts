@@ -24,7 +24,8 @@ const pageRows = 64;
 /** The number of a log; undefined while it does not exist. */
 export function findLog(connection: Connection, id: string): number | undefined {
   const { tenant, project } = connection;
-  return connection.statement<{ no: number }>("SELECT no FROM logs WHERE tenant = ? AND project = ? AND id = ?").get(tenant, project, id)?.no;
+  return connection.statement<{ no: number }>("SELECT no FROM logs WHERE tenant = ? AND project = ? AND id = ?").get(tenant, project, id)
+    ?.no;
 }
 
 /** Adds a log and returns its number. */
@@ -41,7 +42,9 @@ export function addLog(connection: Connection, id: string, run: string | undefin
     created: connection.clock(),
   };
   const added = connection
-    .statement<{ no: number }>("INSERT INTO logs (tenant, project, id, log, parent, run, title, tags, principal, created, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING no")
+    .statement<{ no: number }>(
+      "INSERT INTO logs (tenant, project, id, log, parent, run, title, tags, principal, created, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING no",
+    )
     .get(tenant, project, row.id, row.log, row.parent, row.run, row.title, row.tags, row.principal, row.created, sealOf(connection, row));
   return (added as { no: number }).no;
 }
@@ -74,7 +77,10 @@ function logSql({ tenant, project }: Connection, { id, parent, run, tag, log }: 
   if (run !== undefined) also("no IN (SELECT log FROM writers WHERE tenant = ? AND project = ? AND run = ?)", tenant, project, run);
   if (tag !== undefined) also("EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?)", tag);
   if (log !== undefined) also("log = ?", log);
-  return { sql: `SELECT no, id, log, parent, run, title, tags, principal, created, seal FROM logs WHERE ${where.join(" AND ")} ORDER BY no LIMIT ${pageRows}`, values };
+  return {
+    sql: `SELECT no, id, log, parent, run, title, tags, principal, created, seal FROM logs WHERE ${where.join(" AND ")} ORDER BY no LIMIT ${pageRows}`,
+    values,
+  };
 }
 
 function logRow(connection: Connection, frames: Frames, row: Row): LogRow {

@@ -27,7 +27,9 @@ export function openFile(path: string, open: OpenDatabase): Database {
     database.exec("PRAGMA busy_timeout = 10");
     if (pragma(database, "application_id") !== applicationId) throw corrupt(path, "it is an SQLite database of another program");
     // Erased data must not stay in the free parts of pages, so what is freed is overwritten from the beginning.
-    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; PRAGMA cell_size_check = ON; PRAGMA secure_delete = ON");
+    database.exec(
+      "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; PRAGMA cell_size_check = ON; PRAGMA secure_delete = ON",
+    );
     migrate(database, path);
     if (statSync(path).size <= checkedBytes) checkWhole(database, path);
     return database;
@@ -39,10 +41,14 @@ export function openFile(path: string, open: OpenDatabase): Database {
 
 /** What every refusal of a damaged file says: what, which file, what next. */
 export function corrupt(path: string, what: string, cause?: unknown): RathError {
-  return new RathError("store.corrupt", `${path} cannot be used: ${what}. Nothing was changed. Restore it from a backup, or move it (with its -wal file) away to start with an empty store.`, {
-    cause,
-    details: { path },
-  });
+  return new RathError(
+    "store.corrupt",
+    `${path} cannot be used: ${what}. Nothing was changed. Restore it from a backup, or move it (with its -wal file) away to start with an empty store.`,
+    {
+      cause,
+      details: { path },
+    },
+  );
 }
 
 /**
@@ -65,7 +71,8 @@ export function extendLog(database: Database, path: string): void {
 }
 
 function createFile(path: string, open: OpenDatabase): void {
-  if (existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0) throw corrupt(path, "the file is missing, but its write-ahead log is still there");
+  if (existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0)
+    throw corrupt(path, "the file is missing, but its write-ahead log is still there");
   const draft = `${path}.${randomBytes(6).toString("hex")}.new`;
   closeSync(openSync(draft, "wx", 0o600));
   try {

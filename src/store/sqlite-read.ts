@@ -15,7 +15,13 @@ const firstFrames = 8;
 const pageBytes = 256 * 1024;
 
 /** One log by step, both ends included. */
-export async function* sessionPages(connection: Connection, frames: Frames, session: string, from = 0, to = Number.POSITIVE_INFINITY): AsyncGenerator<Page, void> {
+export async function* sessionPages(
+  connection: Connection,
+  frames: Frames,
+  session: string,
+  from = 0,
+  to = Number.POSITIVE_INFINITY,
+): AsyncGenerator<Page, void> {
   const stream = await connection.patiently(() => {
     const log = findLog(connection, session);
     const last = log === undefined ? undefined : frames.lastOf(log);
@@ -38,7 +44,12 @@ interface Writer {
 }
 
 /** All that a run wrote, by order. Its events in one log are a stream in order nearly always; the streams are merged. */
-export async function* writtenPages(connection: Connection, frames: Frames, run: string, after = Number.NEGATIVE_INFINITY): AsyncGenerator<Page, void> {
+export async function* writtenPages(
+  connection: Connection,
+  frames: Frames,
+  run: string,
+  after = Number.NEGATIVE_INFINITY,
+): AsyncGenerator<Page, void> {
   let streams = await connection.patiently(() => writersOf(connection, run).map((writer) => streamOf(frames, writer, after)));
   while (streams.length > 0) {
     const share = Math.max(1, Math.floor((8 * firstFrames) / streams.length));
@@ -56,12 +67,24 @@ export async function* writtenPages(connection: Connection, frames: Frames, run:
 function writersOf(connection: Connection, run: string): Writer[] {
   const { tenant, project } = connection;
   const last = `(SELECT max(place) FROM frames WHERE place >= log * ${perLog} AND place < (log + 1) * ${perLog})`;
-  return connection.statement<Writer>(`SELECT no, log, ordered, ${last} AS last FROM writers WHERE tenant = ? AND project = ? AND run = ? ORDER BY no`).all(tenant, project, run);
+  return connection
+    .statement<Writer>(`SELECT no, log, ordered, ${last} AS last FROM writers WHERE tenant = ? AND project = ? AND run = ? ORDER BY no`)
+    .all(tenant, project, run);
 }
 
 function streamOf(frames: Frames, { no, log, ordered, last }: Writer, after: number): FrameStream {
   const base = log * perLog;
-  const start = ordered === 1 ? search(base, last, (place) => frames.byWriter(no, place), frames, ({ order }) => order, after + 1) : base;
+  const start =
+    ordered === 1
+      ? search(
+          base,
+          last,
+          (place) => frames.byWriter(no, place),
+          frames,
+          ({ order }) => order,
+          after + 1,
+        )
+      : base;
   return new FrameStream(frames, start, last, no, ordered === 1);
 }
 
@@ -71,11 +94,25 @@ function frameWithStep(frames: Frames, last: FrameRow, step: number): number {
   if (root === undefined) return baseOf(last);
   // Steps grow by one or more a position. Mostly by one, so that the first look is where the step can be at the latest.
   const latest = baseOf(last) + Math.max(0, step - frames.numbers(root).first.step);
-  return search(baseOf(last), Math.min(last.place, latest), (place) => frames.at(place), frames, (event) => event.step, step);
+  return search(
+    baseOf(last),
+    Math.min(last.place, latest),
+    (place) => frames.at(place),
+    frames,
+    (event) => event.step,
+    step,
+  );
 }
 
 /** The place of the first frame whose last event reaches `target` in a number that grows along the log. */
-function search(base: number, last: number, at: (place: number) => FrameRow | undefined, frames: Frames, number: (event: StoredEvent) => number, target: number): number {
+function search(
+  base: number,
+  last: number,
+  at: (place: number) => FrameRow | undefined,
+  frames: Frames,
+  number: (event: StoredEvent) => number,
+  target: number,
+): number {
   let low = base;
   let high = last;
   for (let probe = high; low <= high; probe = Math.floor((low + high) / 2)) {

@@ -29,9 +29,15 @@ export function epochOf(connection: Connection, run: string): number | undefined
 export function keyConflict(connection: Connection, run: RunRow): RathError | undefined {
   if (run.key === undefined) return undefined;
   const { tenant, project } = connection;
-  const holder = connection.statement<{ id: string }>("SELECT id FROM runs WHERE tenant = ? AND project = ? AND key = ?").get(tenant, project, run.key)?.id;
+  const holder = connection
+    .statement<{ id: string }>("SELECT id FROM runs WHERE tenant = ? AND project = ? AND key = ?")
+    .get(tenant, project, run.key)?.id;
   if (holder === undefined || holder === run.id) return undefined;
-  return new RathError("store.conflict", `Run ${run.id} was not stored: its key "${run.key}" belongs to run ${holder}. Use that run, or another key.`, { details: { run: run.id, key: run.key, holder } });
+  return new RathError(
+    "store.conflict",
+    `Run ${run.id} was not stored: its key "${run.key}" belongs to run ${holder}. Use that run, or another key.`,
+    { details: { run: run.id, key: run.key, holder } },
+  );
 }
 
 /** Part of an append. Owner and epoch of a row that is there stay as they are. */
@@ -64,7 +70,9 @@ export function renewLease(connection: Connection, lease: Lease, forMs: number):
   const { tenant, project, clock } = connection;
   return leaseOf(
     connection
-      .statement<LeaseRow>(`UPDATE runs SET lease_expires = ? WHERE ${ours} AND epoch = ? AND owner IS NOT NULL RETURNING id, epoch, lease_expires`)
+      .statement<LeaseRow>(
+        `UPDATE runs SET lease_expires = ? WHERE ${ours} AND epoch = ? AND owner IS NOT NULL RETURNING id, epoch, lease_expires`,
+      )
       .get(clock() + forMs, tenant, project, lease.run, lease.epoch),
   );
 }
@@ -72,7 +80,9 @@ export function renewLease(connection: Connection, lease: Lease, forMs: number):
 /** Nothing happens if it was taken over. */
 export function releaseLease(connection: Connection, lease: Lease): void {
   const { tenant, project } = connection;
-  connection.statement(`UPDATE runs SET owner = NULL, lease_expires = NULL WHERE ${ours} AND epoch = ?`).run(tenant, project, lease.run, lease.epoch);
+  connection
+    .statement(`UPDATE runs SET owner = NULL, lease_expires = NULL WHERE ${ours} AND epoch = ?`)
+    .run(tenant, project, lease.run, lease.epoch);
 }
 
 /** Runs in order of creation, a page at a time. */

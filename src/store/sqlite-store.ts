@@ -55,7 +55,8 @@ export function storeOn(path: string, options: SqliteOptions, open: OpenDatabase
     },
     sessions: (query) => items(logPages(connection, frames, query)),
     runs: (query) => items(runPages(connection, query)),
-    claim: (run, worker, forMs, from) => connection.patiently(() => connection.transaction(true, () => claimRun(connection, run, worker, forMs, from?.from))),
+    claim: (run, worker, forMs, from) =>
+      connection.patiently(() => connection.transaction(true, () => claimRun(connection, run, worker, forMs, from?.from))),
     // Losing these in a power cut costs nothing: every holder of a lease died with it.
     renew: (lease, forMs) => connection.patiently(() => connection.transaction(false, () => renewLease(connection, lease, forMs))),
     release: (lease) => connection.patiently(() => connection.transaction(false, () => releaseLease(connection, lease))),

@@ -3,21 +3,9 @@ import { hash, randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { expect } from "vitest";
 import { RathError } from "../session/errors.ts";
-import type { BranchWrite, EventQuery, Store, StoredEvent, Written } from "../store/store.ts";
-import type { StoreCase } from "./store-conformance.ts";
+import type { EventQuery, Store, StoredEvent, Written } from "../store/store.ts";
+import { branch, collect, type StoreCase } from "./store-case.ts";
 import { eventFault, storedChain, storedEvent } from "./stored-event.ts";
-
-/** All items of a stream. */
-export async function collect<T>(stream: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = [];
-  for await (const item of stream) all.push(item);
-  return all;
-}
-
-/** A session's new events after its head. */
-export function branch(events: readonly StoredEvent[], after?: StoredEvent): BranchWrite {
-  return { session: (events[0] as StoredEvent).session, expectedHead: after?.id, events };
-}
 
 async function read(store: Store, query: EventQuery): Promise<StoredEvent[]> {
   return plain(await collect(store.events(query)));
@@ -59,7 +47,8 @@ export const appendCases: readonly StoreCase[] = [
       bytes.fill(0);
       await appended;
       expect(await read(store, { session: "s" })).toEqual(expected);
-      for (const query of [{ session: "s" }, { ids: [event.id] }]) for (const got of await collect(store.events(query))) got.envelope.fill(0);
+      for (const query of [{ session: "s" }, { ids: [event.id] }])
+        for (const got of await collect(store.events(query))) got.envelope.fill(0);
       expect(await read(store, { ids: [event.id, event.id] })).toEqual([...expected, ...expected]);
       const blob = await store.blob(hash("sha256", "blob"));
       expect(Buffer.from(blob ?? []).toString()).toBe("blob");
@@ -76,8 +65,18 @@ export const appendCases: readonly StoreCase[] = [
       await store.append({ branches: [branch([b], a)] });
       const run = { id: "r", key: undefined, session: "s", workflow: "w", status: "running", wakeAt: undefined };
       const blob = { hash: hash("sha256", "x"), bytes: Buffer.from("x") };
-      expect(await store.append({ branches: [branch([other], a)], run, blobs: [blob] })).toEqual({ ok: false, reason: "head", session: "s", head: b.id });
-      expect(await store.append({ branches: [branch([storedEvent({ session: "s" })])] })).toEqual({ ok: false, reason: "head", session: "s", head: b.id });
+      expect(await store.append({ branches: [branch([other], a)], run, blobs: [blob] })).toEqual({
+        ok: false,
+        reason: "head",
+        session: "s",
+        head: b.id,
+      });
+      expect(await store.append({ branches: [branch([storedEvent({ session: "s" })])] })).toEqual({
+        ok: false,
+        reason: "head",
+        session: "s",
+        head: b.id,
+      });
       expect((await read(store, { session: "s" })).map(({ id }) => id)).toEqual([a.id, b.id]);
       expect(await read(store, { ids: [other.id] })).toEqual([]);
       expect(await collect(store.runs({}))).toEqual([]);
@@ -97,10 +96,16 @@ export const appendCases: readonly StoreCase[] = [
     async run(store) {
       const [a, b, c] = ["a", "b", "c"].map((name) => storedChain([{}, {}], name)) as [StoredEvent[], StoredEvent[], StoredEvent[]];
       await store.append({ branches: [branch(b.slice(0, 1))] });
-      expect(await store.append({ branches: [branch(a), branch(b), branch(c)] })).toMatchObject({ ok: false, reason: "head", session: "b" });
+      expect(await store.append({ branches: [branch(a), branch(b), branch(c)] })).toMatchObject({
+        ok: false,
+        reason: "head",
+        session: "b",
+      });
       expect((await collect(store.sessions({}))).map(({ id }) => id)).toEqual(["b"]);
       expect(await store.append({ branches: [branch(a), branch(b.slice(1), b[0]), branch(c)] })).toEqual(ok);
-      expect((await collect(store.sessions({}))).map(({ id, head }) => [id, head])).toEqual([b, a, c].map((events) => [events[0]?.session, events[1]?.id]));
+      expect((await collect(store.sessions({}))).map(({ id, head }) => [id, head])).toEqual(
+        [b, a, c].map((events) => [events[0]?.session, events[1]?.id]),
+      );
     },
   },
   {
@@ -109,7 +114,10 @@ export const appendCases: readonly StoreCase[] = [
       const [a, b] = three("s") as [StoredEvent, StoredEvent];
       await store.append({ branches: [branch([a])] });
       const other = three("t");
-      expect(await store.append({ branches: [{ session: "s", expectedHead: b.id, events: [] }, branch(other)] })).toMatchObject({ ok: false, head: a.id });
+      expect(await store.append({ branches: [{ session: "s", expectedHead: b.id, events: [] }, branch(other)] })).toMatchObject({
+        ok: false,
+        head: a.id,
+      });
       expect(await store.append({ branches: [{ session: "s", expectedHead: a.id, events: [] }, branch(other)] })).toEqual(ok);
     },
   },
@@ -129,7 +137,10 @@ export const appendCases: readonly StoreCase[] = [
   {
     name: "appends issued together keep their order",
     async run(store) {
-      const events = storedChain(Array.from({ length: 50 }, () => ({})), "s");
+      const events = storedChain(
+        Array.from({ length: 50 }, () => ({})),
+        "s",
+      );
       const written = await Promise.all(events.map((event, i) => store.append({ branches: [branch([event], events[i - 1])] })));
       expect(written.every(({ ok }) => ok)).toBe(true);
       expect(await read(store, { session: "s" })).toEqual(plain(events));
@@ -149,9 +160,18 @@ export const appendCases: readonly StoreCase[] = [
   {
     name: "large, odd and empty payloads survive",
     async run(store) {
-      const drafts = [{ data: randomBytes(5_000_000) }, { data: "" }, { data: '{"t":"grüße 🚀 \\u0000 \u2028"}', by: "zoë/名前" }, { data: randomBytes(70_000) }, { facts: { text: '"}],"kind":"x' } }];
+      const drafts = [
+        { data: randomBytes(5_000_000) },
+        { data: "" },
+        { data: '{"t":"grüße 🚀 \\u0000 \u2028"}', by: "zoë/名前" },
+        { data: randomBytes(70_000) },
+        { facts: { text: '"}],"kind":"x' } },
+      ];
       const events = storedChain(drafts, "söss");
-      const none = { ...(storedEvent({ session: "söss", step: 5, parents: [(events[4] as StoredEvent).id] }) as StoredEvent), data: undefined };
+      const none = {
+        ...(storedEvent({ session: "söss", step: 5, parents: [(events[4] as StoredEvent).id] }) as StoredEvent),
+        data: undefined,
+      };
       expect(await store.append({ branches: [branch([...events, none])] })).toEqual(ok);
       const got = await read(store, { session: "söss" });
       expect(got.map(({ id }) => id)).toEqual([...events, none].map(({ id }) => id));
@@ -162,7 +182,10 @@ export const appendCases: readonly StoreCase[] = [
   {
     name: "blobs are kept by hash and may be put again",
     async run(store) {
-      const blobs = ["", "text ".repeat(10_000), randomBytes(200_000)].map((content) => ({ hash: hash("sha256", content), bytes: Buffer.from(content) }));
+      const blobs = ["", "text ".repeat(10_000), randomBytes(200_000)].map((content) => ({
+        hash: hash("sha256", content),
+        bytes: Buffer.from(content),
+      }));
       await store.append({ branches: [], blobs });
       await store.append({ branches: [], blobs });
       for (const { hash, bytes } of blobs) expect(Buffer.from((await store.blob(hash)) ?? "missing").equals(bytes)).toBe(true);
@@ -189,7 +212,10 @@ export const appendCases: readonly StoreCase[] = [
     reopens: true,
     async run(store, reopen) {
       const events = three("s");
-      await store.append({ branches: [branch(events)], run: { id: "r", key: "k", session: "s", workflow: "w", status: "running", wakeAt: undefined } });
+      await store.append({
+        branches: [branch(events)],
+        run: { id: "r", key: "k", session: "s", workflow: "w", status: "running", wakeAt: undefined },
+      });
       await store.claim("r", "worker", 60_000);
       await using again = await reopen(store);
       expect(await read(again, { session: "s" })).toEqual(plain(events));
@@ -226,7 +252,11 @@ export const appendCases: readonly StoreCase[] = [
 ];
 
 /** Two writers with heads of their own: what was accepted is one chain, and nothing else is there. */
-async function linear(store: Store, session: string, steps: readonly { readonly writer: number; readonly refresh: boolean; readonly wait: boolean }[]): Promise<void> {
+async function linear(
+  store: Store,
+  session: string,
+  steps: readonly { readonly writer: number; readonly refresh: boolean; readonly wait: boolean }[],
+): Promise<void> {
   const heads: (StoredEvent | undefined)[] = [undefined, undefined];
   const accepted: string[] = [];
   const pending: Promise<void>[] = [];

@@ -7,6 +7,7 @@
 import { describe, test } from "vitest";
 import type { Store } from "../store/store.ts";
 import { appendCases } from "./store-append-cases.ts";
+import type { Reopen } from "./store-case.ts";
 import { leaseCases } from "./store-lease-cases.ts";
 import { queryCases } from "./store-query-cases.ts";
 
@@ -22,25 +23,21 @@ export interface Conformance<T> {
 /** A store under test. */
 export interface StoreConformance extends Conformance<Store> {
   /** Another store over what an open one has stored, as a new process would open it after the first one died. Left out by stores that keep nothing. */
-  reopen?(store: Store): Promise<Store>;
-}
-
-/** One test of the suite. */
-export interface StoreCase {
-  readonly name: string;
-  run(store: Store, reopen: NonNullable<StoreConformance["reopen"]>): Promise<void>;
-  readonly reopens?: boolean;
+  reopen?: Reopen;
 }
 
 /** Registers the tests of the store contract. A skip that names no test is an error. */
 export function storeConformance(subject: StoreConformance): void {
   const cases = [...appendCases, ...leaseCases, ...queryCases];
   for (const skipped of subject.skip ?? []) {
-    if (!cases.some(({ name }) => name === skipped.test)) throw new Error(`The store suite has no test "${skipped.test}" that could be skipped.`);
+    if (!cases.some(({ name }) => name === skipped.test))
+      throw new Error(`The store suite has no test "${skipped.test}" that could be skipped.`);
   }
   describe(`store contract: ${subject.name}`, () => {
     for (const { name, run, reopens } of cases) {
-      const reason = subject.skip?.find((skipped) => skipped.test === name)?.reason ?? (reopens && !subject.reopen ? "it keeps nothing, so it cannot be opened again" : undefined);
+      const reason =
+        subject.skip?.find((skipped) => skipped.test === name)?.reason ??
+        (reopens && !subject.reopen ? "it keeps nothing, so it cannot be opened again" : undefined);
       if (reason !== undefined) {
         test.skip(`${name} (skipped: ${reason})`, () => {});
         continue;

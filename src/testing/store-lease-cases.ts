@@ -2,8 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import type { Lease, RunRow, Store, StoredEvent } from "../store/store.ts";
-import { branch, collect } from "./store-append-cases.ts";
-import type { StoreCase } from "./store-conformance.ts";
+import { branch, collect, type StoreCase } from "./store-case.ts";
 import { storedChain, storedEvent } from "./stored-event.ts";
 
 const run: RunRow = { id: "r", key: undefined, session: "s", workflow: "w", status: "running", wakeAt: undefined };
@@ -58,7 +57,11 @@ export const leaseCases: readonly StoreCase[] = [
       const first = await claimed(store, "a");
       const second = await store.claim("r", "a", long);
       expect(second?.epoch).toBe(first.epoch + 1);
-      expect(await store.append({ branches: [branch([storedEvent({ session: "s" })])], lease: first })).toEqual({ ok: false, reason: "epoch", epoch: second?.epoch });
+      expect(await store.append({ branches: [branch([storedEvent({ session: "s" })])], lease: first })).toEqual({
+        ok: false,
+        reason: "epoch",
+        epoch: second?.epoch,
+      });
     },
   },
   {
@@ -114,7 +117,11 @@ export const leaseCases: readonly StoreCase[] = [
       const [root, next] = storedChain([{}, {}], "s") as [StoredEvent, StoredEvent];
       expect(await store.append({ branches: [branch([root])], lease: zombie })).toEqual({ ok: true });
       const taken = (await store.claim("r", "b", long, { from: "a" })) as Lease;
-      expect(await store.append({ branches: [branch([next], root)], lease: zombie })).toEqual({ ok: false, reason: "epoch", epoch: taken.epoch });
+      expect(await store.append({ branches: [branch([next], root)], lease: zombie })).toEqual({
+        ok: false,
+        reason: "epoch",
+        epoch: taken.epoch,
+      });
       expect(await collect(store.events({ session: "s" }))).toHaveLength(1);
       expect(await store.append({ branches: [branch([next], root)], lease: taken })).toEqual({ ok: true });
     },
@@ -149,7 +156,10 @@ export const leaseCases: readonly StoreCase[] = [
     async run(store) {
       const stale = await claimed(store, "a");
       const lease = (await store.claim("r", "a", long)) as Lease;
-      const writes = ["x", "y", "z"].map((session) => ({ branches: [branch([storedEvent({ session })])], lease: session === "y" ? stale : lease }));
+      const writes = ["x", "y", "z"].map((session) => ({
+        branches: [branch([storedEvent({ session })])],
+        lease: session === "y" ? stale : lease,
+      }));
       const written = await Promise.all(writes.map((write) => store.append(write)));
       expect(written.map(({ ok }) => ok)).toEqual([true, false, true]);
       expect((await collect(store.sessions({}))).map(({ id }) => id)).toEqual(["x", "z"]);

@@ -1,8 +1,7 @@
 /** The store contract: finding events, logs and runs. */
 import { expect } from "vitest";
 import type { EventQuery, LogAbout, LogQuery, RunQuery, RunRow, Store, StoredEvent } from "../store/store.ts";
-import { branch, collect } from "./store-append-cases.ts";
-import type { StoreCase } from "./store-conformance.ts";
+import { branch, collect, type StoreCase } from "./store-case.ts";
 import { storedChain, storedEvent } from "./stored-event.ts";
 
 const ids = async (store: Store, query: EventQuery) => (await collect(store.events(query))).map(({ id }) => id);
@@ -20,7 +19,8 @@ export const queryCases: readonly StoreCase[] = [
       // Steps jump where another branch was merged in.
       const steps = [10, 11, 12, 20, 21, 22, 23, 40];
       const events: StoredEvent[] = [];
-      for (const step of steps) events.push(storedEvent({ session: "s", step, parents: events.length > 0 ? [(events.at(-1) as StoredEvent).id] : [] }));
+      for (const step of steps)
+        events.push(storedEvent({ session: "s", step, parents: events.length > 0 ? [(events.at(-1) as StoredEvent).id] : [] }));
       await put(store, events.slice(0, 2));
       await put(store, events.slice(2, 3), events[1]);
       await put(store, events.slice(3), events[2]);
@@ -38,7 +38,11 @@ export const queryCases: readonly StoreCase[] = [
       let last: StoredEvent | undefined;
       const all: string[] = [];
       for (let i = 0; i < 40; i++) {
-        const events = storedChain(Array.from({ length: 25 }, () => ({ data: "x".repeat(500) })), "s", last);
+        const events = storedChain(
+          Array.from({ length: 25 }, () => ({ data: "x".repeat(500) })),
+          "s",
+          last,
+        );
         await put(store, events, last);
         last = events.at(-1);
         all.push(...events.map(({ id }) => id));
@@ -51,8 +55,23 @@ export const queryCases: readonly StoreCase[] = [
   {
     name: "events of a run by order across logs",
     async run(store) {
-      const a = storedChain([{ run: "r", order: 1 }, { run: "r", order: 4 }, { run: "other", order: 2 }, { run: "r", order: 6 }], "a");
-      const b = storedChain([{ run: "r", order: 2 }, { run: "r", order: 3 }, { run: "r", order: 5 }], "b");
+      const a = storedChain(
+        [
+          { run: "r", order: 1 },
+          { run: "r", order: 4 },
+          { run: "other", order: 2 },
+          { run: "r", order: 6 },
+        ],
+        "a",
+      );
+      const b = storedChain(
+        [
+          { run: "r", order: 2 },
+          { run: "r", order: 3 },
+          { run: "r", order: 5 },
+        ],
+        "b",
+      );
       await store.append({ branches: [branch(a.slice(0, 1)), branch(b.slice(0, 1))] });
       await store.append({ branches: [branch(a.slice(1), a[0]), branch(b.slice(1), b[0])] });
       const expected = [a[0], b[0], b[1], a[1], b[2], a[3]].map((event) => event?.id);
@@ -65,7 +84,10 @@ export const queryCases: readonly StoreCase[] = [
   {
     name: "events of a run come by order even where a log has them otherwise",
     async run(store) {
-      const events = storedChain([3, 1, 5, 2, 4].map((order) => ({ run: "r", order })), "s");
+      const events = storedChain(
+        [3, 1, 5, 2, 4].map((order) => ({ run: "r", order })),
+        "s",
+      );
       await put(store, events.slice(0, 2));
       await put(store, events.slice(2, 3), events[1]);
       await put(store, events.slice(3), events[2]);
@@ -80,7 +102,14 @@ export const queryCases: readonly StoreCase[] = [
       for (let order = 1; order <= 600; order += 2) {
         const session = `log ${(order * 7) % 11}`;
         const before = heads.get(session);
-        const events = storedChain([{ run: "r", order }, { run: "r", order: order + 1 }], session, before);
+        const events = storedChain(
+          [
+            { run: "r", order },
+            { run: "r", order: order + 1 },
+          ],
+          session,
+          before,
+        );
         await put(store, events, before);
         heads.set(session, events[1] as StoredEvent);
       }
@@ -125,7 +154,13 @@ export const queryCases: readonly StoreCase[] = [
       expect(await logs(store, { after: "nobody" })).toEqual([]);
       expect((await collect(store.sessions({ id: "abc-1" })))[0]).toMatchObject({ ...about, id: "abc-1", run: "r1" });
       const [bare] = await collect(store.sessions({ id: "bare" }));
-      expect([bare?.log, bare?.run, bare?.parent, bare?.title, bare?.principal]).toEqual(["session", undefined, undefined, undefined, undefined]);
+      expect([bare?.log, bare?.run, bare?.parent, bare?.title, bare?.principal]).toEqual([
+        "session",
+        undefined,
+        undefined,
+        undefined,
+        undefined,
+      ]);
     },
   },
   {
@@ -149,8 +184,20 @@ export const queryCases: readonly StoreCase[] = [
   {
     name: "runs are found by id, status, key and time",
     async run(store) {
-      const row = (id: string, rest: Partial<RunRow> = {}): RunRow => ({ id, key: undefined, session: "s", workflow: "w", status: "running", wakeAt: undefined, ...rest });
-      const rows = [row("a", { key: "k" }), row("b", { status: "parked", wakeAt: "2026-01-01T00:00:00.000Z" }), row("c", { status: "parked", wakeAt: "2027-01-01T00:00:00.000Z" })];
+      const row = (id: string, rest: Partial<RunRow> = {}): RunRow => ({
+        id,
+        key: undefined,
+        session: "s",
+        workflow: "w",
+        status: "running",
+        wakeAt: undefined,
+        ...rest,
+      });
+      const rows = [
+        row("a", { key: "k" }),
+        row("b", { status: "parked", wakeAt: "2026-01-01T00:00:00.000Z" }),
+        row("c", { status: "parked", wakeAt: "2027-01-01T00:00:00.000Z" }),
+      ];
       for (const run of rows) await store.append({ branches: [], run });
       expect(await runs(store, {})).toEqual(["a", "b", "c"]);
       expect(await runs(store, { id: "b" })).toEqual(["b"]);
@@ -170,7 +217,9 @@ export const queryCases: readonly StoreCase[] = [
       await store.append({ branches: [], run: row });
       await store.append({ branches: [], run: { ...row, status: "finished" } });
       const events = storedChain([{}], "s");
-      await expect(store.append({ branches: [branch(events)], run: { ...row, id: "b" } })).rejects.toMatchObject({ code: "store.conflict" });
+      await expect(store.append({ branches: [branch(events)], run: { ...row, id: "b" } })).rejects.toMatchObject({
+        code: "store.conflict",
+      });
       expect(await logs(store, {})).toEqual([]);
       expect(await runs(store, { key: "k" })).toEqual(["a"]);
     },

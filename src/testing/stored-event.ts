@@ -26,10 +26,19 @@ export function storedEvent(draft: EventDraft): StoredEvent {
 }
 
 /** A chain of events in one session, the first one continuing `after`. */
-export function storedChain(drafts: readonly Omit<EventDraft, "session">[], session: string, after?: Pick<StoredEvent, "id" | "step">): StoredEvent[] {
+export function storedChain(
+  drafts: readonly Omit<EventDraft, "session">[],
+  session: string,
+  after?: Pick<StoredEvent, "id" | "step">,
+): StoredEvent[] {
   let previous = after;
   return drafts.map((draft) => {
-    const event = storedEvent({ step: previous === undefined ? 0 : previous.step + 1, parents: previous === undefined ? [] : [previous.id], ...draft, session });
+    const event = storedEvent({
+      step: previous === undefined ? 0 : previous.step + 1,
+      parents: previous === undefined ? [] : [previous.id],
+      ...draft,
+      session,
+    });
     previous = event;
     return event;
   });

@@ -62,11 +62,13 @@ export async function killEverywhere(program: Program, races: boolean): Promise<
     const world = new World();
     const life = new Life(point);
     let over = false;
-    complete(rathOf(store, life), new Generated(program, world, life), world).then(
+    const mortal = rathOf(store, life);
+    complete(mortal, new Generated(program, world, life), world).then(
       () => (over = true),
       () => (over = true),
     );
     while (!life.dead && !over) await new Promise((resolve) => setImmediate(resolve));
+    void mortal.close(); // stops its timers; nothing it does reaches the store any more
     const second = new Life();
     const heir = rathOf(store, second);
     const workflow = new Generated(program, world, second);

@@ -25,9 +25,13 @@ export function migrate(database: Database, path: string, steps: readonly string
 function formatOf(database: Database, path: string, steps: readonly string[]): number {
   const version = pragma(database, "user_version");
   if (version <= steps.length) return version;
-  throw new RathError("store.newer-format", `${path} has format ${version}; this version of openrath knows formats up to ${steps.length}. Nothing was changed. Update openrath to open it.`, {
-    details: { path, version, known: steps.length },
-  });
+  throw new RathError(
+    "store.newer-format",
+    `${path} has format ${version}; this version of openrath knows formats up to ${steps.length}. Nothing was changed. Update openrath to open it.`,
+    {
+      details: { path, version, known: steps.length },
+    },
+  );
 }
 
 /** The value of a pragma that is a number. */

@@ -1,0 +1,132 @@
+/** How the events of a record hang together: parents, steps, times, logs, answers, blobs. */
+import { hash } from "node:crypto";
+import { RathError } from "../session/errors.ts";
+import { isCalled, isReturned } from "../session/event.ts";
+import { answerLogId } from "../session/id.ts";
+import type { Platform } from "../session/platform.ts";
+import type { LogAbout } from "../store/store.ts";
+import type { BlobReference } from "./blob-references.ts";
+import type { Gathered, GatheredLog, Source } from "./gather.ts";
+import type { Entry, Finding } from "./inspect.ts";
+
+/** What is wrong with the links between the events of a record. */
+export function checkChain(platform: Platform, gathered: Gathered): readonly Finding[] {
+  const findings: Finding[] = [];
+  for (const log of gathered.logs.values()) {
+    if (log.length === 0) continue;
+    findings.push(...checkRow(log));
+    const entries = log.entries.slice(0, log.length);
+    entries.forEach((entry, index) => {
+      const say = (problem: string, field: string): unknown => findings.push({ event: entry.id, problem, field });
+      if (entry.kind === undefined) return;
+      checkParents(gathered, entry, say);
+      checkPosition(log, entry, entries[index - 1], say);
+    });
+    findings.push(...checkAnswers(platform, gathered, log, entries));
+  }
+  return findings;
+}
+
+type Say = (problem: string, field: string) => unknown;
+
+function checkParents(gathered: Gathered, entry: Entry, say: Say): void {
+  let step = 1;
+  let whole = true;
+  for (const id of entry.parents) {
+    const parent = gathered.entries.get(id);
+    if (parent === undefined) {
+      whole = false; // gathering has said so
+      continue;
+    }
+    step = Math.max(step, parent.step + 1);
+    if (parent.at > entry.at) say(`its time ${entry.at} is before ${parent.at}, the time of its parent ${id}`, "envelope.at");
+  }
+  if (whole && entry.step !== step) say(`its step is ${entry.step}, after its parents it must be ${step}`, "envelope.step");
+}
+
+const rootKinds: ReadonlySet<string> = new Set(["session.created", "session.detached"]);
+
+function checkPosition(log: GatheredLog, entry: Entry, before: Entry | undefined, say: Say): void {
+  const { kind = "", parents, run } = entry;
+  const sort = sortOf(kind);
+  if (before !== undefined) {
+    if (!parents.includes(before.id)) say(`it does not continue ${before.id}, the event before it in log ${log.id}: an event was removed, added or moved`, "envelope.parents");
+    if (sortOf(before.kind ?? kind) !== sort) say(`a ${kind} does not belong after a ${before.kind} in log ${log.id}`, "envelope.kind");
+  } else if (kind === "session.forked" ? parents.length !== 1 : sort === "session" && !rootKinds.has(kind)) {
+    say(`log ${log.id} cannot begin with a ${kind} that has ${parents.length} parents: events before it are missing`, "envelope.kind");
+  } else if (kind !== "session.forked" && parents.length > 0) {
+    say(`log ${log.id} begins with a ${kind} that has parents: events before it are missing`, "envelope.parents");
+  }
+  if (sort === "run" && run !== log.id) say(`it lies in the own log of run ${log.id}, but ${run ?? "no run"} wrote it`, "run");
+  if (sort === "session" && run === undefined) say("no run wrote it", "run");
+}
+
+/** Titles, tags and principals are not part of the chain. */
+function checkRow(log: GatheredLog): Finding[] {
+  const { row, entries, whole } = log;
+  const [first] = entries;
+  const last = entries.at(-1);
+  if (first === undefined || last === undefined) return [];
+  if (row === undefined) return [{ event: log.id, problem: "the log has events but is not listed" }];
+  const findings: Finding[] = [];
+  if (whole && row.head !== last.id) findings.push({ event: log.id, problem: `the head of the log is given as ${row.head}, its last event is ${last.id}`, field: "head" });
+  if (first.kind !== undefined && row.log !== sortOf(first.kind)) findings.push({ event: log.id, problem: `it is listed as the log of a ${row.log}, but begins with a ${first.kind}`, field: "log" });
+  if (row.run !== first.run) findings.push({ event: log.id, problem: `it is listed as made by ${row.run ?? "no run"}, but ${first.run ?? "no run"} wrote its first event`, field: "run" });
+  return findings;
+}
+
+function sortOf(kind: string): LogAbout["log"] {
+  return kind.startsWith("run.") ? "run" : kind === "answer.given" ? "answer" : "session";
+}
+
+/** A result has a call; an answer it names is the answer to that call. An answer is alone in the log of its question. */
+function checkAnswers(platform: Platform, gathered: Gathered, log: GatheredLog, entries: readonly Entry[]): Finding[] {
+  const findings: Finding[] = [];
+  const called = new Set<string>();
+  let last: string | undefined;
+  entries.forEach((entry, index) => {
+    const { id, kind, call, names } = entry;
+    if (kind === undefined) return;
+    if (isCalled(kind)) {
+      last = id;
+      called.add(id);
+    }
+    if (kind === "answer.given" && index > 0) findings.push({ event: id, problem: `it is a second answer in log ${log.id}: only the first one counts` });
+    if (names.question !== undefined && answerLogId(platform, names.question) !== log.id) findings.push({ event: id, problem: `it answers ${names.question}, but does not lie in the log of that question`, field: "data.question" });
+    if (!isReturned(kind)) return;
+    const asked = call ?? last;
+    if (asked === undefined || !called.has(asked)) findings.push({ event: id, problem: "it is the result of a call that is not before it in its log", field: "envelope.facts.call" });
+    const answer = names.answer === undefined ? undefined : gathered.entries.get(names.answer);
+    if (answer?.kind !== undefined && (answer.kind !== "answer.given" || (answer.names.question ?? asked) !== asked)) {
+      findings.push({ event: id, problem: `it names ${answer.id} as its answer, which is not the answer to its question`, field: "data.answer" });
+    }
+  });
+  return findings;
+}
+
+/** Reads every blob once: is it there, is it what its name says. */
+export async function checkBlobs(source: Source, gathered: Gathered): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  const lengths = new Map<string, number | undefined>();
+  for (const entry of gathered.entries.values()) {
+    for (const reference of entry.blobs) {
+      const first = !lengths.has(reference.hash);
+      const { length, problem } = first ? await readBlob(source, reference) : { length: lengths.get(reference.hash), problem: undefined };
+      lengths.set(reference.hash, length);
+      if (problem !== undefined) findings.push({ event: entry.id, problem, field: "data" });
+      else if (length !== undefined && length !== reference.bytes) findings.push({ event: entry.id, problem: `blob ${reference.hash} has ${length} bytes, its data says ${reference.bytes}`, field: "data" });
+    }
+  }
+  return findings;
+}
+
+async function readBlob(source: Source, { hash: name }: BlobReference): Promise<{ readonly length?: number; readonly problem?: string }> {
+  try {
+    const bytes = await source.blob(name);
+    if (bytes === undefined) return { problem: `blob ${name} is missing` };
+    return hash("sha256", bytes) === name ? { length: bytes.length } : { problem: `blob ${name} was changed: its SHA-256 is not its name` };
+  } catch (error) {
+    if (!RathError.is(error, "store.corrupt")) throw error;
+    return { problem: `blob ${name} cannot be read: ${error.message}` };
+  }
+}

@@ -1,0 +1,162 @@
+/**
+ * Signed statements: is each signed by a key we trust, does it follow the one before it, and does it cover exactly the events
+ * of its run that precede it, in their order. Whoever holds the key can forge; whoever does not cannot change what is covered.
+ */
+import { createPublicKey, verify } from "node:crypto";
+import canonicalize from "canonicalize";
+import { RathError } from "../session/errors.ts";
+import type { DataOf } from "../session/event.ts";
+import { orderDigest, statementBytes } from "../runtime/key.ts";
+import type { Gathered, GatheredRun, Source } from "./gather.ts";
+import type { Entry, Finding } from "./inspect.ts";
+
+export type Signed = DataOf<"run.signed">;
+
+/** Undefined: any key is accepted that fits the signature. */
+export type TrustedKeys = ReadonlySet<string> | undefined;
+
+/** One event of a run in its order. */
+export interface Ordered {
+  readonly id: string;
+  readonly session: string;
+  readonly step: number;
+  readonly order: number;
+}
+
+export interface RunStatements {
+  readonly run: string;
+  /** All events of the run in order; undefined when they are not all here, so that nothing can be said. */
+  readonly events: readonly Ordered[] | undefined;
+  /** Those that hold, oldest first. */
+  readonly statements: readonly Signed[];
+  /** How many events of the run, from the first on, a statement vouches for. */
+  readonly covered: number;
+  readonly findings: readonly Finding[];
+}
+
+export async function checkStatements(source: Source, gathered: Gathered, keys: TrustedKeys): Promise<readonly RunStatements[]> {
+  const byRun = new Map<string, Entry[]>();
+  for (const entry of gathered.entries.values()) {
+    if (entry.run === undefined) continue;
+    const entries = byRun.get(entry.run);
+    if (entries === undefined) byRun.set(entry.run, [entry]);
+    else entries.push(entry);
+  }
+  const results: RunStatements[] = [];
+  for (const run of gathered.runs.values()) {
+    const mine = (byRun.get(run.id) ?? []).sort((a, b) => a.order - b.order);
+    results.push(run.shared ? await checkShared(source, run, keys) : checkRun(gathered, run, mine, keys));
+  }
+  return [...results, ...lostRuns(gathered)];
+}
+
+/** Work of a workflow whose run says nothing of itself. */
+function lostRuns(gathered: Gathered): RunStatements[] {
+  const lost: RunStatements[] = [];
+  for (const { id, names } of gathered.entries.values()) {
+    if (names.run === undefined || gathered.runs.get(names.run)?.shared === false) continue;
+    lost.push({ run: names.run, events: undefined, statements: [], covered: 0, findings: [{ event: names.run, problem: `the own log of the run is missing, although ${id} begins its work`, field: "run" }] });
+  }
+  return lost;
+}
+
+/** Its events lie in sessions that are not ours to carry: where some are missing, its statements cannot be checked. */
+async function checkShared(source: Source, run: GatheredRun, keys: TrustedKeys): Promise<RunStatements> {
+  const nothing = { run: run.id, events: undefined, statements: [], covered: 0 };
+  if (run.log === undefined) return { ...nothing, findings: [] };
+  const events: Ordered[] = [];
+  try {
+    for await (const { id, session, step, order } of source.events({ run: run.id })) events.push({ id, session, step, order });
+  } catch (error) {
+    if (!RathError.is(error, "store.corrupt")) throw error;
+    return { ...nothing, findings: [{ event: run.id, problem: `its events cannot be read: ${error.message}` }] };
+  }
+  if (!events.every((event, index) => event.order === index)) return { ...nothing, findings: [] };
+  return checkCoverage(run, events, undefined, keys);
+}
+
+function checkRun(gathered: Gathered, run: GatheredRun, events: readonly Entry[], keys: TrustedKeys): RunStatements {
+  const journal = run.log?.entries ?? [];
+  const input = journal.find((entry) => entry.kind === "run.started")?.names.origin;
+  const checked = checkCoverage(run, events, input && gathered.entries.get(input.head), keys);
+  const findings = [...checked.findings];
+  const begins = journal[0];
+  if (begins?.kind !== undefined && begins.kind !== "run.started") findings.push({ event: begins.id, problem: `the log of run ${run.id} does not begin with run.started: events before it are missing` });
+  for (const [index, event] of events.entries()) {
+    const before = events[index - 1];
+    if (before?.order === event.order) findings.push({ event: event.id, problem: `it has the same place ${event.order} in the order of run ${run.id} as ${before.id}`, field: "order" });
+    else if (index >= checked.covered && event.order !== (before?.order ?? -1) + 1) {
+      findings.push({ event: event.id, problem: `it has place ${event.order} in the order of run ${run.id}, after place ${before?.order ?? "(none)"}: events between them are missing or the order was changed`, field: "order" });
+    }
+  }
+  return { ...checked, findings: [...findings, ...checkEnd(run, journal, events)] };
+}
+
+/** A run that ended has said so with a final statement, and wrote nothing afterwards. */
+function checkEnd(run: GatheredRun, journal: readonly Entry[], events: readonly Entry[]): Finding[] {
+  const findings: Finding[] = [];
+  const ended = journal.findIndex((entry) => entry.kind === "run.ended");
+  const final = journal.findLast((entry) => entry.names.signed?.statement.state === "final");
+  if (ended >= 0 && (final === undefined || journal.indexOf(final) < ended)) findings.push({ event: (journal[ended] as Entry).id, problem: `run ${run.id} ended, but its final statement is missing` });
+  if (final === undefined) return findings;
+  if (ended < 0) findings.push({ event: final.id, problem: `run ${run.id} has a final statement, but its run.ended is missing` });
+  for (const event of events) if (event.order > final.order) findings.push({ event: event.id, problem: `it was added to run ${run.id} after the run's final statement`, field: "order" });
+  return findings;
+}
+
+function checkCoverage(run: GatheredRun, events: readonly Ordered[], input: Ordered | undefined, keys: TrustedKeys): RunStatements {
+  const findings: Finding[] = [];
+  const statements: Signed[] = [];
+  const byId = new Map(events.map((event) => [event.id, event]));
+  let covered = 0;
+  let before: { readonly number: number; readonly events: number; readonly order: string } = { number: 0, events: 0, order: "" };
+  for (const entry of run.log?.entries ?? []) {
+    const { signed } = entry.names;
+    if (signed === undefined) continue; // what is wrong with it, or that it was erased, is said elsewhere
+    const { statement } = signed;
+    const say = (problem: string, field: string): unknown => findings.push({ event: entry.id, problem, field: `data.statement.${field}` });
+    const count = findings.length;
+    const signature = signatureProblem(signed, keys);
+    if (signature !== undefined) say(signature, "key");
+    if (statement.number !== before.number + 1) say(`statement ${statement.number} follows statement ${before.number}: one was removed or changed`, "number");
+    const preceding = countBefore(events, entry.order);
+    if (statement.events !== preceding) say(`the statement covers ${statement.events} events, but ${preceding} events of run ${run.id} precede it: events were removed or added`, "events");
+    const ids = events.slice(before.events, preceding).map((event) => event.id);
+    if (statement.order !== orderDigest(before.order, ids)) say(`the statement covers other events, or another order of them, than run ${run.id} has: events were changed, removed, added or moved`, "order");
+    const written = byId.get(statement.head);
+    const head = written !== undefined && written.order < entry.order ? written : input;
+    if (head?.id !== statement.head || head.session !== statement.session || head.step !== statement.step) {
+      say(`the statement names head ${statement.head} of session ${statement.session} at step ${statement.step}, which run ${run.id} had not come to`, "head");
+    }
+    if (findings.length === count) {
+      statements.push(signed);
+      covered = preceding;
+    }
+    before = statement;
+  }
+  return { run: run.id, events, statements, covered, findings };
+}
+
+function countBefore(events: readonly Ordered[], order: number): number {
+  const index = events.findIndex((event) => event.order >= order);
+  return index < 0 ? events.length : index;
+}
+
+/** What is wrong with a signature; undefined when it holds. */
+export function signatureProblem({ statement, signature }: Signed, keys: TrustedKeys): string | undefined {
+  let holds = false;
+  try {
+    const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: statement.key }, format: "jwk" });
+    holds = verify(null, statementBytes(statement), key, Buffer.from(signature, "base64url"));
+  } catch {
+    return `the statement's key ${statement.key} is not an ed25519 public key`;
+  }
+  if (!holds) return "the statement's signature does not hold: the statement or its signature was changed";
+  if (keys !== undefined && !keys.has(statement.key)) return `the statement is signed by an unknown key ${statement.key}: pass it in \`keys\` if you trust it`;
+  return undefined;
+}
+
+/** One line that can be kept elsewhere and given to `verify` later. */
+export function statementLine(signed: Signed): string {
+  return canonicalize({ statement: signed.statement, signature: signed.signature }) as string;
+}
