@@ -14,7 +14,7 @@ export function checkChain(platform: Platform, gathered: Gathered): readonly Fin
   const findings: Finding[] = [];
   for (const log of gathered.logs.values()) {
     if (log.length === 0) continue;
-    findings.push(...checkRow(log));
+    findings.push(...checkRow(gathered, log));
     const entries = log.entries.slice(0, log.length);
     entries.forEach((entry, index) => {
       const say = (problem: string, field: string): unknown => findings.push({ event: entry.id, problem, field });
@@ -62,7 +62,7 @@ function checkPosition(log: GatheredLog, entry: Entry, before: Entry | undefined
 }
 
 /** Titles, tags and principals are not part of the chain. */
-function checkRow(log: GatheredLog): Finding[] {
+function checkRow(gathered: Gathered, log: GatheredLog): Finding[] {
   const { row, entries, whole } = log;
   const [first] = entries;
   const last = entries.at(-1);
@@ -72,6 +72,10 @@ function checkRow(log: GatheredLog): Finding[] {
   if (whole && row.head !== last.id) findings.push({ event: log.id, problem: `the head of the log is given as ${row.head}, its last event is ${last.id}`, field: "head" });
   if (first.kind !== undefined && row.log !== sortOf(first.kind)) findings.push({ event: log.id, problem: `it is listed as the log of a ${row.log}, but begins with a ${first.kind}`, field: "log" });
   if (row.run !== first.run) findings.push({ event: log.id, problem: `it is listed as made by ${row.run ?? "no run"}, but ${first.run ?? "no run"} wrote its first event`, field: "run" });
+  const origin = first.parents[0] === undefined ? undefined : gathered.entries.get(first.parents[0]);
+  if (row.parent !== origin?.session && (origin !== undefined || first.parents.length === 0)) {
+    findings.push({ event: log.id, problem: `it is listed as a continuation of ${row.parent ?? "no session"}, but continues ${origin?.session ?? "none"}`, field: "parent" });
+  }
   return findings;
 }
 

@@ -97,7 +97,7 @@ describe("kill at every commit and every effect", () => {
       fc.asyncProperty(programs({ races: false }), async (program) => {
         points += await within(killEverywhere(program, false));
       }),
-      { numRuns: 25, seed: 7 },
+      { numRuns: Number(process.env["KILL_RUNS"] ?? 60) },
     );
     expect(points).toBeGreaterThan(200);
   });
@@ -108,7 +108,7 @@ describe("kill at every commit and every effect", () => {
       fc.asyncProperty(programs({ races: true }), async (program) => {
         points += await within(killEverywhere(program, true));
       }),
-      { numRuns: 25, seed: 11 },
+      { numRuns: Number(process.env["KILL_RUNS"] ?? 60) },
     );
     expect(points).toBeGreaterThan(200);
   });

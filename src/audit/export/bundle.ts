@@ -1,3 +1,128 @@
-import type { Session } from "../../session/session.ts";
+/**
+ * Taking a bundle into a store. Everything is verified before anything is written; nothing is added to it, and logs keep their
+ * ids, runs and order. What is there already is left alone; a log that goes on differently here is refused.
+ */
+import { createReadStream } from "node:fs";
+import { lstat, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { findEvent } from "../../runtime/run-record.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-export async function importBundle(_runtime: Runtime, _source: string | AsyncIterable<Uint8Array>): Promise<Session> { throw new Error("soon"); }
+import { RathError } from "../../session/errors.ts";
+import type { Session } from "../../session/session.ts";
+import type { BranchWrite, RunRow, Store, StoredEvent } from "../../store/store.ts";
+import type { Finding } from "../inspect.ts";
+import { checkRecord } from "../verify.ts";
+import { type Beside, type BundleSource, invalid, readBundle } from "./bundle-read.ts";
+import { readLines } from "./lines.ts";
+
+/**
+ * Imports a bundle from a file, a folder or a stream of bytes, and gives the session at its head.
+ *
+ * @example
+ * await write(session, "session.jsonl");
+ * const same = await elsewhere.import("session.jsonl"); // the same id, head and events
+ */
+export async function importBundle(runtime: Runtime, source: string | AsyncIterable<Uint8Array>): Promise<Session> {
+  const { bytes, beside } = typeof source === "string" ? await opened(source) : { bytes: source, beside: undefined };
+  const bundle = await readBundle(readLines(bytes), beside);
+  await check(runtime, bundle);
+  const store = await runtime.store();
+  await runtime.effects.writer.flush();
+  await append(store, bundle, await newBranches(store, bundle));
+  const { session, head } = bundle.header;
+  const log = (await runtime.load([session])).get(session);
+  const node = log === undefined ? undefined : findEvent(log, head);
+  if (node === undefined) throw new RathError("store.conflict", `The bundle was imported, but session ${session} has unsaved changes in this process: save them, then open ${session}@${head.slice(0, 12)}.`, { details: { session } });
+  return runtime.outside(node);
+}
+
+async function opened(path: string): Promise<{ readonly bytes: AsyncIterable<Uint8Array>; readonly beside: Beside | undefined }> {
+  const found = await stat(path).catch((cause: unknown) => {
+    throw new RathError("bundle.invalid", `There is no bundle at ${path}: give the file or folder that write made.`, { cause, details: { path } });
+  });
+  if (!found.isDirectory()) return { bytes: createReadStream(path), beside: undefined };
+  const file = join(path, "session.jsonl");
+  await stat(file).catch((cause: unknown) => {
+    throw new RathError("bundle.invalid", `${path} is not a bundle: it has no session.jsonl.`, { cause, details: { path } });
+  });
+  return { bytes: createReadStream(file), beside: (hash, bytes) => blobBeside(join(path, "blobs", hash), bytes) };
+}
+
+/** The name was checked to be a hash, so that it cannot lead out of the folder. */
+async function blobBeside(file: string, bytes: number): Promise<Uint8Array | undefined> {
+  const found = await lstat(file).catch(() => undefined);
+  return found?.isFile() === true && found.size === bytes ? readFile(file) : undefined;
+}
+
+/** The record must hold, be complete, and be all there is in the bundle. Which keys signed it is for `verify` to judge. */
+async function check(runtime: Runtime, bundle: BundleSource): Promise<void> {
+  const { session, head } = bundle.header;
+  const { gathered, findings } = await checkRecord(bundle, runtime.platform, [{ session, head }], undefined, false);
+  const [first] = findings.map((finding) => ({ finding, line: lineOf(bundle, finding) })).sort((a, b) => a.line - b.line);
+  if (first !== undefined) throw invalid(first.line, first.finding.field, `${first.finding.event}: ${first.finding.problem}`, first.finding.code);
+  if (gathered.entries.get(head)?.session !== session) throw invalid(1, "head", `the head ${head} is not an event of session ${session}`);
+  for (const id of bundle.ids) if (!gathered.entries.has(id)) throw invalid(bundle.lineOf(id), "id", `event ${id} does not belong to the record of the session`);
+  const named = new Set([...gathered.entries.values()].flatMap((entry) => entry.blobs.map((blob) => blob.hash)));
+  for (const hash of bundle.hashes) if (!named.has(hash)) throw invalid(bundle.lineOf(hash), "blob", `no event names blob ${hash}`);
+  for (const { id, session: works } of bundle.runs) {
+    if (gathered.runs.get(id)?.shared !== false) throw invalid(bundle.lineOf(id), "run", `run ${id} wrote nothing in this bundle`);
+    if (!gathered.logs.has(works)) throw invalid(bundle.lineOf(id), "session", `there is no log ${works} for run ${id}`);
+  }
+}
+
+function lineOf(bundle: BundleSource, { event }: Finding): number {
+  return bundle.lineOf(event) ?? 1;
+}
+
+/** What the store does not have yet. Data that was erased here stays erased. */
+async function newBranches(store: Store, bundle: BundleSource): Promise<BranchWrite[]> {
+  const branches: BranchWrite[] = [];
+  for (const { id, log, parent, title, tags, principal } of bundle.rows) {
+    const events = bundle.eventsOf(id);
+    let known = 0;
+    let head: string | undefined;
+    for await (const event of store.events({ session: id })) {
+      if (known < events.length && events[known]?.id !== event.id) throw differs(id, event);
+      head = event.id;
+      known++;
+    }
+    if (known >= events.length) continue;
+    const about = { log, ...(parent === undefined ? {} : { parent }), ...(title === undefined ? {} : { title }), ...(tags === undefined ? {} : { tags }), ...(principal === undefined ? {} : { principal }) };
+    branches.push({ session: id, expectedHead: head, events: events.slice(known), about });
+  }
+  return branches;
+}
+
+function differs(session: string, event: StoredEvent): RathError {
+  return new RathError("store.conflict", `Log ${session} goes on differently in this store from step ${event.step} on (event ${event.id}). Nothing was imported: import the bundle into another store.`, { details: { session, event: event.id } });
+}
+
+/** Logs and blobs in one commit, then the rows of runs: a run without its row is completed by importing again. */
+async function append(store: Store, bundle: BundleSource, branches: readonly BranchWrite[]): Promise<void> {
+  const rows = await newRows(store, bundle, new Set(branches.map((branch) => branch.session)));
+  const blobs = await Promise.all([...bundle.hashes].map(async (hash) => ({ hash, bytes: (await bundle.blob(hash)) as Uint8Array })));
+  const [first, ...others] = rows;
+  if (branches.length > 0 || first !== undefined) await put(store, { branches, blobs, ...(first === undefined ? {} : { run: first }) });
+  for (const run of others) await put(store, { branches: [], run });
+}
+
+async function put(store: Store, write: Parameters<Store["append"]>[0]): Promise<void> {
+  const written = await store.append(write);
+  if (!written.ok) throw new RathError("store.conflict", `The bundle was not imported: ${written.reason === "head" ? `log ${written.session}` : "a run"} was continued meanwhile. Import it again.`, { retryable: true });
+}
+
+/** A row that is here is newer, unless the bundle brings more of its run. */
+async function newRows(store: Store, bundle: BundleSource, extended: ReadonlySet<string>): Promise<RunRow[]> {
+  const rows: RunRow[] = [];
+  for (const row of bundle.runs) {
+    let known = false;
+    for await (const _ of store.runs({ id: row.id })) known = true;
+    if (!known && row.key !== undefined) {
+      for await (const other of store.runs({ key: row.key })) {
+        if (other.id !== row.id) throw new RathError("store.conflict", `Run ${row.id} cannot be imported: its key "${row.key}" belongs to run ${other.id} here. Nothing was imported.`, { details: { run: row.id, key: row.key } });
+      }
+    }
+    if (!known || extended.has(row.id)) rows.push(row);
+  }
+  return rows;
+}
