@@ -6,7 +6,12 @@ import { type Finding, reasonOf } from "./inspect.ts";
 import { type RunStatements, type Signed, signatureProblem, statementLine, type TrustedKeys } from "./statements.ts";
 
 /** Checks every statement of an anchor: a file with one on each line, or the text itself. */
-export async function checkAnchor(source: Source, anchor: string, runs: readonly RunStatements[], keys: TrustedKeys): Promise<readonly Finding[]> {
+export async function checkAnchor(
+  source: Source,
+  anchor: string,
+  runs: readonly RunStatements[],
+  keys: TrustedKeys,
+): Promise<readonly Finding[]> {
   const { schemas } = await import("../session/schema.ts");
   const findings: Finding[] = [];
   let text = anchor;
@@ -43,7 +48,12 @@ function stillHolds({ events, statements }: RunStatements, anchor: Signed): bool
   const { number, events: count, order } = anchor.statement;
   const before = statements.find((signed) => signed.statement.number === number - 1)?.statement;
   if (events === undefined || events.length < count || (number > 1 && before === undefined)) return false;
-  return orderDigest(before?.order ?? "", events.slice(before?.events ?? 0, count).map((event) => event.id)) === order;
+  return (
+    orderDigest(
+      before?.order ?? "",
+      events.slice(before?.events ?? 0, count).map((event) => event.id),
+    ) === order
+  );
 }
 
 function parsed(line: string): unknown {

@@ -22,12 +22,14 @@ export function blobReferences(value: unknown): { readonly references: readonly 
     const marked = next as Readonly<Record<string, unknown>>;
     if (marked["$"] === "blob") {
       const { hash, bytes } = marked;
-      if (!isHash(hash) || typeof bytes !== "number" || !Number.isSafeInteger(bytes) || bytes < 0) return { references, flaw: "its data names a blob without a hash and a length" };
+      if (!isHash(hash) || typeof bytes !== "number" || !Number.isSafeInteger(bytes) || bytes < 0)
+        return { references, flaw: "its data names a blob without a hash and a length" };
       references.push({ hash, bytes });
       continue;
     }
     const inner = marked["$"] === "object" ? marked["of"] : next;
-    if (typeof inner === "object" && inner !== null) for (const one of Object.values(inner)) if (typeof one === "object" && one !== null) waiting.push(one);
+    if (typeof inner === "object" && inner !== null)
+      for (const one of Object.values(inner)) if (typeof one === "object" && one !== null) waiting.push(one);
   }
   return { references };
 }

@@ -63,7 +63,14 @@ class Finding {
   branches(): readonly Branch[] {
     const branches = [...this.#tips.values()].map((tip): Branch => {
       const nodes = upTo(tip);
-      return { log: tip.log, first: nodes[0] ?? tip, tip, nodes, session: this.#runtime.outside(tip), current: tip.log.id === this.#place.log.id };
+      return {
+        log: tip.log,
+        first: nodes[0] ?? tip,
+        tip,
+        nodes,
+        session: this.#runtime.outside(tip),
+        current: tip.log.id === this.#place.log.id,
+      };
     });
     return branches.sort((a, b) => compare(a.first.at, b.first.at) || a.first.step - b.first.step || compare(a.log.id, b.log.id));
   }
@@ -91,7 +98,8 @@ class Finding {
     this.#asked.add(run);
     const store = await this.#runtime.store();
     let begins = false;
-    for await (const event of store.events({ session: run, to: 1 })) begins = this.#runtime.platform.text(event.envelope).includes('"kind":"run.started"');
+    for await (const event of store.events({ session: run, to: 1 }))
+      begins = this.#runtime.platform.text(event.envelope).includes('"kind":"run.started"');
     if (!begins) return;
     const rows: string[] = [];
     for await (const row of store.sessions({ run, log: "session" })) rows.push(row.id);
@@ -114,20 +122,22 @@ class Finding {
 
 /** How branches take part in each other, in the order of the branches. */
 export function joinsOf(branches: readonly Branch[]): readonly Join[] {
-  return branches.flatMap(({ log, nodes }) => nodes.flatMap((node): Join[] => {
-    const foreign = node.parents.filter((parent) => parent.log.id !== log.id);
-    switch (node.kind) {
-      case "session.forked":
-        return foreign.map((from) => ({ kind: log.fork?.nested === true ? "nested" : "forked", from, to: node }));
-      case "session.detached":
-        return log.origin === undefined ? [] : [{ kind: "detached", from: log.origin, to: node }];
-      case "session.merged":
-        // An adopted head is the first parent; a merge continues the branch itself.
-        return foreign.map((from) => ({ kind: node.parents[0] === from ? "adopted" : "merged", from, to: node }));
-      default:
-        return isReturned(node.kind) ? foreign.map((from) => ({ kind: "returned", from, to: node })) : [];
-    }
-  }));
+  return branches.flatMap(({ log, nodes }) =>
+    nodes.flatMap((node): Join[] => {
+      const foreign = node.parents.filter((parent) => parent.log.id !== log.id);
+      switch (node.kind) {
+        case "session.forked":
+          return foreign.map((from) => ({ kind: log.fork?.nested === true ? "nested" : "forked", from, to: node }));
+        case "session.detached":
+          return log.origin === undefined ? [] : [{ kind: "detached", from: log.origin, to: node }];
+        case "session.merged":
+          // An adopted head is the first parent; a merge continues the branch itself.
+          return foreign.map((from) => ({ kind: node.parents[0] === from ? "adopted" : "merged", from, to: node }));
+        default:
+          return isReturned(node.kind) ? foreign.map((from) => ({ kind: "returned", from, to: node })) : [];
+      }
+    }),
+  );
 }
 
 function upTo(tip: Node): Node[] {

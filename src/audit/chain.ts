@@ -50,7 +50,11 @@ function checkPosition(log: GatheredLog, entry: Entry, before: Entry | undefined
   const { kind = "", parents, run } = entry;
   const sort = sortOf(kind);
   if (before !== undefined) {
-    if (!parents.includes(before.id)) say(`it does not continue ${before.id}, the event before it in log ${log.id}: an event was removed, added or moved`, "envelope.parents");
+    if (!parents.includes(before.id))
+      say(
+        `it does not continue ${before.id}, the event before it in log ${log.id}: an event was removed, added or moved`,
+        "envelope.parents",
+      );
     if (sortOf(before.kind ?? kind) !== sort) say(`a ${kind} does not belong after a ${before.kind} in log ${log.id}`, "envelope.kind");
   } else if (kind === "session.forked" ? parents.length !== 1 : sort === "session" && !rootKinds.has(kind)) {
     say(`log ${log.id} cannot begin with a ${kind} that has ${parents.length} parents: events before it are missing`, "envelope.kind");
@@ -69,12 +73,23 @@ function checkRow(gathered: Gathered, log: GatheredLog): Finding[] {
   if (first === undefined || last === undefined) return [];
   if (row === undefined) return [{ event: log.id, problem: "the log has events but is not listed" }];
   const findings: Finding[] = [];
-  if (whole && row.head !== last.id) findings.push({ event: log.id, problem: `the head of the log is given as ${row.head}, its last event is ${last.id}`, field: "head" });
-  if (first.kind !== undefined && row.log !== sortOf(first.kind)) findings.push({ event: log.id, problem: `it is listed as the log of a ${row.log}, but begins with a ${first.kind}`, field: "log" });
-  if (row.run !== first.run) findings.push({ event: log.id, problem: `it is listed as made by ${row.run ?? "no run"}, but ${first.run ?? "no run"} wrote its first event`, field: "run" });
+  if (whole && row.head !== last.id)
+    findings.push({ event: log.id, problem: `the head of the log is given as ${row.head}, its last event is ${last.id}`, field: "head" });
+  if (first.kind !== undefined && row.log !== sortOf(first.kind))
+    findings.push({ event: log.id, problem: `it is listed as the log of a ${row.log}, but begins with a ${first.kind}`, field: "log" });
+  if (row.run !== first.run)
+    findings.push({
+      event: log.id,
+      problem: `it is listed as made by ${row.run ?? "no run"}, but ${first.run ?? "no run"} wrote its first event`,
+      field: "run",
+    });
   const origin = first.parents[0] === undefined ? undefined : gathered.entries.get(first.parents[0]);
   if (row.parent !== origin?.session && (origin !== undefined || first.parents.length === 0)) {
-    findings.push({ event: log.id, problem: `it is listed as a continuation of ${row.parent ?? "no session"}, but continues ${origin?.session ?? "none"}`, field: "parent" });
+    findings.push({
+      event: log.id,
+      problem: `it is listed as a continuation of ${row.parent ?? "no session"}, but continues ${origin?.session ?? "none"}`,
+      field: "parent",
+    });
   }
   return findings;
 }
@@ -95,14 +110,25 @@ function checkAnswers(platform: Platform, gathered: Gathered, log: GatheredLog, 
       last = id;
       called.add(id);
     }
-    if (kind === "answer.given" && index > 0) findings.push({ event: id, problem: `it is a second answer in log ${log.id}: only the first one counts` });
-    if (names.question !== undefined && answerLogId(platform, names.question) !== log.id) findings.push({ event: id, problem: `it answers ${names.question}, but does not lie in the log of that question`, field: "data.question" });
+    if (kind === "answer.given" && index > 0)
+      findings.push({ event: id, problem: `it is a second answer in log ${log.id}: only the first one counts` });
+    if (names.question !== undefined && answerLogId(platform, names.question) !== log.id)
+      findings.push({
+        event: id,
+        problem: `it answers ${names.question}, but does not lie in the log of that question`,
+        field: "data.question",
+      });
     if (!isReturned(kind)) return;
     const asked = call ?? last;
-    if (asked === undefined || !called.has(asked)) findings.push({ event: id, problem: "it is the result of a call that is not before it in its log", field: "envelope.facts.call" });
+    if (asked === undefined || !called.has(asked))
+      findings.push({ event: id, problem: "it is the result of a call that is not before it in its log", field: "envelope.facts.call" });
     const answer = names.answer === undefined ? undefined : gathered.entries.get(names.answer);
     if (answer?.kind !== undefined && (answer.kind !== "answer.given" || (answer.names.question ?? asked) !== asked)) {
-      findings.push({ event: id, problem: `it names ${answer.id} as its answer, which is not the answer to its question`, field: "data.answer" });
+      findings.push({
+        event: id,
+        problem: `it names ${answer.id} as its answer, which is not the answer to its question`,
+        field: "data.answer",
+      });
     }
   });
   return findings;
@@ -118,7 +144,12 @@ export async function checkBlobs(source: Source, gathered: Gathered): Promise<re
       const { length, problem } = first ? await readBlob(source, reference) : { length: lengths.get(reference.hash), problem: undefined };
       lengths.set(reference.hash, length);
       if (problem !== undefined) findings.push({ event: entry.id, problem, field: "data" });
-      else if (length !== undefined && length !== reference.bytes) findings.push({ event: entry.id, problem: `blob ${reference.hash} has ${length} bytes, its data says ${reference.bytes}`, field: "data" });
+      else if (length !== undefined && length !== reference.bytes)
+        findings.push({
+          event: entry.id,
+          problem: `blob ${reference.hash} has ${length} bytes, its data says ${reference.bytes}`,
+          field: "data",
+        });
     }
   }
   return findings;

@@ -9,8 +9,8 @@ import { RathError } from "../session/errors.ts";
 import { answerLogId } from "../session/id.ts";
 import type { Platform } from "../session/platform.ts";
 import type { LogRow, Store, StoredEvent } from "../store/store.ts";
-import type { Entry, Finding, Inspect, Place } from "./inspect.ts";
 import { callsOf } from "./calls.ts";
+import type { Entry, Finding, Inspect, Place } from "./inspect.ts";
 
 /** Where a record is read from: a store, or a bundle that is not in one yet. */
 export type Source = Pick<Store, "events" | "sessions" | "blob">;
@@ -46,7 +46,13 @@ export interface GatherOptions {
   readonly sharedLogs?: boolean | undefined;
 }
 
-export async function gather(source: Source, platform: Platform, inspect: Inspect, places: readonly Place[], options: GatherOptions = {}): Promise<Gathered> {
+export async function gather(
+  source: Source,
+  platform: Platform,
+  inspect: Inspect,
+  places: readonly Place[],
+  options: GatherOptions = {},
+): Promise<Gathered> {
   const gathering = new Gathering(source, platform, inspect, options);
   for (const { session, head } of places) await gathering.begin(session, head);
   await gathering.finish();
@@ -125,7 +131,13 @@ class Gathering implements Gathered {
       for (const flaw of entry.flaws) this.findings.push({ event: entry.id, ...flaw });
       for (const parent of entry.parents) this.#want(parent, { by: entry.id, as: "its parent", field: "envelope.parents" });
       const { origin, answer } = entry.names;
-      if (origin !== undefined) this.#want(origin.head, { by: entry.id, ...(entry.kind === "run.started" ? { as: "the input of the run", field: "data.input" } : { as: "what it was detached from", field: "data.from" }) });
+      if (origin !== undefined)
+        this.#want(origin.head, {
+          by: entry.id,
+          ...(entry.kind === "run.started"
+            ? { as: "the input of the run", field: "data.input" }
+            : { as: "what it was detached from", field: "data.from" }),
+        });
       if (answer !== undefined) this.#want(answer, { by: entry.id, as: "the answer it names", field: "data.answer" });
       if (entry.run !== undefined && !this.#asked.has(entry.run)) {
         this.#asked.add(entry.run);
@@ -150,7 +162,8 @@ class Gathering implements Gathered {
       await this.#read(id, this.#source.sessions({ run: id }), (row) => sessions.add(row.id));
       for (const session of sessions) {
         const written = await this.#load(session);
-        if (written !== undefined) this.#take(written, session === id ? written.entries.length - 1 : written.entries.findLastIndex((entry) => entry.run === id));
+        if (written !== undefined)
+          this.#take(written, session === id ? written.entries.length - 1 : written.entries.findLastIndex((entry) => entry.run === id));
       }
     }
   }

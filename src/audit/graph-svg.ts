@@ -1,5 +1,5 @@
 /** A lineage as a drawing: a lane for each branch, time to the right, an arrow where one takes part in another. */
-import type { GraphEdge, GraphNode } from "./graph.ts";
+import type { GraphEdge, GraphNode } from "./graph-data.ts";
 import { captionOf } from "./graph-text.ts";
 
 const lane = 46;
@@ -9,7 +9,9 @@ const widest = 640;
 const colours = { current: "#1f6feb", won: "#1a7f37", rejected: "#b42318", other: "#64748b" };
 
 export function toSvg(nodes: readonly GraphNode[], edges: readonly GraphEdge[]): string {
-  const steps = [...new Set([...nodes.flatMap((node) => [node.first, node.step]), ...edges.flatMap((edge) => [edge.left, edge.step])])].sort((a, b) => a - b);
+  const steps = [
+    ...new Set([...nodes.flatMap((node) => [node.first, node.step]), ...edges.flatMap((edge) => [edge.left, edge.step])]),
+  ].sort((a, b) => a - b);
   // Only steps where something joins or ends are drawn, evenly: a long session stays a small picture.
   const gap = Math.min(64, widest / Math.max(1, steps.length - 1));
   const columns = new Map(steps.map((step, index) => [step, round(gutter + index * gap)]));
@@ -33,9 +35,9 @@ function drawLane(node: GraphNode, x: (step: number) => number, y: number): stri
   const [label, facts] = captionOf(node);
   const dashes = node.status === "rejected" ? ' stroke-dasharray="5 4"' : "";
   return [
-    `<g><title>${escape(`${node.id}: ${label}`)}</title>`,
-    `<text x="12" y="${y - 2}" font-size="13" font-weight="${node.current ? 600 : 400}" fill="#0f172a">${escape(fitted(label, 34))}</text>`,
-    `<text x="12" y="${y + 13}" font-size="10.5" fill="#64748b">${escape(fitted(facts, 44))}</text>`,
+    `<g><title>${escaped(`${node.id}: ${label}`)}</title>`,
+    `<text x="12" y="${y - 2}" font-size="13" font-weight="${node.current ? 600 : 400}" fill="#0f172a">${escaped(fitted(label, 34))}</text>`,
+    `<text x="12" y="${y + 13}" font-size="10.5" fill="#64748b">${escaped(fitted(facts, 44))}</text>`,
     `<line x1="${x(node.first)}" y1="${y}" x2="${x(node.step)}" y2="${y}" stroke="${colour}" stroke-width="${node.current ? 3 : 2}"${dashes}/>`,
     `<circle cx="${x(node.first)}" cy="${y}" r="4" fill="#ffffff" stroke="${colour}" stroke-width="2"/>`,
     node.status === "rejected"
@@ -66,7 +68,7 @@ function fitted(text: string, length: number): string {
   return characters.length <= length ? text : `${characters.slice(0, length - 1).join("")}…`;
 }
 
-function escape(text: string): string {
+function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`);
 }
 

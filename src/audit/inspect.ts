@@ -65,7 +65,10 @@ export interface Entry {
 export type Inspect = (event: StoredEvent) => Entry;
 
 interface Schema {
-  safeParse(value: unknown): { readonly success: boolean; readonly error?: { readonly issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[] } | undefined };
+  safeParse(value: unknown): {
+    readonly success: boolean;
+    readonly error?: { readonly issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[] } | undefined;
+  };
 }
 
 interface Schemas {
@@ -82,7 +85,8 @@ export async function inspector(platform: Platform): Promise<Inspect> {
 function inspect(platform: Platform, schemas: Schemas, event: StoredEvent): Entry {
   const flaws: Flaw[] = [];
   const { id, session, step, run, order } = event;
-  if (hash("sha256", event.envelope) !== id) flaws.push({ problem: "its envelope was changed: the SHA-256 of the envelope is not the event's id", field: "id" });
+  if (hash("sha256", event.envelope) !== id)
+    flaws.push({ problem: "its envelope was changed: the SHA-256 of the envelope is not the event's id", field: "id" });
   const envelope = readEnvelope(schemas, event, flaws);
   const data = envelope === undefined ? undefined : readData(platform, schemas, event, envelope, flaws);
   return {
@@ -110,8 +114,10 @@ function readEnvelope(schemas: Schemas, event: StoredEvent, flaws: Flaw[]): Enve
     return undefined;
   }
   const envelope = value as Envelope;
-  if (envelope.session !== event.session) flaws.push({ problem: `it lies in log ${event.session}, but its envelope says ${envelope.session}`, field: "envelope.session" });
-  if (envelope.step !== event.step) flaws.push({ problem: `it is stored at step ${event.step}, but its envelope says ${envelope.step}`, field: "envelope.step" });
+  if (envelope.session !== event.session)
+    flaws.push({ problem: `it lies in log ${event.session}, but its envelope says ${envelope.session}`, field: "envelope.session" });
+  if (envelope.step !== event.step)
+    flaws.push({ problem: `it is stored at step ${event.step}, but its envelope says ${envelope.step}`, field: "envelope.step" });
   return envelope;
 }
 
@@ -124,14 +130,25 @@ interface Data {
 function readData(platform: Platform, schemas: Schemas, event: StoredEvent, envelope: Envelope, flaws: Flaw[]): Data | undefined {
   const { kind, version } = envelope;
   const known = Object.hasOwn(versions, kind) ? versions[kind] : undefined;
-  if (known === undefined) flaws.push({ problem: `event kind "${kind}" is not known to this version of openrath: update openrath to read it`, field: "envelope.kind", code: "event.unknown-kind" });
-  else if (version > known) flaws.push({ problem: `"${kind}" has version ${version}, this openrath reads up to ${known}: update openrath to read it`, field: "envelope.version", code: "event.newer-version" });
+  if (known === undefined)
+    flaws.push({
+      problem: `event kind "${kind}" is not known to this version of openrath: update openrath to read it`,
+      field: "envelope.kind",
+      code: "event.unknown-kind",
+    });
+  else if (version > known)
+    flaws.push({
+      problem: `"${kind}" has version ${version}, this openrath reads up to ${known}: update openrath to read it`,
+      field: "envelope.version",
+      code: "event.newer-version",
+    });
   if (event.data === undefined) return undefined; // erased: the digest stays in the chain
   if (event.data.length < saltBytes) {
     flaws.push({ problem: "its data is shorter than its salt", field: "data" });
     return undefined;
   }
-  if (hash("sha256", event.data) !== envelope.data) flaws.push({ problem: "its data or salt was changed: their SHA-256 is not the digest in its envelope", field: "data" });
+  if (hash("sha256", event.data) !== envelope.data)
+    flaws.push({ problem: "its data or salt was changed: their SHA-256 is not the digest in its envelope", field: "data" });
   const value = readCanonical(event.data.subarray(saltBytes), "data", flaws);
   if (value === undefined || known === undefined || version > known) return undefined;
   const { references, flaw } = blobReferences(value);
@@ -145,7 +162,11 @@ function readData(platform: Platform, schemas: Schemas, event: StoredEvent, enve
 /** The shape is judged with empty blobs: whether their contents are there and right is judged apart, once for each. */
 function decoded(platform: Platform, schemas: Schemas, bytes: Uint8Array, { kind, version }: Envelope, flaws: Flaw[]): unknown {
   try {
-    const value = upcast(kind, version, decode(platform.text(bytes.subarray(saltBytes)), platform, () => empty));
+    const value = upcast(
+      kind,
+      version,
+      decode(platform.text(bytes.subarray(saltBytes)), platform, () => empty),
+    );
     const shape = misfit(schemas.data[kind], value, "data");
     if (shape === undefined) return value;
     flaws.push(shape);

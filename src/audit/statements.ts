@@ -4,9 +4,9 @@
  */
 import { createPublicKey, verify } from "node:crypto";
 import canonicalize from "canonicalize";
+import { orderDigest, statementBytes } from "../runtime/key.ts";
 import { RathError } from "../session/errors.ts";
 import type { DataOf } from "../session/event.ts";
-import { orderDigest, statementBytes } from "../runtime/key.ts";
 import type { Gathered, GatheredRun, Source } from "./gather.ts";
 import type { Entry, Finding } from "./inspect.ts";
 
@@ -55,7 +55,13 @@ function lostRuns(gathered: Gathered): RunStatements[] {
   const lost: RunStatements[] = [];
   for (const { id, names } of gathered.entries.values()) {
     if (names.run === undefined || gathered.runs.get(names.run)?.shared === false) continue;
-    lost.push({ run: names.run, events: undefined, statements: [], covered: 0, findings: [{ event: names.run, problem: `the own log of the run is missing, although ${id} begins its work`, field: "run" }] });
+    lost.push({
+      run: names.run,
+      events: undefined,
+      statements: [],
+      covered: 0,
+      findings: [{ event: names.run, problem: `the own log of the run is missing, although ${id} begins its work`, field: "run" }],
+    });
   }
   return lost;
 }
@@ -81,12 +87,22 @@ function checkRun(gathered: Gathered, run: GatheredRun, events: readonly Entry[]
   const checked = checkCoverage(run, events, input && gathered.entries.get(input.head), keys);
   const findings = [...checked.findings];
   const begins = journal[0];
-  if (begins?.kind !== undefined && begins.kind !== "run.started") findings.push({ event: begins.id, problem: `the log of run ${run.id} does not begin with run.started: events before it are missing` });
+  if (begins?.kind !== undefined && begins.kind !== "run.started")
+    findings.push({ event: begins.id, problem: `the log of run ${run.id} does not begin with run.started: events before it are missing` });
   for (const [index, event] of events.entries()) {
     const before = events[index - 1];
-    if (before?.order === event.order) findings.push({ event: event.id, problem: `it has the same place ${event.order} in the order of run ${run.id} as ${before.id}`, field: "order" });
+    if (before?.order === event.order)
+      findings.push({
+        event: event.id,
+        problem: `it has the same place ${event.order} in the order of run ${run.id} as ${before.id}`,
+        field: "order",
+      });
     else if (index >= checked.covered && event.order !== (before?.order ?? -1) + 1) {
-      findings.push({ event: event.id, problem: `it has place ${event.order} in the order of run ${run.id}, after place ${before?.order ?? "(none)"}: events between them are missing or the order was changed`, field: "order" });
+      findings.push({
+        event: event.id,
+        problem: `it has place ${event.order} in the order of run ${run.id}, after place ${before?.order ?? "(none)"}: events between them are missing or the order was changed`,
+        field: "order",
+      });
     }
   }
   return { ...checked, findings: [...findings, ...checkEnd(run, journal, events)] };
@@ -97,10 +113,13 @@ function checkEnd(run: GatheredRun, journal: readonly Entry[], events: readonly 
   const findings: Finding[] = [];
   const ended = journal.findIndex((entry) => entry.kind === "run.ended");
   const final = journal.findLast((entry) => entry.names.signed?.statement.state === "final");
-  if (ended >= 0 && (final === undefined || journal.indexOf(final) < ended)) findings.push({ event: (journal[ended] as Entry).id, problem: `run ${run.id} ended, but its final statement is missing` });
+  if (ended >= 0 && (final === undefined || journal.indexOf(final) < ended))
+    findings.push({ event: (journal[ended] as Entry).id, problem: `run ${run.id} ended, but its final statement is missing` });
   if (final === undefined) return findings;
   if (ended < 0) findings.push({ event: final.id, problem: `run ${run.id} has a final statement, but its run.ended is missing` });
-  for (const event of events) if (event.order > final.order) findings.push({ event: event.id, problem: `it was added to run ${run.id} after the run's final statement`, field: "order" });
+  for (const event of events)
+    if (event.order > final.order)
+      findings.push({ event: event.id, problem: `it was added to run ${run.id} after the run's final statement`, field: "order" });
   return findings;
 }
 
@@ -118,15 +137,27 @@ function checkCoverage(run: GatheredRun, events: readonly Ordered[], input: Orde
     const count = findings.length;
     const signature = signatureProblem(signed, keys);
     if (signature !== undefined) say(signature, "key");
-    if (statement.number !== before.number + 1) say(`statement ${statement.number} follows statement ${before.number}: one was removed or changed`, "number");
+    if (statement.number !== before.number + 1)
+      say(`statement ${statement.number} follows statement ${before.number}: one was removed or changed`, "number");
     const preceding = countBefore(events, entry.order);
-    if (statement.events !== preceding) say(`the statement covers ${statement.events} events, but ${preceding} events of run ${run.id} precede it: events were removed or added`, "events");
+    if (statement.events !== preceding)
+      say(
+        `the statement covers ${statement.events} events, but ${preceding} events of run ${run.id} precede it: events were removed or added`,
+        "events",
+      );
     const ids = events.slice(before.events, preceding).map((event) => event.id);
-    if (statement.order !== orderDigest(before.order, ids)) say(`the statement covers other events, or another order of them, than run ${run.id} has: events were changed, removed, added or moved`, "order");
+    if (statement.order !== orderDigest(before.order, ids))
+      say(
+        `the statement covers other events, or another order of them, than run ${run.id} has: events were changed, removed, added or moved`,
+        "order",
+      );
     const written = byId.get(statement.head);
     const head = written !== undefined && written.order < entry.order ? written : input;
     if (head?.id !== statement.head || head.session !== statement.session || head.step !== statement.step) {
-      say(`the statement names head ${statement.head} of session ${statement.session} at step ${statement.step}, which run ${run.id} had not come to`, "head");
+      say(
+        `the statement names head ${statement.head} of session ${statement.session} at step ${statement.step}, which run ${run.id} had not come to`,
+        "head",
+      );
     }
     if (findings.length === count) {
       statements.push(signed);
@@ -152,7 +183,8 @@ export function signatureProblem({ statement, signature }: Signed, keys: Trusted
     return `the statement's key ${statement.key} is not an ed25519 public key`;
   }
   if (!holds) return "the statement's signature does not hold: the statement or its signature was changed";
-  if (keys !== undefined && !keys.has(statement.key)) return `the statement is signed by an unknown key ${statement.key}: pass it in \`keys\` if you trust it`;
+  if (keys !== undefined && !keys.has(statement.key))
+    return `the statement is signed by an unknown key ${statement.key}: pass it in \`keys\` if you trust it`;
   return undefined;
 }
 

@@ -3,6 +3,7 @@
  * ancestors of a place and all that the runs wrote which made them: see gather.ts.
  */
 import { flushBehind, runtimeOf } from "../runtime/replay.ts";
+import type { Platform } from "../session/platform.ts";
 import type { Session } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
 import { checkAnchor } from "./anchor.ts";
@@ -10,7 +11,6 @@ import { checkBlobs, checkChain } from "./chain.ts";
 import { type Gathered, gather, type Source } from "./gather.ts";
 import { type Finding, inspector, type Place } from "./inspect.ts";
 import { checkStatements, type RunStatements, type Signed, statementLine, type TrustedKeys } from "./statements.ts";
-import type { Platform } from "../session/platform.ts";
 
 export interface VerifyOptions {
   /** A file of statements that `verify` returned earlier, kept outside the store; or such a statement itself. */
@@ -71,7 +71,13 @@ export interface Checked {
 }
 
 /** All checks of a record, wherever it lies. */
-export async function checkRecord(source: Source, platform: Platform, places: readonly Place[], keys: TrustedKeys, sharedLogs: boolean): Promise<Checked> {
+export async function checkRecord(
+  source: Source,
+  platform: Platform,
+  places: readonly Place[],
+  keys: TrustedKeys,
+  sharedLogs: boolean,
+): Promise<Checked> {
   const gathered = await gather(source, platform, await inspector(platform), places, { sharedLogs });
   const chain = checkChain(platform, gathered);
   const blobs = await checkBlobs(source, gathered);
@@ -90,7 +96,12 @@ function storedPlaces(session: Session): { readonly places: readonly Place[]; re
     if (next.stored) places.push({ session: next.log.id, head: next.id });
     else for (const parent of next.parents) waiting.add(parent);
   }
-  return { places, unwritten: [{ event: node.id, problem: `the head of session ${session.id} is not stored yet: save it with rath.save(session) to verify it` }] };
+  return {
+    places,
+    unwritten: [
+      { event: node.id, problem: `the head of session ${session.id} is not stored yet: save it with rath.save(session) to verify it` },
+    ],
+  };
 }
 
 /** A statement vouches for what it covers and, through their hashes, for everything that stands behind it. */
@@ -113,6 +124,7 @@ function countUnsigned({ entries }: Gathered, runs: readonly RunStatements[]): n
 
 function newestOf(runs: readonly RunStatements[]): string | undefined {
   let newest: Signed | undefined;
-  for (const { statements } of runs) for (const signed of statements) if (newest === undefined || signed.statement.time >= newest.statement.time) newest = signed;
+  for (const { statements } of runs)
+    for (const signed of statements) if (newest === undefined || signed.statement.time >= newest.statement.time) newest = signed;
   return newest === undefined ? undefined : statementLine(newest);
 }

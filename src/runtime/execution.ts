@@ -2,6 +2,7 @@
  * One execution of a run in this process: it claims heads, links events, writes them and hands results over. Under a driver
  * (resume, replay) it takes what was recorded first and lets nothing go live while recorded work is unclaimed.
  */
+import { facts } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import type { EventKind, OutcomeType } from "../session/event.ts";
 import { stateOf } from "../session/fold.ts";
@@ -187,7 +188,7 @@ export class Execution {
   closeRecorded(call: Node, outcome: OutcomeType, reason: string): void {
     const kind = `${call.kind.slice(0, call.kind.indexOf("."))}.returned` as EventKind;
     const data = outcome === "unknown" ? {} : { reason };
-    this.record(link(this.runtime, { log: call.log, parents: [call.log.tip as Node], kind, data, by: call.by, facts: { outcome, closed: true, call: call.log.tip === call ? undefined : call.id } }));
+    this.record(link(this.runtime, { log: call.log, parents: [call.log.tip as Node], kind, data, by: call.by, facts: facts({ outcome, closed: true, call: call.log.tip === call ? undefined : call.id }) }));
   }
 
   /** Adds to the run's own log. */

@@ -25,7 +25,7 @@ const shortest = 6;
 export function redactor(secrets: readonly string[] = []): Redact {
   const declared = [...new Set(secrets)].filter((secret) => secret.length >= shortest).sort((a, b) => b.length - a.length);
   const literals = declared.flatMap((secret) => [secret, encodeURIComponent(secret), btoaOf(secret)]).map(escapeRegExp);
-  const pattern = new RegExp([...new Set(literals), ...shapes.map((shape) => `(?<![A-Za-z0-9])${shape}`)].join("|"), "g");
+  const pattern = new RegExp([...new Set(literals), `(?<![A-Za-z0-9])(?:${shapes.join("|")})`].join("|"), "g");
   return (text) => {
     pattern.lastIndex = 0;
     if (text.length < shortest || !pattern.test(text)) return undefined;

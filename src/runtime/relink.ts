@@ -17,7 +17,7 @@ export function relink(runtime: Services, log: Log, nodes: readonly Node[], scop
   const moved = new Map<Node, Node>();
   const again = (node: Node, target: Log): void => {
     const parents = node.parents.map((parent) => moved.get(parent) ?? (parent === base && target === fork ? first : parent));
-    const encoded = { text: runtime.textOf(node), value: node.data(platform), blobs: node.blobs };
+    const encoded = { text: runtime.textOf(node), value: node.data(platform), redacted: 0, blobs: node.blobs };
     const next = link(runtime, { log: target, parents, kind: node.kind, data: encoded.value, by: node.by, facts: node.facts, at: node.at, encoded });
     next.run = node.run;
     next.order = node.order;

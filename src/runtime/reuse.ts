@@ -60,7 +60,7 @@ export class Reuse {
   }
 
   /** The result of the equal request that is next in line, or undefined when it must run. */
-  take(called: Node, _effect: Effect): Source | undefined {
+  take(called: Node): Source | undefined {
     const result = this.#held.get(this.#key(called.parent as Node, called.kind as CalledKind, this.#runtime.textOf(called)))?.shift();
     if (result === undefined) {
       this.split ??= called;

@@ -19,7 +19,8 @@ import { Execution } from "./execution.ts";
 import { link } from "./link.ts";
 import { loadLogs, rowOf } from "./load.ts";
 import { mergeInto } from "./merge.ts";
-import { never, perform, performAll } from "./perform.ts";
+import { never } from "./open-effect.ts";
+import { perform, performAll } from "./perform.ts";
 import { inside, type Living, type Services, type Times } from "./services.ts";
 import type { Key } from "./key.ts";
 

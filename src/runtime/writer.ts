@@ -5,7 +5,7 @@
  */
 import { RathError } from "../session/errors.ts";
 import type { Log, Node } from "../session/log.ts";
-import type { BranchWrite, Lease, RunRow, StoredEvent, Written } from "../store/store.ts";
+import type { BranchWrite, Lease, RunRow, Store, StoredEvent, Write, Written } from "../store/store.ts";
 import { relink } from "./relink.ts";
 import type { Services } from "./services.ts";
 
@@ -29,6 +29,7 @@ export class Writer {
   readonly #after = new Set<Writer>();
   #buffer: Node[] = [];
   #row: RunRow | undefined;
+  #store: Store | undefined;
   #since = 0;
   #writing: Promise<void> | undefined;
   /** Position of the next event in the run's order. */
@@ -90,16 +91,27 @@ export class Writer {
   async flush(relaxed = false): Promise<void> {
     while (this.#writing !== undefined) await this.#writing;
     if (!this.pending) return;
-    this.#writing = this.#write(relaxed).finally(() => {
-      this.#writing = undefined;
-    });
+    this.#writing = this.#write(relaxed);
     await this.#writing;
   }
 
   async #write(relaxed: boolean): Promise<void> {
+    try {
+      if (this.#after.size > 0) await this.#writeOthers();
+      await this.#writeAll(relaxed);
+    } finally {
+      this.#writing = undefined;
+    }
+  }
+
+  /** What ours stands on and another execution recorded is written first. */
+  async #writeOthers(): Promise<void> {
     const others = [...this.#after];
     this.#after.clear();
     for (const other of others) await other.flush();
+  }
+
+  async #writeAll(relaxed: boolean): Promise<void> {
     this.beforeWrite();
     let nodes = this.#buffer;
     const row = this.#row;
@@ -119,12 +131,11 @@ export class Writer {
   }
 
   async #append(nodes: readonly Node[], row: RunRow | undefined, relaxed: boolean): Promise<Written> {
-    const store = await this.#runtime.store();
-    const { lease } = this.#owner;
+    const store = this.#store ?? (await this.#runtime.store());
+    this.#store = store;
     const branches = this.#branches(nodes);
-    const blobs = nodes.flatMap((node) => [...(node.blobs ?? [])].map(([hash, bytes]) => ({ hash, bytes })));
     try {
-      return await store.append({ branches, blobs, ...(lease === undefined ? {} : { lease }), ...(row === undefined ? {} : { run: row }), ...(relaxed ? { relaxed } : {}) });
+      return await store.append({ branches, blobs: blobsOf(nodes), lease: this.#owner.lease, run: row, relaxed });
     } catch (error) {
       // The outcome is not known: it is, once the heads are read again.
       const heads = await Promise.all(branches.map(async ({ session }) => this.#runtime.storedHead(session)));
@@ -179,4 +190,14 @@ export class Writer {
     node.log.storedHead = node;
     if (node.prior === undefined) this.#runtime.remember(node.log);
   }
+}
+
+function blobsOf(nodes: readonly Node[]): Write["blobs"] {
+  let blobs: { readonly hash: string; readonly bytes: Uint8Array }[] | undefined;
+  for (const node of nodes) {
+    if (node.blobs === undefined) continue;
+    blobs ??= [];
+    for (const [hash, bytes] of node.blobs) blobs.push({ hash, bytes });
+  }
+  return blobs;
 }

@@ -30,19 +30,16 @@ export interface Sealed {
 
 /** Salts and hashes the data, builds the envelope and names the event. */
 export function seal(platform: Platform, fields: Omit<Envelope, "data">, dataText: string): Sealed {
-  const text = platform.bytes(dataText);
-  const data = new Uint8Array(saltBytes + text.length);
-  data.set(platform.salt(), 0);
-  data.set(text, saltBytes);
+  const data = platform.salted(dataText);
   const digest = platform.sha256(data);
-  const envelope = envelopeText({ ...fields, data: digest });
+  const envelope = envelopeText(fields, digest);
   return { id: platform.sha256(envelope), digest, envelope, data };
 }
 
 /** The canonical text of an envelope. `facts` must have its keys in order: see `facts()`. */
-export function envelopeText(e: Envelope): string {
+export function envelopeText(e: Omit<Envelope, "data">, digest: string): string {
   const parents = e.parents.length === 1 ? `"${e.parents[0]}"` : e.parents.map((parent) => `"${parent}"`).join(",");
-  return `{"at":"${e.at}","by":${JSON.stringify(e.by)},"data":"${e.data}","facts":${JSON.stringify(e.facts)},"kind":"${e.kind}","parents":[${parents}],"session":"${e.session}","step":${e.step},"version":${e.version}}`;
+  return `{"at":"${e.at}","by":${JSON.stringify(e.by)},"data":"${digest}","facts":${JSON.stringify(e.facts)},"kind":"${e.kind}","parents":[${parents}],"session":"${e.session}","step":${e.step},"version":${e.version}}`;
 }
 
 /** Facts with their keys in canonical order and nothing undefined. */

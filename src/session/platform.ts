@@ -4,8 +4,8 @@ export interface Platform {
   sha256(content: string | Uint8Array): string;
   bytes(text: string): Uint8Array;
   text(bytes: Uint8Array): string;
-  /** Fresh secret bytes: the salt of an event. Tests inject a counted source. */
-  salt(): Uint8Array;
+  /** UTF-8 of the text behind 16 fresh secret bytes, the salt of an event. Tests inject a counted source. */
+  salted(text: string): Uint8Array;
   /** ISO time of now. */
   time(): string;
   /** A new sortable id for a session or a run that has no parent. */

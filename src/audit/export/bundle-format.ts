@@ -75,12 +75,24 @@ export function eventLineOf({ id, order, run, envelope, data }: StoredEvent): st
 /** The stored event of a line whose text was canonical. */
 export function storedOf({ id, order, run, envelope, data, salt }: EventLine): StoredEvent {
   const bytes = salt === undefined ? undefined : Buffer.concat([Buffer.from(salt, "hex"), Buffer.from(canonicalize(data) as string)]);
-  return { id, session: envelope.session, step: envelope.step, run, order, envelope: Buffer.from(canonicalize(envelope) as string), data: bytes };
+  return {
+    id,
+    session: envelope.session,
+    step: envelope.step,
+    run,
+    order,
+    envelope: Buffer.from(canonicalize(envelope) as string),
+    data: bytes,
+  };
 }
 
 export function blobLineOf(hash: string, content: Uint8Array): string {
   const buffer = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
-  return lineOf({ blob: hash, bytes: content.length, ...(isUtf8(content) ? { text: buffer.toString() } : { base64: buffer.toString("base64") }) });
+  return lineOf({
+    blob: hash,
+    bytes: content.length,
+    ...(isUtf8(content) ? { text: buffer.toString() } : { base64: buffer.toString("base64") }),
+  });
 }
 
 export function contentOf({ text, base64 }: BlobLine): Uint8Array | undefined {

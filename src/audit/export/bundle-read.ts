@@ -6,16 +6,53 @@ import { type ErrorCode, RathError } from "../../session/errors.ts";
 import type { EventQuery, LogQuery, LogRow, RunRow, StoredEvent } from "../../store/store.ts";
 import { isHash } from "../blob-references.ts";
 import type { Source } from "../gather.ts";
-import { type BlobLine, contentOf, type EventLine, formatName, formatVersion, type Header, type LogLine, type RunLine, runRowOf, storedOf } from "./bundle-format.ts";
+import {
+  type BlobLine,
+  contentOf,
+  type EventLine,
+  formatName,
+  formatVersion,
+  type Header,
+  type LogLine,
+  type RunLine,
+  runRowOf,
+  storedOf,
+} from "./bundle-format.ts";
 import type { Line } from "./lines.ts";
 
 const count = z.int().min(0);
 const hash = z.string().regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits");
 const name = z.string().min(1);
 const shapes = {
-  header: z.strictObject({ format: z.literal(formatName), version: z.int().min(1), session: name, head: hash, logs: count, runs: count, events: count, blobs: count }),
-  log: z.strictObject({ log: name, kind: z.enum(["session", "run", "answer"]), head: hash, events: count, parent: name.optional(), principal: z.string().optional(), run: name.optional(), tags: z.array(z.string()).min(1).optional(), title: z.string().optional() }),
-  run: z.strictObject({ run: name, key: z.string().optional(), session: name, status: name, wakeAt: z.string().optional(), workflow: z.string() }),
+  header: z.strictObject({
+    format: z.literal(formatName),
+    version: z.int().min(1),
+    session: name,
+    head: hash,
+    logs: count,
+    runs: count,
+    events: count,
+    blobs: count,
+  }),
+  log: z.strictObject({
+    log: name,
+    kind: z.enum(["session", "run", "answer"]),
+    head: hash,
+    events: count,
+    parent: name.optional(),
+    principal: z.string().optional(),
+    run: name.optional(),
+    tags: z.array(z.string()).min(1).optional(),
+    title: z.string().optional(),
+  }),
+  run: z.strictObject({
+    run: name,
+    key: z.string().optional(),
+    session: name,
+    status: name,
+    wakeAt: z.string().optional(),
+    workflow: z.string(),
+  }),
   event: z.strictObject({
     id: hash,
     order: z.int().min(-1),
@@ -31,9 +68,18 @@ const shapes = {
 };
 
 /** An error that says where in the bundle it is. */
-export function invalid(line: number | undefined, field: string | undefined, problem: string, code: ErrorCode = "bundle.invalid"): RathError {
-  const where = [line === undefined ? undefined : `line ${line}`, field === undefined ? undefined : `field "${field}"`].filter((part) => part !== undefined).join(", ");
-  return new RathError(code, `The bundle cannot be imported${where === "" ? "" : ` (${where})`}: ${problem}. Nothing was written.`, { details: { line, field } });
+export function invalid(
+  line: number | undefined,
+  field: string | undefined,
+  problem: string,
+  code: ErrorCode = "bundle.invalid",
+): RathError {
+  const where = [line === undefined ? undefined : `line ${line}`, field === undefined ? undefined : `field "${field}"`]
+    .filter((part) => part !== undefined)
+    .join(", ");
+  return new RathError(code, `The bundle cannot be imported${where === "" ? "" : ` (${where})`}: ${problem}. Nothing was written.`, {
+    details: { line, field },
+  });
 }
 
 /** Gives the content of a blob that lies beside the lines; undefined when it is not there. */
@@ -79,7 +125,8 @@ export class BundleSource implements Source {
     else yield* this.eventsOf(query.session);
   }
   async *sessions({ id, run }: LogQuery): AsyncIterable<LogRow> {
-    for (const row of this.rows) if ((id === undefined || row.id === id) && (run === undefined || this.eventsOf(row.id).some((event) => event.run === run))) yield row;
+    for (const row of this.rows)
+      if ((id === undefined || row.id === id) && (run === undefined || this.eventsOf(row.id).some((event) => event.run === run))) yield row;
   }
   async blob(name: string): Promise<Uint8Array | undefined> {
     return this.#blobs.get(name);
@@ -114,15 +161,23 @@ export async function readBundle(lines: AsyncIterable<Line>, beside: Beside | un
   compare(header, "blobs", content.blobs.size);
   for (const { log, head, events } of content.logs.values()) {
     const found = content.events.get(log) ?? [];
-    if (found.length !== events) throw invalid(content.lines.get(`log ${log}`), "events", `log ${log} has ${found.length} events, its line says ${events}`);
-    if (found.at(-1)?.id !== head) throw invalid(content.lines.get(`log ${log}`), "head", `log ${log} ends with ${found.at(-1)?.id}, its line says ${head}`);
+    if (found.length !== events)
+      throw invalid(content.lines.get(`log ${log}`), "events", `log ${log} has ${found.length} events, its line says ${events}`);
+    if (found.at(-1)?.id !== head)
+      throw invalid(content.lines.get(`log ${log}`), "head", `log ${log} ends with ${found.at(-1)?.id}, its line says ${head}`);
   }
   return new BundleSource(header, content);
 }
 
 function compare(header: Header, what: "logs" | "runs" | "events" | "blobs", found: number): void {
   if (header[what] === found) return;
-  throw invalid(1, what, found < header[what] ? `it is truncated: its header counts ${header[what]} ${what}, it holds ${found}` : `its header counts ${header[what]} ${what}, it holds ${found}`);
+  throw invalid(
+    1,
+    what,
+    found < header[what]
+      ? `it is truncated: its header counts ${header[what]} ${what}, it holds ${found}`
+      : `its header counts ${header[what]} ${what}, it holds ${found}`,
+  );
 }
 
 /** A line's object; refuses what JSON or canonical JSON would change silently. */
@@ -135,14 +190,20 @@ function parse({ number, bytes }: Line): Record<string, unknown> {
   } catch (error) {
     throw invalid(number, undefined, `the line is not JSON, or it was cut off (${(error as Error).message.slice(0, 120)})`);
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalid(number, undefined, "the line is not a JSON object");
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw invalid(number, undefined, "the line is not a JSON object");
   let canonical: string | undefined;
   try {
     canonical = canonicalize(value);
   } catch (error) {
     throw invalid(number, undefined, `the line is not canonical JSON (RFC 8785): ${(error as Error).message}`);
   }
-  if (canonical !== text) throw invalid(number, undefined, `the line is not canonical JSON (RFC 8785) from character ${firstDifference(canonical ?? "", text)} on: white space, order of keys, a key given twice, -0 or a number that JSON cannot hold`);
+  if (canonical !== text)
+    throw invalid(
+      number,
+      undefined,
+      `the line is not canonical JSON (RFC 8785) from character ${firstDifference(canonical ?? "", text)} on: white space, order of keys, a key given twice, -0 or a number that JSON cannot hold`,
+    );
   return value as Record<string, unknown>;
 }
 
@@ -153,10 +214,12 @@ function firstDifference(a: string, b: string): number {
 }
 
 function headerOf(line: number, value: Record<string, unknown>): Header {
-  if (value["format"] !== formatName) throw invalid(line, "format", `it is not an OpenRath bundle: the first line must say "format":"${formatName}"`);
+  if (value["format"] !== formatName)
+    throw invalid(line, "format", `it is not an OpenRath bundle: the first line must say "format":"${formatName}"`);
   const { version } = value;
-  if (typeof version === "number" && version > formatVersion) throw invalid(line, "version", `it has version ${version}, this openrath reads up to ${formatVersion}: update openrath to read it`);
-  return fit(shapes.header, line, value);
+  if (typeof version === "number" && version > formatVersion)
+    throw invalid(line, "version", `it has version ${version}, this openrath reads up to ${formatVersion}: update openrath to read it`);
+  return shaped(shapes.header, line, value);
 }
 
 async function take(content: Content, line: number, value: Record<string, unknown>, beside: Beside | undefined): Promise<void> {
@@ -166,8 +229,9 @@ async function take(content: Content, line: number, value: Record<string, unknow
     lines.set(key, line);
   };
   if (Object.hasOwn(value, "envelope")) {
-    const given: EventLine = fit(shapes.event, line, value);
-    if (Object.hasOwn(value, "data") !== (given.salt !== undefined)) throw invalid(line, "salt", "data and salt must both be there, or neither once it was erased");
+    const given: EventLine = shaped(shapes.event, line, value);
+    if (Object.hasOwn(value, "data") !== (given.salt !== undefined))
+      throw invalid(line, "salt", "data and salt must both be there, or neither once it was erased");
     // As parsed, not as the schema copied it: the hash is over every key.
     const event = storedOf({ ...given, envelope: value["envelope"] as EventLine["envelope"], data: value["data"] });
     once(event.id, "id");
@@ -178,15 +242,15 @@ async function take(content: Content, line: number, value: Record<string, unknow
     else log.push(event);
   } else if (Object.hasOwn(value, "blob")) {
     if (!isHash(value["blob"])) throw invalid(line, "blob", "the name of a blob must be 64 lower-case hex digits");
-    const given: BlobLine = fit(shapes.blob, line, value);
+    const given: BlobLine = shaped(shapes.blob, line, value);
     once(given.blob, "blob");
     blobs.set(given.blob, await contentIn(given, line, beside));
   } else if (Object.hasOwn(value, "log")) {
-    const given: LogLine = fit(shapes.log, line, value);
+    const given: LogLine = shaped(shapes.log, line, value);
     once(`log ${given.log}`, "log");
     logs.set(given.log, given);
   } else if (Object.hasOwn(value, "workflow")) {
-    const given: RunLine = fit(shapes.run, line, value);
+    const given: RunLine = shaped(shapes.run, line, value);
     once(`run ${given.run}`, "run");
     runs.set(given.run, given);
   } else throw invalid(line, undefined, "the line is neither a log, a run, an event nor a blob");
@@ -196,17 +260,21 @@ async function contentIn(given: BlobLine, line: number, beside: Beside | undefin
   if (given.text !== undefined && given.base64 !== undefined) throw invalid(line, "base64", "a blob has either text or base64");
   const content = contentOf(given);
   if (content !== undefined) {
-    if (given.base64 !== undefined && Buffer.from(content).toString("base64") !== given.base64) throw invalid(line, "base64", "it is not base64 as it is written");
-    if (content.length !== given.bytes) throw invalid(line, "bytes", `blob ${given.blob} has ${content.length} bytes, its line says ${given.bytes}`);
+    if (given.base64 !== undefined && Buffer.from(content).toString("base64") !== given.base64)
+      throw invalid(line, "base64", "it is not base64 as it is written");
+    if (content.length !== given.bytes)
+      throw invalid(line, "bytes", `blob ${given.blob} has ${content.length} bytes, its line says ${given.bytes}`);
     return content;
   }
-  if (beside === undefined) throw invalid(line, "blob", `the content of blob ${given.blob} lies in a folder: import the folder, not its session.jsonl`);
+  if (beside === undefined)
+    throw invalid(line, "blob", `the content of blob ${given.blob} lies in a folder: import the folder, not its session.jsonl`);
   const file = await beside(given.blob, given.bytes);
-  if (file === undefined) throw invalid(line, "blob", `blob ${given.blob} is missing: there is no file of ${given.bytes} bytes blobs/${given.blob}`);
+  if (file === undefined)
+    throw invalid(line, "blob", `blob ${given.blob} is missing: there is no file of ${given.bytes} bytes blobs/${given.blob}`);
   return file;
 }
 
-function fit<T>(shape: z.ZodType<T>, line: number, value: Record<string, unknown>): T {
+function shaped<T>(shape: z.ZodType<T>, line: number, value: Record<string, unknown>): T {
   const read = shape.safeParse(value);
   if (read.success) return read.data;
   const issue = read.error.issues[0];

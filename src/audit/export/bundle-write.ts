@@ -24,13 +24,31 @@ export async function writeBundle(session: Session, file: string): Promise<void>
   const gathered = await gather(store, runtime.platform, await inspector(runtime.platform), [place]);
   const [finding] = [...gathered.findings, ...checkChain(runtime.platform, gathered), ...(await checkBlobs(store, gathered))];
   if (finding !== undefined) {
-    throw new RathError("store.corrupt", `Session ${place.session} cannot be exported: ${finding.event}: ${finding.problem}. Run verify to see everything that is wrong.`, { session, details: { event: finding.event } });
+    throw new RathError(
+      "store.corrupt",
+      `Session ${place.session} cannot be exported: ${finding.event}: ${finding.problem}. Run verify to see everything that is wrong.`,
+      { session, details: { event: finding.event } },
+    );
   }
-  const bundle: Bundle = { store, place, logs: logsOf(gathered), runs: await runsOf(store, gathered), blobs: blobsOf(gathered), events: gathered.entries.size };
-  if (file.endsWith(".jsonl")) return writeLines(file, linesOf(bundle, (hash) => inline(store, hash)));
+  const bundle: Bundle = {
+    store,
+    place,
+    logs: logsOf(gathered),
+    runs: await runsOf(store, gathered),
+    blobs: blobsOf(gathered),
+    events: gathered.entries.size,
+  };
+  if (file.endsWith(".jsonl"))
+    return writeLines(
+      file,
+      linesOf(bundle, (hash) => inline(store, hash)),
+    );
   const folder = join(resolve(file), "blobs");
   await mkdir(folder, { recursive: true });
-  await writeLines(join(file, "session.jsonl"), linesOf(bundle, (hash) => beside(store, folder, hash)));
+  await writeLines(
+    join(file, "session.jsonl"),
+    linesOf(bundle, (hash) => beside(store, folder, hash)),
+  );
 }
 
 interface Bundle {
@@ -61,7 +79,12 @@ async function* linesOf(bundle: Bundle, blobLine: (hash: string) => Promise<stri
   for (const log of logs) yield* eventLines(store, log);
   for (const hash of blobs) {
     const line = await blobLine(hash);
-    if (line.length > longestLine) throw new RathError("value.too-large", `Blob ${hash} is too large for one line: export to a folder, with a name that does not end in ".jsonl".`, { details: { hash } });
+    if (line.length > longestLine)
+      throw new RathError(
+        "value.too-large",
+        `Blob ${hash} is too large for one line: export to a folder, with a name that does not end in ".jsonl".`,
+        { details: { hash } },
+      );
     yield line;
   }
 }
@@ -82,7 +105,10 @@ async function* eventLines(store: Store, { id, entries, length }: GatheredLog): 
     count++;
     yield eventLineOf(event);
   }
-  if (count !== length) throw new RathError("store.corrupt", `Log ${id} changed while it was exported: it has ${count} of ${length} events now.`, { details: { session: id } });
+  if (count !== length)
+    throw new RathError("store.corrupt", `Log ${id} changed while it was exported: it has ${count} of ${length} events now.`, {
+      details: { session: id },
+    });
 }
 
 async function inline(store: Store, hash: string): Promise<string> {
@@ -99,7 +125,10 @@ async function beside(store: Store, folder: string, hash: string): Promise<strin
 
 async function blobOf(store: Store, hash: string): Promise<Uint8Array> {
   const content = await store.blob(hash);
-  if (content === undefined) throw new RathError("store.corrupt", `Blob ${hash} is not in the store: run verify to see what else is missing.`, { details: { hash } });
+  if (content === undefined)
+    throw new RathError("store.corrupt", `Blob ${hash} is not in the store: run verify to see what else is missing.`, {
+      details: { hash },
+    });
   return content;
 }
 
@@ -107,7 +136,8 @@ const sorts = ["session", "run", "answer"];
 
 /** Sessions first, then runs and answers; older ones first, and so parents before their forks. */
 function logsOf(gathered: Gathered): GatheredLog[] {
-  const key = ({ id, row, entries }: GatheredLog): string => `${sorts.indexOf(row?.log ?? "session")} ${entries[0]?.at} ${String(entries[0]?.step).padStart(16, "0")} ${id}`;
+  const key = ({ id, row, entries }: GatheredLog): string =>
+    `${sorts.indexOf(row?.log ?? "session")} ${entries[0]?.at} ${String(entries[0]?.step).padStart(16, "0")} ${id}`;
   return [...gathered.logs.values()].filter((log) => log.length > 0).sort((a, b) => (key(a) < key(b) ? -1 : 1));
 }
 

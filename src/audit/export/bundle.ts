@@ -32,13 +32,21 @@ export async function importBundle(runtime: Runtime, source: string | AsyncItera
   const { session, head } = bundle.header;
   const log = (await runtime.load([session])).get(session);
   const node = log === undefined ? undefined : findEvent(log, head);
-  if (node === undefined) throw new RathError("store.conflict", `The bundle was imported, but session ${session} has unsaved changes in this process: save them, then open ${session}@${head.slice(0, 12)}.`, { details: { session } });
+  if (node === undefined)
+    throw new RathError(
+      "store.conflict",
+      `The bundle was imported, but session ${session} has unsaved changes in this process: save them, then open ${session}@${head.slice(0, 12)}.`,
+      { details: { session } },
+    );
   return runtime.outside(node);
 }
 
 async function opened(path: string): Promise<{ readonly bytes: AsyncIterable<Uint8Array>; readonly beside: Beside | undefined }> {
   const found = await stat(path).catch((cause: unknown) => {
-    throw new RathError("bundle.invalid", `There is no bundle at ${path}: give the file or folder that write made.`, { cause, details: { path } });
+    throw new RathError("bundle.invalid", `There is no bundle at ${path}: give the file or folder that write made.`, {
+      cause,
+      details: { path },
+    });
   });
   if (!found.isDirectory()) return { bytes: createReadStream(path), beside: undefined };
   const file = join(path, "session.jsonl");
@@ -59,9 +67,11 @@ async function check(runtime: Runtime, bundle: BundleSource): Promise<void> {
   const { session, head } = bundle.header;
   const { gathered, findings } = await checkRecord(bundle, runtime.platform, [{ session, head }], undefined, false);
   const [first] = findings.map((finding) => ({ finding, line: lineOf(bundle, finding) })).sort((a, b) => a.line - b.line);
-  if (first !== undefined) throw invalid(first.line, first.finding.field, `${first.finding.event}: ${first.finding.problem}`, first.finding.code);
+  if (first !== undefined)
+    throw invalid(first.line, first.finding.field, `${first.finding.event}: ${first.finding.problem}`, first.finding.code);
   if (gathered.entries.get(head)?.session !== session) throw invalid(1, "head", `the head ${head} is not an event of session ${session}`);
-  for (const id of bundle.ids) if (!gathered.entries.has(id)) throw invalid(bundle.lineOf(id), "id", `event ${id} does not belong to the record of the session`);
+  for (const id of bundle.ids)
+    if (!gathered.entries.has(id)) throw invalid(bundle.lineOf(id), "id", `event ${id} does not belong to the record of the session`);
   const named = new Set([...gathered.entries.values()].flatMap((entry) => entry.blobs.map((blob) => blob.hash)));
   for (const hash of bundle.hashes) if (!named.has(hash)) throw invalid(bundle.lineOf(hash), "blob", `no event names blob ${hash}`);
   for (const { id, session: works } of bundle.runs) {
@@ -87,14 +97,24 @@ async function newBranches(store: Store, bundle: BundleSource): Promise<BranchWr
       known++;
     }
     if (known >= events.length) continue;
-    const about = { log, ...(parent === undefined ? {} : { parent }), ...(title === undefined ? {} : { title }), ...(tags === undefined ? {} : { tags }), ...(principal === undefined ? {} : { principal }) };
+    const about = {
+      log,
+      ...(parent === undefined ? {} : { parent }),
+      ...(title === undefined ? {} : { title }),
+      ...(tags === undefined ? {} : { tags }),
+      ...(principal === undefined ? {} : { principal }),
+    };
     branches.push({ session: id, expectedHead: head, events: events.slice(known), about });
   }
   return branches;
 }
 
 function differs(session: string, event: StoredEvent): RathError {
-  return new RathError("store.conflict", `Log ${session} goes on differently in this store from step ${event.step} on (event ${event.id}). Nothing was imported: import the bundle into another store.`, { details: { session, event: event.id } });
+  return new RathError(
+    "store.conflict",
+    `Log ${session} goes on differently in this store from step ${event.step} on (event ${event.id}). Nothing was imported: import the bundle into another store.`,
+    { details: { session, event: event.id } },
+  );
 }
 
 /** Logs and blobs in one commit, then the rows of runs: a run without its row is completed by importing again. */
@@ -108,7 +128,12 @@ async function append(store: Store, bundle: BundleSource, branches: readonly Bra
 
 async function put(store: Store, write: Parameters<Store["append"]>[0]): Promise<void> {
   const written = await store.append(write);
-  if (!written.ok) throw new RathError("store.conflict", `The bundle was not imported: ${written.reason === "head" ? `log ${written.session}` : "a run"} was continued meanwhile. Import it again.`, { retryable: true });
+  if (!written.ok)
+    throw new RathError(
+      "store.conflict",
+      `The bundle was not imported: ${written.reason === "head" ? `log ${written.session}` : "a run"} was continued meanwhile. Import it again.`,
+      { retryable: true },
+    );
 }
 
 /** A row that is here is newer, unless the bundle brings more of its run. */
@@ -119,7 +144,12 @@ async function newRows(store: Store, bundle: BundleSource, extended: ReadonlySet
     for await (const _ of store.runs({ id: row.id })) known = true;
     if (!known && row.key !== undefined) {
       for await (const other of store.runs({ key: row.key })) {
-        if (other.id !== row.id) throw new RathError("store.conflict", `Run ${row.id} cannot be imported: its key "${row.key}" belongs to run ${other.id} here. Nothing was imported.`, { details: { run: row.id, key: row.key } });
+        if (other.id !== row.id)
+          throw new RathError(
+            "store.conflict",
+            `Run ${row.id} cannot be imported: its key "${row.key}" belongs to run ${other.id} here. Nothing was imported.`,
+            { details: { run: row.id, key: row.key } },
+          );
       }
     }
     if (!known || extended.has(row.id)) rows.push(row);

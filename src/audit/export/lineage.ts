@@ -2,7 +2,7 @@
 import { runtimeOf } from "../../runtime/replay.ts";
 import type { Session, Usage } from "../../session/session.ts";
 import { type Branch, branchesOf, type Join, joinsOf } from "../branches.ts";
-import { rejectionOf, winners } from "../graph.ts";
+import { rejectionOf, winners } from "../graph-data.ts";
 import { writeLines } from "./lines.ts";
 
 /** One branch, with the names that `lineage-jsonl` gives its facts. */
@@ -50,7 +50,7 @@ export async function writeLineage(session: Session, file: string): Promise<void
 async function lineageRows(session: Session): Promise<readonly LineageRow[]> {
   const branches = await branchesOf(session);
   const joins = joinsOf(branches);
-  const won = winners(branches, joins);
+  const won = winners(branches);
   const { platform } = runtimeOf(session);
   return branches.map((branch): LineageRow => {
     const { log, first, tip, nodes, current } = branch;
@@ -80,5 +80,7 @@ async function lineageRows(session: Session): Promise<readonly LineageRow[]> {
 }
 
 function parentsOf({ log }: Branch, joins: readonly Join[]): LineageRow["parents"] {
-  return joins.filter(({ to }) => to.log.id === log.id).map(({ kind, from, to }) => ({ event: from.id, session: from.log.id, how: kind, step: to.step }));
+  return joins
+    .filter(({ to }) => to.log.id === log.id)
+    .map(({ kind, from, to }) => ({ event: from.id, session: from.log.id, how: kind, step: to.step }));
 }

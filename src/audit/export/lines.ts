@@ -21,7 +21,12 @@ export async function* readLines(source: AsyncIterable<Uint8Array>, longest = lo
   let number = 1;
   const add = (part: Buffer): void => {
     length += part.length;
-    if (length > longest) throw new RathError("bundle.invalid", `Line ${number} is longer than ${longest} bytes: this is not a bundle, or its blobs are too large for one file; export it as a folder.`, { details: { line: number } });
+    if (length > longest)
+      throw new RathError(
+        "bundle.invalid",
+        `Line ${number} is longer than ${longest} bytes: this is not a bundle, or its blobs are too large for one file; export it as a folder.`,
+        { details: { line: number } },
+      );
     if (part.length > 0) parts.push(part);
   };
   const take = (): Line => {
@@ -31,7 +36,12 @@ export async function* readLines(source: AsyncIterable<Uint8Array>, longest = lo
     return line;
   };
   for await (const chunk of source) {
-    if (!(chunk instanceof Uint8Array)) throw new RathError("bundle.invalid", `A bundle is read as bytes, but the source gave a ${typeof chunk}: give chunks of Uint8Array.`, { details: { line: number } });
+    if (!(chunk instanceof Uint8Array))
+      throw new RathError(
+        "bundle.invalid",
+        `A bundle is read as bytes, but the source gave a ${typeof chunk}: give chunks of Uint8Array.`,
+        { details: { line: number } },
+      );
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     let start = 0;
     for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, start)) {

@@ -32,7 +32,9 @@ export async function write(session: Session, file: string, options: WriteOption
     case "atif":
     case "chat-jsonl":
     case "html":
-      throw new RathError("session.not-here", `This version of openrath does not write "${format}" yet: use "bundle" or "lineage-jsonl".`, { session });
+      throw new RathError("session.not-here", `This version of openrath does not write "${format}" yet: use "bundle" or "lineage-jsonl".`, {
+        session,
+      });
     default:
       throw unknown(format satisfies never, session);
   }

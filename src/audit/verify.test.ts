@@ -1,0 +1,327 @@
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { composeRath } from "../openrath.ts";
+import { Key, orderDigest } from "../runtime/key.ts";
+import { nodePlatform } from "../runtime/platform.ts";
+import type { Rath } from "../runtime/rath.ts";
+import { type Envelope, seal } from "../session/codec.ts";
+import type { DataOf } from "../session/event.ts";
+import { saltBytes } from "../session/platform.ts";
+import type { Session } from "../session/session.ts";
+import { memoryStore } from "../store/memory.ts";
+import type { EventQuery, LogQuery, LogRow, Store, StoredEvent } from "../store/store.ts";
+import { Workflow } from "../workflow/workflow.ts";
+import { verify } from "./verify.ts";
+
+/** Everything in a store, open to change. */
+class Forgery {
+  readonly logs = new Map<string, { row: LogRow; events: StoredEvent[] }>();
+  readonly blobs = new Map<string, Uint8Array>();
+
+  static async of(store: Store): Promise<Forgery> {
+    const forgery = new Forgery();
+    for await (const row of store.sessions({})) {
+      const events: StoredEvent[] = [];
+      for await (const event of store.events({ session: row.id })) events.push(event);
+      forgery.logs.set(row.id, { row, events });
+      for (const event of events) {
+        for (const [, hash = ""] of textOf(event.data ?? new Uint8Array()).matchAll(/"hash":"([0-9a-f]{64})"/g)) forgery.blobs.set(hash, (await store.blob(hash)) as Uint8Array);
+      }
+    }
+    return forgery;
+  }
+
+  /** Logs whose heads are what their events say. */
+  events(session: string): StoredEvent[] {
+    return this.logs.get(session)?.events ?? [];
+  }
+  ofKind(kind: string): StoredEvent[] {
+    return [...this.logs.values()].flatMap((log) => log.events).filter((event) => textOf(event.envelope).includes(`"kind":"${kind}"`));
+  }
+  replace(old: StoredEvent, change: Partial<StoredEvent>): void {
+    const events = this.events(old.session);
+    events[events.findIndex((event) => event.id === old.id)] = { ...old, ...change };
+  }
+  remove(old: StoredEvent): void {
+    const events = this.events(old.session);
+    events.splice(events.findIndex((event) => event.id === old.id), 1);
+  }
+  find(query: EventQuery): StoredEvent[] {
+    const all = [...this.logs.values()].flatMap((log) => log.events);
+    if ("ids" in query) return query.ids.flatMap((id) => all.find((event) => event.id === id) ?? []);
+    if ("run" in query) return all.filter((event) => event.run === query.run).sort((a, b) => a.order - b.order);
+    return this.events(query.session).filter(({ step }) => step >= (query.from ?? 0) && step <= (query.to ?? Number.POSITIVE_INFINITY));
+  }
+  rows({ id, run, parent }: LogQuery): LogRow[] {
+    return [...this.logs.values()]
+      .filter(({ row, events }) => events.length > 0 && (id === undefined || row.id.startsWith(id)) && (parent === undefined || row.parent === parent) && (run === undefined || events.some((event) => event.run === run)))
+      .map(({ row, events }) => ({ ...row, head: events.at(-1)?.id as string }));
+  }
+}
+
+/** A memory store that answers from a forgery once there is one. */
+function forgeable(): Store & { forgery: Forgery | undefined } {
+  const store = memoryStore();
+  const forgeable = {
+    ...store,
+    forgery: undefined as Forgery | undefined,
+    async *events(query: EventQuery) {
+      if (forgeable.forgery === undefined) yield* store.events(query);
+      else yield* forgeable.forgery.find(query);
+    },
+    async *sessions(query: LogQuery) {
+      if (forgeable.forgery === undefined) yield* store.sessions(query);
+      else yield* forgeable.forgery.rows(query);
+    },
+    async blob(hash: string) {
+      return forgeable.forgery === undefined ? store.blob(hash) : forgeable.forgery.blobs.get(hash);
+    },
+  };
+  return forgeable;
+}
+
+class Report extends Workflow {
+  async forward(session: Session): Promise<Session> {
+    const draft = await session.do("draft", () => "a long text ".repeat(500), { input: { topic: "rain" } });
+    draft.fork("short").reject("too short");
+    const asked = await draft.ask("Publish it?");
+    return asked.do("publish", () => "published");
+  }
+}
+
+const store = forgeable();
+let rath: Rath;
+let session: Session;
+let forgery: Forgery;
+let openStatement = "";
+let run = "";
+
+beforeAll(async () => {
+  const key = new Key(undefined);
+  rath = composeRath({ store, implicitForks: "allow" }, { openKey: async () => key });
+  const begun = await rath.session("Write a report", { title: "report", tags: ["r"] }).do("prepare", () => 1);
+  const started = await rath.run(new Report(), begun);
+  run = started.id;
+  const settled = await started.settle();
+  if (settled.status !== "waiting") throw new Error(settled.status);
+  openStatement = (await verify(settled.session)).statement as string;
+  await rath.decide(settled.pending[0]?.id as string, { by: "p1", answer: "yes" });
+  session = await started.result();
+});
+
+/** The problems after a change of everything stored. */
+async function problemsAfter(change: (forgery: Forgery) => unknown, options: Parameters<typeof verify>[1] = {}, of = session) {
+  store.forgery = await Forgery.of({ ...store, forgery: undefined } as unknown as Store);
+  forgery = store.forgery;
+  try {
+    await change(forgery);
+    return (await verify(of, options)).problems;
+  } finally {
+    store.forgery = undefined;
+  }
+}
+
+const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
+const only = (events: readonly StoredEvent[]): StoredEvent => events[0] as StoredEvent;
+const journal = (from: Forgery): StoredEvent[] => from.events(run);
+const kindOf = (event: StoredEvent): string => (JSON.parse(textOf(event.envelope)) as Envelope).kind;
+
+function flipped(bytes: Uint8Array, at: number): Uint8Array {
+  const copy = new Uint8Array(bytes);
+  copy[at] = (copy[at] as number) ^ 1;
+  return copy;
+}
+
+/** The same event with other content, under the id that it then has. */
+function resealed(event: StoredEvent, change: Partial<Envelope>, data = textOf((event.data as Uint8Array).subarray(saltBytes))): Partial<StoredEvent> {
+  const fields = { ...(JSON.parse(textOf(event.envelope)) as Envelope), ...change };
+  const sealed = seal(nodePlatform, fields, data);
+  return { id: sealed.id, step: fields.step, envelope: Buffer.from(sealed.envelope), data: sealed.data };
+}
+
+function statementOf(event: StoredEvent): DataOf<"run.signed"> {
+  return JSON.parse(textOf((event.data as Uint8Array).subarray(saltBytes))) as DataOf<"run.signed">;
+}
+
+describe("verify", () => {
+  it("finds nothing wrong with what was written, and counts it", async () => {
+    const verified = await verify(session);
+    expect(verified).toMatchObject({ ok: true, problems: [], unsigned: 0 });
+    expect(verified.events).toBe([...(await Forgery.of(store)).logs.values()].flatMap((log) => log.events).length);
+    expect(JSON.parse(verified.statement as string).statement).toMatchObject({ state: "final", number: 2 });
+  });
+
+  it("counts what no statement vouches for", async () => {
+    const more = await session.fork("more").do("more", () => 1);
+    expect(await verify(more)).toMatchObject({ ok: true, unsigned: 3 });
+  });
+
+  it("says that a head is not stored yet", async () => {
+    const { ok, problems } = await verify(session.fork("unsaved"));
+    expect(ok).toBe(false);
+    expect(problems).toEqual([{ event: expect.any(String), problem: expect.stringContaining("is not stored yet") }]);
+  });
+
+  const changes: [string, (forgery: Forgery) => unknown, RegExp][] = [
+    ["a changed byte in an envelope", (all) => all.replace(only(all.ofKind("do.called")), { envelope: flipped(only(all.ofKind("do.called")).envelope, 30) }), /its envelope was changed/],
+    ["a changed byte in the data", (all) => all.replace(only(all.ofKind("do.called")), { data: flipped(only(all.ofKind("do.called")).data as Uint8Array, 30) }), /its data or salt was changed/],
+    ["a changed salt", (all) => all.replace(only(all.ofKind("do.called")), { data: flipped(only(all.ofKind("do.called")).data as Uint8Array, 3) }), /its data or salt was changed/],
+    ["an envelope that is no JSON", (all) => all.replace(only(all.ofKind("do.called")), { envelope: Buffer.from("{") }), /its envelope is not JSON/],
+    ["an envelope that is not UTF-8", (all) => all.replace(only(all.ofKind("do.called")), { envelope: Buffer.from([0xff, 0xfe]) }), /its envelope is not UTF-8/],
+    ["data without a salt", (all) => all.replace(only(all.ofKind("do.called")), { data: Buffer.from("short") }), /shorter than its salt/],
+    ["a blob that was changed", (all) => { for (const [hash, bytes] of all.blobs) all.blobs.set(hash, flipped(bytes, 100)); }, /blob [0-9a-f]{64} was changed/],
+    ["a blob that is missing", (all) => all.blobs.clear(), /blob [0-9a-f]{64} is missing/],
+    ["a log listed under another parent", (all) => { const log = all.logs.get(only(all.ofKind("session.forked")).session); if (log) log.row = { ...log.row, parent: "elsewhere" }; }, /listed as a continuation of elsewhere/],
+    ["an event stored at another step", (all) => all.replace(only(all.ofKind("message.added")), { step: 7 }), /stored at step 7, but its envelope says 2/],
+    ["a deleted first event", (all) => all.remove(only(all.ofKind("session.created"))), /its parent is missing/],
+    ["a deleted answer", (all) => all.remove(only(all.ofKind("answer.given"))), /the answer it names is missing/],
+    ["an event without a run", (all) => all.replace(only(all.ofKind("ask.called")), { run: undefined }), /no run wrote it/],
+    ["a swapped order of delivery", (all) => {
+      const [a, b] = [only(all.ofKind("ask.called")), only(all.ofKind("ask.returned"))];
+      all.replace(a, { order: b.order });
+      all.replace(b, { order: a.order });
+    }, /another order of them/],
+    ["two events at one place of the order", (all) => all.replace(only(all.ofKind("ask.called")), { order: 3 }), /it has the same place 3/],
+    ["a removed run.ended", (all) => all.remove(only(all.ofKind("run.ended"))), /run.ended is missing/],
+    ["a removed first statement", (all) => all.remove(only(all.ofKind("run.signed"))), /statement 2 follows statement 0/],
+    ["a removed final statement", (all) => all.remove(all.ofKind("run.signed")[1] as StoredEvent), /its final statement is missing/],
+    ["a removed run.started", (all) => all.remove(only(all.ofKind("run.started"))), /does not begin with run.started/],
+    ["a removed log of the run", (all) => all.logs.delete(run), /the own log of the run is missing/],
+  ];
+  for (const [name, change, problem] of changes) {
+    it(`names the place of ${name}`, async () => {
+      const problems = await problemsAfter(change);
+      expect(problems.map((one) => one.problem).join("\n")).toMatch(problem);
+      for (const { event } of problems) expect(event).toMatch(/^([0-9a-f]{64}|[0-9a-f-]{36})$/);
+    });
+  }
+
+  it("names the event after one that was deleted from the middle", async () => {
+    let after = "";
+    const problems = await problemsAfter((all) => {
+      const events = all.events(session.id);
+      after = (events[3] as StoredEvent).id;
+      events.splice(2, 1);
+    });
+    expect(problems.filter((one) => one.event === after).map((one) => one.problem)).toEqual([expect.stringContaining("its parent is missing"), expect.stringContaining("does not continue"), expect.stringContaining("a call that is not before it")]);
+  });
+
+  it("names the head when the last event was deleted", async () => {
+    const problems = await problemsAfter((all) => all.events(session.id).pop());
+    expect(problems[0]).toEqual({ event: session.head, problem: expect.stringContaining(`the head of session ${session.id} is missing`) });
+  });
+
+  it("names both of two events that were swapped", async () => {
+    let ids: string[] = [];
+    const problems = await problemsAfter((all) => {
+      const events = all.events(session.id);
+      const [a, b] = [events[2] as StoredEvent, events[3] as StoredEvent];
+      events[2] = b;
+      events[3] = a;
+      ids = [a.id, b.id];
+    });
+    for (const id of ids) expect(problems).toContainEqual({ event: id, problem: expect.stringContaining("does not continue") });
+  });
+
+  it("names a foreign event whose hash holds but whose parent is another", async () => {
+    let added = "";
+    const problems = await problemsAfter((all) => {
+      const events = all.events(session.id);
+      const model = events[1] as StoredEvent;
+      const foreign = { ...model, order: 900, ...resealed(model, { parents: [(events[0] as StoredEvent).id], step: 2, at: "2026-12-01T00:00:00.000Z" }) };
+      events.splice(3, 0, foreign);
+      added = foreign.id;
+    });
+    expect(problems).toContainEqual({ event: added, problem: expect.stringContaining("does not continue") });
+  });
+
+  it("names an event that somebody added to a run which had ended", async () => {
+    let added = "";
+    const problems = await problemsAfter((all) => {
+      const events = all.events(session.id);
+      const last = events.at(-1) as StoredEvent;
+      const order = Math.max(...all.find({ run }).map((event) => event.order)) + 1;
+      const note = { ...last, order, run, ...resealed(last, { kind: "note.added", parents: [last.id], step: last.step + 1 }, '{"text":"by the way"}') };
+      events.push(note);
+      added = note.id;
+    });
+    expect(problems).toEqual([{ event: added, problem: expect.stringContaining("after the run's final statement") }]);
+  });
+
+  it("names a wrong step, time, kind, version and shape although the hashes hold", async () => {
+    const head = async (fields: Partial<Envelope>, data?: string): Promise<string> => {
+      const problems = await problemsAfter((all) => {
+        const last = all.events(session.id).at(-1) as StoredEvent;
+        all.replace(last, { ...resealed(last, fields, data), id: last.id });
+      });
+      return problems.map((one) => one.problem).join("\n");
+    };
+    expect(await head({ step: 99 }))).toMatch(/its step is 99, after its parents it must be \d+/);
+    expect(await head({ at: "2020-01-01T00:00:00.000Z" }))).toMatch(/its time 2020-01-01T00:00:00.000Z is before/);
+    expect(await head({ kind: "model.called" as never }))).toMatch(/event kind "model.called" is not known to this version of openrath: update openrath/);
+    expect(await head({ version: 2 }))).toMatch(/has version 2, this openrath reads up to 1: update openrath/);
+    expect(await head({}, '{"entered":5}'))).toMatch(/its data.entered does not have the shape/);
+    expect(await head({}, '{ "entered":"x" }'))).toMatch(/its data is not canonical JSON/);
+    expect(await head({}, `${"[".repeat(20_000)}${"]".repeat(20_000)}`))).toMatch(/its data is not canonical JSON/);
+    expect(await head({}, '{"$":"utf16"}'))).toMatch(/its data cannot be decoded/);
+  });
+
+  it("names a changed statement, a changed signature and an unknown key", async () => {
+    const resigned = (edit: (signed: DataOf<"run.signed">) => DataOf<"run.signed">) => (all: Forgery) => {
+      const last = journal(all).at(-1) as StoredEvent;
+      all.replace(last, resealed(last, {}, JSON.stringify(edit(statementOf(last)))));
+    };
+    const text = async (edit: (signed: DataOf<"run.signed">) => DataOf<"run.signed">, options = {}) => (await problemsAfter(resigned(edit), options)).map((one) => one.problem);
+    const canonical = ({ statement, signature }: DataOf<"run.signed">) => ({ signature, statement: Object.fromEntries(Object.entries(statement).sort(([a], [b]) => (a < b ? -1 : 1))) }) as DataOf<"run.signed">;
+    expect(await text((signed) => canonical({ ...signed, statement: { ...signed.statement, time: "2026-01-01T00:00:00.000Z" } }))).toEqual([expect.stringContaining("signature does not hold")]);
+    expect(await text((signed) => canonical({ ...signed, signature: signed.signature.replace(/^./, (first) => (first === "A" ? "B" : "A")) }))).toEqual([expect.stringContaining("signature does not hold")]);
+    const other = new Key(undefined);
+    const forge = (signed: DataOf<"run.signed">) => {
+      const statement = { ...signed.statement, key: other.id };
+      return canonical({ statement, signature: other.sign(statement) });
+    };
+    expect(await text(forge)).toEqual([expect.stringContaining(`unknown key ${other.id}`)]);
+    expect(await text(forge, { keys: [other.id] })).toEqual([]);
+  });
+
+  it("shows a record that was cut back to an older statement only against an anchor", async () => {
+    const { statement } = await verify(session);
+    const cut = (all: Forgery): void => {
+      const last = (journal(all).find((event) => kindOf(event) === "run.signed") as StoredEvent).order;
+      for (const event of all.find({ run })) if (event.order > last) all.remove(event);
+    };
+    const older = session.at((JSON.parse(openStatement) as DataOf<"run.signed">).statement.head);
+    expect(await problemsAfter(cut, {}, older)).toEqual([]);
+    expect(await problemsAfter(cut, { anchor: openStatement }, older)).toEqual([]);
+    expect(await problemsAfter(cut, { anchor: statement }, older)).toEqual([{ event: expect.any(String), problem: expect.stringContaining("the record was cut back or changed since the anchor was made") }]);
+    const file = join(await mkdtemp(join(tmpdir(), "openrath-anchor-")), "anchors.jsonl");
+    await writeFile(file, `${openStatement}\n${statement}\n`);
+    expect((await verify(session, { anchor: file })).problems).toEqual([]);
+    expect(await problemsAfter(cut, { anchor: file }, older)).toHaveLength(1);
+  });
+
+  it("judges anchors by what they cover even where the statement itself is gone", async () => {
+    const statement = (await verify(session)).statement as string;
+    const withoutLast = (all: Forgery): void => all.remove(journal(all).at(-1) as StoredEvent);
+    const problems = await problemsAfter(withoutLast, { anchor: statement });
+    expect(problems.map((one) => one.problem)).toEqual([expect.stringContaining("its final statement is missing")]);
+    expect(orderDigest("", [])).toHaveLength(64);
+  });
+
+  it("refuses anchors that are no statements, are forged or cannot be read", async () => {
+    const { statement } = await verify(session);
+    const forged = (statement as string).replace('"step":', '"step":1');
+    for (const anchor of ["{}", "{", "/nowhere/anchor", forged]) {
+      const { ok, problems } = await verify(session, { anchor });
+      expect(ok).toBe(false);
+      expect(problems).toEqual([{ event: "anchor", problem: expect.any(String) }]);
+    }
+  });
+
+  it("does not care for titles and tags, and allows erased data", async () => {
+    expect(await problemsAfter((all) => { const log = all.logs.get(session.id); if (log) log.row = { ...log.row, title: "other", tags: ["x"], principal: "p" }; })).toEqual([]);
+    expect(await problemsAfter((all) => { for (const kind of ["message.added", "do.returned", "ask.returned"]) for (const event of all.ofKind(kind)) all.replace(event, { data: undefined }); })).toEqual([]);
+  });
+});

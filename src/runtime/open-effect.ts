@@ -1,0 +1,171 @@
+/** A call that has no result yet: it runs, waits for a person or a timer, or is unknown after a crash. */
+import { facts as toFacts } from "../session/codec.ts";
+import type { Facts, OutcomeType, ReturnedKind } from "../session/event.ts";
+import type { Context, Effect } from "../session/host.ts";
+import type { Scope } from "../session/id.ts";
+import type { Node } from "../session/log.ts";
+import type { EffectContext } from "../session/session.ts";
+import { InnerContext } from "./effect-context.ts";
+import type { Execution, Open } from "./execution.ts";
+import { link } from "./link.ts";
+import { type Given, inside } from "./services.ts";
+
+export type Batch = { readonly index: number; readonly size: number };
+type Run = (context: EffectContext) => unknown;
+type Data = Readonly<Record<string, unknown>>;
+
+export class OpenEffect implements Open {
+  waiting = false;
+  readonly effect: Effect;
+  readonly #execution: Execution;
+  readonly #called: Node;
+  readonly #context: Context;
+  readonly #batch: Batch | undefined;
+  readonly #attempt = 1;
+  #inner: InnerContext | undefined;
+  #closed = false;
+
+  constructor(execution: Execution, called: Node, effect: Effect, context: Context, batch: Batch | undefined) {
+    this.#execution = execution;
+    this.#called = called;
+    this.effect = effect;
+    this.#context = context;
+    this.#batch = batch;
+  }
+
+  /** Where its call is now. */
+  get called(): Node {
+    return this.#called.moved ?? this.#called;
+  }
+  get scope(): Scope {
+    return this.#context.scope;
+  }
+
+  abort(reason: string): void {
+    this.#inner?.abort(reason);
+  }
+
+  /** Ends it because the run ends; the program never receives this. */
+  close(outcome: OutcomeType, reason: string): void {
+    this.abort(reason);
+    if (this.#closed) return;
+    this.#link(outcome === "unknown" ? {} : { reason }, toFacts({ outcome, closed: true, call: this.#named }));
+    this.#closed = true;
+  }
+
+  result(): Promise<Node> {
+    const { recorded, reuse } = this.#execution;
+    const { run } = this.effect;
+    if (recorded === undefined && reuse === undefined && run !== undefined) return this.#live(run);
+    return this.#again();
+  }
+
+  /** Under a driver, or waiting. */
+  async #again(): Promise<Node> {
+    const { recorded, reuse } = this.#execution;
+    const { run, repeat } = this.effect;
+    const known = recorded?.has(this.#called) === true;
+    const unknown = known && run !== undefined && repeat === "once" && this.#called.facts.started === true;
+    if (unknown) recorded?.skipInside(this.#called);
+    // What has recorded work inside is entered again before the gate opens: its inner effects protect themselves.
+    if (unknown || !(known && recorded?.hasInside(this.#called))) await this.#execution.gate();
+    if (unknown) return this.#decided("unknown");
+    const source = reuse?.take(this.#called);
+    if (source !== undefined) return this.#return(source.data, toFacts({ outcome: source.outcome, attempts: 1, source: source.id, call: this.#named }), source.at);
+    if (run === undefined) return this.#waited();
+    if (reuse?.asks(this.effect) && this.#called.facts.started !== true) return this.#decided("approval");
+    return this.#live(run);
+  }
+
+  async #live(run: Run): Promise<Node> {
+    const execution = this.#execution;
+    if (this.effect.repeat === "once" || this.effect.repeat === "keyed") await execution.writer.flush();
+    if (execution.closed) return never();
+    this.#inner = new InnerContext(execution, this.called, this.#attempt, this.#context);
+    const start = performance.now();
+    try {
+      const value = await inside.run({ execution, scope: this.#inner.scope }, run, this.#inner);
+      const data = this.effect.store === undefined ? (value === undefined ? {} : { value }) : this.effect.store(value);
+      return this.#return(data, this.#spent("ok", start));
+    } catch (error) {
+      return this.#return(failure(error), this.#spent("error", start));
+    }
+  }
+
+  #spent(outcome: OutcomeType, start: number): Facts {
+    const ms = Math.round((performance.now() - start) * 1000) / 1000;
+    const call = this.#named;
+    return call === undefined ? { attempts: this.#attempt, ms, outcome } : { attempts: this.#attempt, call, ms, outcome };
+  }
+
+  /** Waits for an answer or until its time. */
+  async #waited(): Promise<Node> {
+    const { op, called } = this.effect;
+    const given = await this.#wait((op === "wait" ? called["until"] : called["expires"]) as string | undefined);
+    if (given === "expired") return this.#settled(op === "wait" ? "ok" : "expired", {});
+    const answer = given.id;
+    try {
+      return this.#settled("ok", { value: await this.effect.accept?.(given.data.answer), answer });
+    } catch (error) {
+      return this.#settled("error", { ...failure(error), answer });
+    }
+  }
+
+  /** A person says what became of it, or whether it may run. */
+  async #decided(what: "unknown" | "approval"): Promise<Node> {
+    const given = await this.#wait(undefined);
+    if (given === "expired") return this.#settled("expired", {});
+    const { approve, outcome, reason } = given.data;
+    const answer = given.id;
+    if (what === "approval" && approve === false) return this.#settled("denied", { reason: reason ?? "denied", answer });
+    if (approve === true || outcome === "run-again") {
+      const { log } = this.called;
+      this.#execution.record(link(this.#execution.runtime, { log, parents: [log.tip as Node], kind: "do.started", data: {}, by: "runtime", facts: toFacts({ call: this.#named }) }));
+      return this.#live(this.effect.run as Run);
+    }
+    const { type, ...data } = outcome as { readonly type: OutcomeType };
+    return this.#settled(type, { ...data, answer });
+  }
+
+  async #wait(until: string | undefined): Promise<Given | "expired"> {
+    await this.#execution.writer.flush();
+    this.waiting = true;
+    this.#execution.delivery.schedule();
+    const given = await this.#execution.runtime.answers.wait(this.called.id, until, this.#execution);
+    this.waiting = false;
+    return given;
+  }
+
+  #settled(outcome: OutcomeType, data: Data): Node | Promise<never> {
+    return this.#return(data, toFacts({ outcome, attempts: this.#attempt, call: this.#named }));
+  }
+
+  #return(data: Data, facts: Facts, at?: string): Node | Promise<never> {
+    return this.#execution.closed || this.#closed ? never() : this.#link(data, facts, at);
+  }
+
+  #link(data: Data, facts: Facts, at?: string): Node {
+    const { log } = this.called;
+    const kind: ReturnedKind = `${this.effect.op}.returned`;
+    const inner = this.#inner?.head;
+    const parents = inner === undefined ? [log.tip as Node] : [log.tip as Node, inner];
+    const node = link(this.#execution.runtime, { log, parents, kind, data, by: this.#context.by, facts, at });
+    this.#execution.record(node);
+    return node;
+  }
+
+  /** Inside a batch a result names its call; elsewhere the call is the one before it. */
+  get #named(): string | undefined {
+    return this.#batch === undefined ? undefined : this.called.id;
+  }
+}
+
+function failure(error: unknown): { readonly message: string; readonly name?: string } {
+  if (!(error instanceof Error)) return { message: String(error) };
+  return error.name === "Error" ? { message: error.message } : { message: error.message, name: error.name };
+}
+
+/** A frame of a run that ended here goes no further. */
+export function never(): Promise<never> {
+  return new Promise(() => {});
+}
