@@ -190,10 +190,11 @@ class Gathering implements Gathered {
     const loaded = this.logs.get(id);
     if (loaded !== undefined) return loaded;
     const log: OpenLog = { id, row: undefined, entries: [], length: 0, whole: true };
-    await this.#read(id, this.#source.sessions({ id }), (row) => {
+    const listed = await this.#read(id, this.#source.sessions({ id }), (row) => {
       if (row.id === id) log.row = row;
     });
-    log.whole = await this.#read(id, this.#source.events({ session: id }), (event) => this.#add(log, event));
+    const read = await this.#read(id, this.#source.events({ session: id }), (event) => this.#add(log, event));
+    log.whole = listed && read;
     if (log.row === undefined && log.entries.length === 0) return undefined;
     this.logs.set(id, log);
     return log;

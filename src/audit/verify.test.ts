@@ -27,7 +27,8 @@ class Forgery {
       for await (const event of store.events({ session: row.id })) events.push(event);
       forgery.logs.set(row.id, { row, events });
       for (const event of events) {
-        for (const [, hash = ""] of textOf(event.data ?? new Uint8Array()).matchAll(/"hash":"([0-9a-f]{64})"/g)) forgery.blobs.set(hash, (await store.blob(hash)) as Uint8Array);
+        for (const [, hash = ""] of textOf(event.data ?? new Uint8Array()).matchAll(/"hash":"([0-9a-f]{64})"/g))
+          forgery.blobs.set(hash, (await store.blob(hash)) as Uint8Array);
       }
     }
     return forgery;
@@ -46,7 +47,10 @@ class Forgery {
   }
   remove(old: StoredEvent): void {
     const events = this.events(old.session);
-    events.splice(events.findIndex((event) => event.id === old.id), 1);
+    events.splice(
+      events.findIndex((event) => event.id === old.id),
+      1,
+    );
   }
   find(query: EventQuery): StoredEvent[] {
     const all = [...this.logs.values()].flatMap((log) => log.events);
@@ -56,7 +60,13 @@ class Forgery {
   }
   rows({ id, run, parent }: LogQuery): LogRow[] {
     return [...this.logs.values()]
-      .filter(({ row, events }) => events.length > 0 && (id === undefined || row.id.startsWith(id)) && (parent === undefined || row.parent === parent) && (run === undefined || events.some((event) => event.run === run)))
+      .filter(
+        ({ row, events }) =>
+          events.length > 0 &&
+          (id === undefined || row.id.startsWith(id)) &&
+          (parent === undefined || row.parent === parent) &&
+          (run === undefined || events.some((event) => event.run === run)),
+      )
       .map(({ row, events }) => ({ ...row, head: events.at(-1)?.id as string }));
   }
 }
@@ -135,7 +145,11 @@ function flipped(bytes: Uint8Array, at: number): Uint8Array {
 }
 
 /** The same event with other content, under the id that it then has. */
-function resealed(event: StoredEvent, change: Partial<Envelope>, data = textOf((event.data as Uint8Array).subarray(saltBytes))): Partial<StoredEvent> {
+function resealed(
+  event: StoredEvent,
+  change: Partial<Envelope>,
+  data = textOf((event.data as Uint8Array).subarray(saltBytes)),
+): Partial<StoredEvent> {
   const fields = { ...(JSON.parse(textOf(event.envelope)) as Envelope), ...change };
   const sealed = seal(nodePlatform, fields, data);
   return { id: sealed.id, step: fields.step, envelope: Buffer.from(sealed.envelope), data: sealed.data };
@@ -165,24 +179,65 @@ describe("verify", () => {
   });
 
   const changes: [string, (forgery: Forgery) => unknown, RegExp][] = [
-    ["a changed byte in an envelope", (all) => all.replace(only(all.ofKind("do.called")), { envelope: flipped(only(all.ofKind("do.called")).envelope, 30) }), /its envelope was changed/],
-    ["a changed byte in the data", (all) => all.replace(only(all.ofKind("do.called")), { data: flipped(only(all.ofKind("do.called")).data as Uint8Array, 30) }), /its data or salt was changed/],
-    ["a changed salt", (all) => all.replace(only(all.ofKind("do.called")), { data: flipped(only(all.ofKind("do.called")).data as Uint8Array, 3) }), /its data or salt was changed/],
-    ["an envelope that is no JSON", (all) => all.replace(only(all.ofKind("do.called")), { envelope: Buffer.from("{") }), /its envelope is not JSON/],
-    ["an envelope that is not UTF-8", (all) => all.replace(only(all.ofKind("do.called")), { envelope: Buffer.from([0xff, 0xfe]) }), /its envelope is not UTF-8/],
+    [
+      "a changed byte in an envelope",
+      (all) => all.replace(only(all.ofKind("do.called")), { envelope: flipped(only(all.ofKind("do.called")).envelope, 30) }),
+      /its envelope was changed/,
+    ],
+    [
+      "a changed byte in the data",
+      (all) => all.replace(only(all.ofKind("do.called")), { data: flipped(only(all.ofKind("do.called")).data as Uint8Array, 30) }),
+      /its data or salt was changed/,
+    ],
+    [
+      "a changed salt",
+      (all) => all.replace(only(all.ofKind("do.called")), { data: flipped(only(all.ofKind("do.called")).data as Uint8Array, 3) }),
+      /its data or salt was changed/,
+    ],
+    [
+      "an envelope that is no JSON",
+      (all) => all.replace(only(all.ofKind("do.called")), { envelope: Buffer.from("{") }),
+      /its envelope is not JSON/,
+    ],
+    [
+      "an envelope that is not UTF-8",
+      (all) => all.replace(only(all.ofKind("do.called")), { envelope: Buffer.from([0xff, 0xfe]) }),
+      /its envelope is not UTF-8/,
+    ],
     ["data without a salt", (all) => all.replace(only(all.ofKind("do.called")), { data: Buffer.from("short") }), /shorter than its salt/],
-    ["a blob that was changed", (all) => { for (const [hash, bytes] of all.blobs) all.blobs.set(hash, flipped(bytes, 100)); }, /blob [0-9a-f]{64} was changed/],
+    [
+      "a blob that was changed",
+      (all) => {
+        for (const [hash, bytes] of all.blobs) all.blobs.set(hash, flipped(bytes, 100));
+      },
+      /blob [0-9a-f]{64} was changed/,
+    ],
     ["a blob that is missing", (all) => all.blobs.clear(), /blob [0-9a-f]{64} is missing/],
-    ["a log listed under another parent", (all) => { const log = all.logs.get(only(all.ofKind("session.forked")).session); if (log) log.row = { ...log.row, parent: "elsewhere" }; }, /listed as a continuation of elsewhere/],
-    ["an event stored at another step", (all) => all.replace(only(all.ofKind("message.added")), { step: 7 }), /stored at step 7, but its envelope says 2/],
+    [
+      "a log listed under another parent",
+      (all) => {
+        const log = all.logs.get(only(all.ofKind("session.forked")).session);
+        if (log) log.row = { ...log.row, parent: "elsewhere" };
+      },
+      /listed as a continuation of elsewhere/,
+    ],
+    [
+      "an event stored at another step",
+      (all) => all.replace(only(all.ofKind("message.added")), { step: 7 }),
+      /stored at step 7, but its envelope says 2/,
+    ],
     ["a deleted first event", (all) => all.remove(only(all.ofKind("session.created"))), /its parent is missing/],
     ["a deleted answer", (all) => all.remove(only(all.ofKind("answer.given"))), /the answer it names is missing/],
     ["an event without a run", (all) => all.replace(only(all.ofKind("ask.called")), { run: undefined }), /no run wrote it/],
-    ["a swapped order of delivery", (all) => {
-      const [a, b] = [only(all.ofKind("ask.called")), only(all.ofKind("ask.returned"))];
-      all.replace(a, { order: b.order });
-      all.replace(b, { order: a.order });
-    }, /another order of them/],
+    [
+      "a swapped order of delivery",
+      (all) => {
+        const [a, b] = [only(all.ofKind("ask.called")), only(all.ofKind("ask.returned"))];
+        all.replace(a, { order: b.order });
+        all.replace(b, { order: a.order });
+      },
+      /another order of them/,
+    ],
     ["two events at one place of the order", (all) => all.replace(only(all.ofKind("ask.called")), { order: 3 }), /it has the same place 3/],
     ["a removed run.ended", (all) => all.remove(only(all.ofKind("run.ended"))), /run.ended is missing/],
     ["a removed first statement", (all) => all.remove(only(all.ofKind("run.signed"))), /statement 2 follows statement 0/],
@@ -205,7 +260,11 @@ describe("verify", () => {
       after = (events[3] as StoredEvent).id;
       events.splice(2, 1);
     });
-    expect(problems.filter((one) => one.event === after).map((one) => one.problem)).toEqual([expect.stringContaining("its parent is missing"), expect.stringContaining("does not continue"), expect.stringContaining("a call that is not before it")]);
+    expect(problems.filter((one) => one.event === after).map((one) => one.problem)).toEqual([
+      expect.stringContaining("its parent is missing"),
+      expect.stringContaining("does not continue"),
+      expect.stringContaining("a call that is not before it"),
+    ]);
   });
 
   it("names the head when the last event was deleted", async () => {
@@ -230,7 +289,11 @@ describe("verify", () => {
     const problems = await problemsAfter((all) => {
       const events = all.events(session.id);
       const model = events[1] as StoredEvent;
-      const foreign = { ...model, order: 900, ...resealed(model, { parents: [(events[0] as StoredEvent).id], step: 2, at: "2026-12-01T00:00:00.000Z" }) };
+      const foreign = {
+        ...model,
+        order: 900,
+        ...resealed(model, { parents: [(events[0] as StoredEvent).id], step: 2, at: "2026-12-01T00:00:00.000Z" }),
+      };
       events.splice(3, 0, foreign);
       added = foreign.id;
     });
@@ -243,7 +306,12 @@ describe("verify", () => {
       const events = all.events(session.id);
       const last = events.at(-1) as StoredEvent;
       const order = Math.max(...all.find({ run }).map((event) => event.order)) + 1;
-      const note = { ...last, order, run, ...resealed(last, { kind: "note.added", parents: [last.id], step: last.step + 1 }, '{"text":"by the way"}') };
+      const note = {
+        ...last,
+        order,
+        run,
+        ...resealed(last, { kind: "note.added", parents: [last.id], step: last.step + 1 }, '{"text":"by the way"}'),
+      };
       events.push(note);
       added = note.id;
     });
@@ -258,14 +326,16 @@ describe("verify", () => {
       });
       return problems.map((one) => one.problem).join("\n");
     };
-    expect(await head({ step: 99 }))).toMatch(/its step is 99, after its parents it must be \d+/);
-    expect(await head({ at: "2020-01-01T00:00:00.000Z" }))).toMatch(/its time 2020-01-01T00:00:00.000Z is before/);
-    expect(await head({ kind: "model.called" as never }))).toMatch(/event kind "model.called" is not known to this version of openrath: update openrath/);
-    expect(await head({ version: 2 }))).toMatch(/has version 2, this openrath reads up to 1: update openrath/);
-    expect(await head({}, '{"entered":5}'))).toMatch(/its data.entered does not have the shape/);
-    expect(await head({}, '{ "entered":"x" }'))).toMatch(/its data is not canonical JSON/);
-    expect(await head({}, `${"[".repeat(20_000)}${"]".repeat(20_000)}`))).toMatch(/its data is not canonical JSON/);
-    expect(await head({}, '{"$":"utf16"}'))).toMatch(/its data cannot be decoded/);
+    expect(await head({ step: 99 })).toMatch(/its step is 99, after its parents it must be \d+/);
+    expect(await head({ at: "2020-01-01T00:00:00.000Z" })).toMatch(/its time 2020-01-01T00:00:00.000Z is before/);
+    expect(await head({ kind: "model.called" as never })).toMatch(
+      /event kind "model.called" is not known to this version of openrath: update openrath/,
+    );
+    expect(await head({ version: 2 })).toMatch(/has version 2, this openrath reads up to 1: update openrath/);
+    expect(await head({}, '{"entered":5}')).toMatch(/its data.entered does not have the shape/);
+    expect(await head({}, '{ "entered":"x" }')).toMatch(/its data is not canonical JSON/);
+    expect(await head({}, `${"[".repeat(20_000)}${"]".repeat(20_000)}`)).toMatch(/its data is not canonical JSON/);
+    expect(await head({}, '{"$":"utf16"}')).toMatch(/its data cannot be decoded/);
   });
 
   it("names a changed statement, a changed signature and an unknown key", async () => {
@@ -273,10 +343,19 @@ describe("verify", () => {
       const last = journal(all).at(-1) as StoredEvent;
       all.replace(last, resealed(last, {}, JSON.stringify(edit(statementOf(last)))));
     };
-    const text = async (edit: (signed: DataOf<"run.signed">) => DataOf<"run.signed">, options = {}) => (await problemsAfter(resigned(edit), options)).map((one) => one.problem);
-    const canonical = ({ statement, signature }: DataOf<"run.signed">) => ({ signature, statement: Object.fromEntries(Object.entries(statement).sort(([a], [b]) => (a < b ? -1 : 1))) }) as DataOf<"run.signed">;
-    expect(await text((signed) => canonical({ ...signed, statement: { ...signed.statement, time: "2026-01-01T00:00:00.000Z" } }))).toEqual([expect.stringContaining("signature does not hold")]);
-    expect(await text((signed) => canonical({ ...signed, signature: signed.signature.replace(/^./, (first) => (first === "A" ? "B" : "A")) }))).toEqual([expect.stringContaining("signature does not hold")]);
+    const text = async (edit: (signed: DataOf<"run.signed">) => DataOf<"run.signed">, options = {}) =>
+      (await problemsAfter(resigned(edit), options)).map((one) => one.problem);
+    const canonical = ({ statement, signature }: DataOf<"run.signed">) =>
+      ({
+        signature,
+        statement: Object.fromEntries(Object.entries(statement).sort(([a], [b]) => (a < b ? -1 : 1))),
+      }) as DataOf<"run.signed">;
+    expect(await text((signed) => canonical({ ...signed, statement: { ...signed.statement, time: "2026-01-01T00:00:00.000Z" } }))).toEqual([
+      expect.stringContaining("signature does not hold"),
+    ]);
+    expect(
+      await text((signed) => canonical({ ...signed, signature: signed.signature.replace(/^./, (first) => (first === "A" ? "B" : "A")) })),
+    ).toEqual([expect.stringContaining("signature does not hold")]);
     const other = new Key(undefined);
     const forge = (signed: DataOf<"run.signed">) => {
       const statement = { ...signed.statement, key: other.id };
@@ -295,7 +374,9 @@ describe("verify", () => {
     const older = session.at((JSON.parse(openStatement) as DataOf<"run.signed">).statement.head);
     expect(await problemsAfter(cut, {}, older)).toEqual([]);
     expect(await problemsAfter(cut, { anchor: openStatement }, older)).toEqual([]);
-    expect(await problemsAfter(cut, { anchor: statement }, older)).toEqual([{ event: expect.any(String), problem: expect.stringContaining("the record was cut back or changed since the anchor was made") }]);
+    expect(await problemsAfter(cut, { anchor: statement }, older)).toEqual([
+      { event: expect.any(String), problem: expect.stringContaining("the record was cut back or changed since the anchor was made") },
+    ]);
     const file = join(await mkdtemp(join(tmpdir(), "openrath-anchor-")), "anchors.jsonl");
     await writeFile(file, `${openStatement}\n${statement}\n`);
     expect((await verify(session, { anchor: file })).problems).toEqual([]);
@@ -321,7 +402,17 @@ describe("verify", () => {
   });
 
   it("does not care for titles and tags, and allows erased data", async () => {
-    expect(await problemsAfter((all) => { const log = all.logs.get(session.id); if (log) log.row = { ...log.row, title: "other", tags: ["x"], principal: "p" }; })).toEqual([]);
-    expect(await problemsAfter((all) => { for (const kind of ["message.added", "do.returned", "ask.returned"]) for (const event of all.ofKind(kind)) all.replace(event, { data: undefined }); })).toEqual([]);
+    expect(
+      await problemsAfter((all) => {
+        const log = all.logs.get(session.id);
+        if (log) log.row = { ...log.row, title: "other", tags: ["x"], principal: "p" };
+      }),
+    ).toEqual([]);
+    expect(
+      await problemsAfter((all) => {
+        for (const kind of ["message.added", "do.returned", "ask.returned"])
+          for (const event of all.ofKind(kind)) all.replace(event, { data: undefined });
+      }),
+    ).toEqual([]);
   });
 });

@@ -5,7 +5,6 @@
 import { facts } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import type { EventKind, OutcomeType } from "../session/event.ts";
-import { stateOf } from "../session/fold.ts";
 import { forkId, type Scope, scopeName } from "../session/id.ts";
 import type { Effect } from "../session/host.ts";
 import { encode } from "../session/json.ts";
@@ -128,7 +127,7 @@ export class Execution {
   /** The place after which a new event goes: the head itself when it is the tip of a branch nobody else writes, else a new implicit fork. */
   claim(head: Node, scope: Scope): Node {
     const { log } = head;
-    const free = log.tip === head && (log.owner === undefined || log.owner === this) && stateOf(head).open.length === 0;
+    const free = log.tip === head && (log.owner === undefined || log.owner === this) && log.open === 0;
     if (free && this.mode !== "replay") {
       if (this.mode !== "effects") this.own(log);
       return head;

@@ -5,7 +5,7 @@
  */
 import { isCalled, isReturned } from "../session/event.ts";
 import { callOf } from "../session/fold.ts";
-import { type Scope, type SessionId, scopeName } from "../session/id.ts";
+import { type Scope, type SessionId, sameScope } from "../session/id.ts";
 import type { Log, Node } from "../session/log.ts";
 
 export class Recorded {
@@ -66,7 +66,7 @@ export class Recorded {
     const own = this.#next.get(head);
     if (equal(own)) return this.claim(own);
     for (const forked of this.#implicit.get(head) ?? []) {
-      if (forked.log.fork === undefined || scopeName(forked.log.fork.scope) !== scopeName(scope)) continue;
+      if (forked.log.fork === undefined || !sameScope(forked.log.fork.scope, scope)) continue;
       const first = this.#next.get(forked);
       if (!equal(first)) continue;
       this.claim(forked);

@@ -1,6 +1,6 @@
 /** Durable runs: queued before they start, executed here, parked when all they do is wait, and found again by id or key. */
 import { RathError } from "../session/errors.ts";
-import { callOf, stateOf } from "../session/fold.ts";
+import { callOf } from "../session/fold.ts";
 import { isCalled, isReturned } from "../session/event.ts";
 import { keyedRunId } from "../session/id.ts";
 import type { Log, Node } from "../session/log.ts";
@@ -207,7 +207,7 @@ export async function queueRun(runtime: Runtime, name: string, session: Session,
   const id = options.key === undefined ? platform.newId() : keyedRunId(platform, options.key);
   if (options.key !== undefined && (await rowOfRun(await runtime.store(), id)) !== undefined) return undefined;
   const execution = new Execution(runtime, id, "run");
-  const free = head.log.tip === head && head.log.owner === undefined && stateOf(head).open.length === 0;
+  const free = head.log.tip === head && head.log.owner === undefined && head.log.open === 0;
   const input = free ? head : execution.fork(head, execution.scope, `run ${id.slice(0, 8)}`, head.by);
   execution.own(input.log);
   execution.record(input);

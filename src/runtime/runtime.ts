@@ -5,7 +5,7 @@
 import { RathError } from "../session/errors.ts";
 import { type DataOf } from "../session/event.ts";
 import type { Context, Effect, Host, PureKind } from "../session/host.ts";
-import { forkId, type Scope, scopeName } from "../session/id.ts";
+import { forkId, type Scope, sameScope } from "../session/id.ts";
 import { encode, type Redact } from "../session/json.ts";
 import { Log, type Node } from "../session/log.ts";
 import { dataText } from "../session/codec.ts";
@@ -161,7 +161,7 @@ export class Runtime implements Host, Services {
       const bare = this.#bare(context.by);
       return { node, context: bare, execution: this.effects };
     }
-    if (running !== undefined && (running.execution !== execution || scopeName(running.scope) !== scopeName(context.scope))) {
+    if (running !== undefined && (running.execution !== execution || !sameScope(running.scope, context.scope))) {
       throw new RathError("session.outer-scope", `Session ${session.id} comes from outside this effect or workflow, where it may only be forked: use the session you were given (context.session), or fork it.`, { session });
     }
     return { node, context, execution };

@@ -14,6 +14,10 @@ export function scopeName(scope: Scope): string {
   return "run" in scope ? `run:${scope.run}` : `call:${scope.call}:${scope.attempt}`;
 }
 
+export function sameScope(a: Scope, b: Scope): boolean {
+  return a === b || scopeName(a) === scopeName(b);
+}
+
 /** The same place, scope, label and ordinal always give the same id, so a resumed program finds the forks it made. */
 export function forkId(
   platform: Platform,

@@ -12,6 +12,7 @@ import type { Platform } from "./platform.ts";
 /** Strings longer than this many UTF-16 units become blobs: a row near the page size wastes the page (docs/formats/session.md). */
 export const blobThreshold = 4096;
 const deepest = 1000;
+const word = /^[A-Za-z][A-Za-z0-9_.-]*$/;
 
 /** Finds secrets in a string: the text without them and how many were replaced, or undefined when there are none. */
 export type Redact = (text: string) => { readonly text: string; readonly count: number } | undefined;
@@ -119,9 +120,9 @@ class Walk {
 
   #object(value: object): unknown {
     if (value instanceof Uint8Array) {
-      const copy = new Uint8Array(value);
-      this.#blob(copy);
-      return copy;
+      // Bytes cannot be frozen: what is stored under their hash is not what the program holds.
+      this.#blob(new Uint8Array(value));
+      return new Uint8Array(value);
     }
     if (this.#around.includes(value)) throw this.#refuse("contains itself", "store a tree, not a cycle");
     if (this.#around.length >= deepest) throw this.#refuse(`is nested deeper than ${deepest} levels`, "store it as text or bytes");
@@ -149,11 +150,35 @@ class Walk {
     const prototype: unknown = Object.getPrototypeOf(value);
     if (prototype !== null && Object.getPrototypeOf(prototype) !== null) throw this.#refuseInstance(value);
     if (Object.getOwnPropertySymbols(value).length > 0) throw this.#refuse("has symbol keys", "use string keys");
-    const keys = this.#keys(value);
+    const keys = Object.keys(value);
+    if (!this.#plain(keys)) return this.#renamed(value, this.#canonical(keys));
+    const kept: Record<string, unknown> = {};
+    this.text += "{";
+    for (let index = 0; index < keys.length; index++) {
+      const key = keys[index] as string;
+      this.text += index === 0 ? `"${key}":` : `,"${key}":`;
+      this.#path.push(key);
+      kept[key] = this.value((value as Record<string, unknown>)[key]);
+      this.#path.pop();
+    }
+    this.text += "}";
+    return kept;
+  }
+
+  /** Nearly all keys are short words in order: nothing to sort, escape, redact or quote. */
+  #plain(keys: readonly string[]): boolean {
+    let before = "";
+    for (const key of keys) {
+      if (key <= before || !word.test(key) || this.#redact(key) !== undefined) return false;
+      before = key;
+    }
+    return true;
+  }
+
+  #renamed(value: object, keys: readonly (readonly [string, string])[]): Record<string, unknown> {
     const ours = keys.some(([key]) => key === "$");
     const kept: Record<string, unknown> = {};
-    if (ours) this.text += '{"$":"object","of":';
-    this.text += "{";
+    this.text += ours ? '{"$":"object","of":{' : "{";
     let first = true;
     for (const [key, original] of keys) {
       this.text += first ? `${JSON.stringify(key)}:` : `,${JSON.stringify(key)}:`;
@@ -167,9 +192,9 @@ class Walk {
   }
 
   /** Keys in canonical order (UTF-16 code units), each with the key it has in the value. */
-  #keys(value: object): readonly (readonly [string, string])[] {
+  #canonical(keys: readonly string[]): readonly (readonly [string, string])[] {
     const taken = new Set<string>();
-    const pairs = Object.keys(value).map((original): readonly [string, string] => {
+    const pairs = keys.map((original): readonly [string, string] => {
       if (!isWellFormed(original)) throw this.#refuse(`has a key with a lone surrogate (${JSON.stringify(original)})`, "use a well-formed key");
       const clean = this.#clean(original);
       let key = clean;

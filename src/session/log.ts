@@ -5,7 +5,7 @@
  */
 import { dataText, type Sealed, upcast } from "./codec.ts";
 import { RathError } from "./errors.ts";
-import type { DataOf, Event, EventKind, Facts } from "./event.ts";
+import { type DataOf, type Event, type EventKind, type Facts, isCalled, isReturned } from "./event.ts";
 import type { EventId, Scope, SessionId } from "./id.ts";
 import { decode } from "./json.ts";
 import type { Platform } from "./platform.ts";
@@ -146,6 +146,8 @@ export class Log {
   readonly id: SessionId;
   readonly kind: "session" | "run" | "answer";
   tip: Node | undefined;
+  /** Calls without a result at its tip. */
+  open = 0;
   first: Node | undefined;
   /** The execution that writes it now; anybody else who continues it forks. */
   owner: object | undefined;
@@ -166,6 +168,8 @@ export class Log {
   link(node: Node): void {
     this.tip = node;
     this.first ??= node;
+    if (isCalled(node.kind)) this.open++;
+    else if (isReturned(node.kind)) this.open--;
     if (node.parents.length === 1 && node.parents[0]?.log === this) return;
     const others = node.parents.filter((parent) => parent.log !== this);
     if (others.length > 0) this.#joins.push({ seq: node.seq, others, vector: undefined });
@@ -173,6 +177,10 @@ export class Log {
 
   /** Takes back what is not on disk, because somebody else continued the log first. */
   rewind(): void {
+    for (let node = this.tip; node !== undefined && node !== this.storedHead; node = node.prior) {
+      if (isCalled(node.kind)) this.open--;
+      else if (isReturned(node.kind)) this.open++;
+    }
     this.tip = this.storedHead;
     if (this.tip === undefined) this.first = undefined;
     while ((this.#joins.at(-1)?.seq ?? -1) > (this.tip?.seq ?? -1)) this.#joins.pop();

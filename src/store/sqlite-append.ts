@@ -1,5 +1,5 @@
 /**
- * Appends: all that wait in one turn of the event loop share one transaction, and so one sync.
+ * Appends: where several writers are at work, all that wait in one turn of the event loop share one transaction, and so one sync.
  *
  * Everything is packed when `append` is called, so the caller's bytes are free at once. In the transaction each write is
  * judged as a whole before any of it is inserted. Heads are remembered between transactions, but never trusted against
@@ -63,6 +63,9 @@ export class Appends {
   readonly unindexed = new Set<number>();
   #queue: Entry[] = [];
   #flushing: Promise<void> | undefined;
+  /** Appends of this turn of the event loop, and whether the turn before had several: then it pays to wait for the others. */
+  #inTurn = 0;
+  #crowded = false;
 
   constructor(connection: Connection, frames: Frames, relaxed: boolean) {
     this.#connection = connection;
@@ -76,7 +79,16 @@ export class Appends {
     const copy = { ...write, run: write.run && { ...write.run } };
     return new Promise((resolve, reject) => {
       this.#queue.push({ branches, write: copy, blobs, resolve, reject });
+      this.#count();
       this.#flushing ??= this.#flush();
+    });
+  }
+
+  #count(): void {
+    if (this.#inTurn++ > 0) return;
+    setImmediate(() => {
+      this.#crowded = this.#inTurn > 1;
+      this.#inTurn = 0;
     });
   }
 
@@ -87,7 +99,9 @@ export class Appends {
 
   async #flush(): Promise<void> {
     while (this.#queue.length > 0) {
-      await new Promise((resolve) => setImmediate(resolve));
+      // A lone writer is not made to wait for a crowd that does not come.
+      if (this.#crowded || this.#inTurn > 1) await new Promise((resolve) => setImmediate(resolve));
+      else await undefined;
       const batch = this.#queue;
       this.#queue = [];
       await this.#settle(batch);
