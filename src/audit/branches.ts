@@ -3,7 +3,6 @@
  * forks that left any of them on the way. So branches that were rejected or lost stay visible.
  */
 import { flushBehind, runtimeOf } from "../runtime/replay.ts";
-import { nodesOf } from "../runtime/run-record.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { isReturned } from "../session/event.ts";
 import { ancestorsOf, type Log, type Node } from "../session/log.ts";
@@ -76,8 +75,9 @@ class Finding {
   }
 
   #ancestors(place: Node): void {
-    for (const log of ancestorsOf(place).keys()) {
-      if (!this.#tips.has(log.id)) this.#tips.set(log.id, (log.storedHead ?? log.tip) as Node);
+    for (const [log, newest] of ancestorsOf(place)) {
+      const stored = log.storedHead?.seq ?? -1;
+      if (!this.#tips.has(log.id)) this.#tips.set(log.id, (upTo(log.tip as Node)[Math.max(stored, newest)] ?? log.tip) as Node);
       if (log.origin !== undefined && !this.#tips.has(log.origin.log.id)) this.#ancestors(log.origin);
     }
   }
@@ -141,7 +141,6 @@ export function joinsOf(branches: readonly Branch[]): readonly Join[] {
 }
 
 function upTo(tip: Node): Node[] {
-  if (tip === tip.log.storedHead) return nodesOf(tip.log);
   const nodes: Node[] = [];
   for (let node: Node | undefined = tip; node !== undefined; node = node.prior) nodes.push(node);
   return nodes.reverse();

@@ -66,7 +66,7 @@ function dotText(lines: readonly string[]): string {
 }
 
 /** One line without control characters, cut to a readable length between characters. */
-export function clip(text: string): string {
+function clip(text: string): string {
   const line = [
     ...text
       .slice(0, 4 * longest)

@@ -33,7 +33,8 @@ describe("verify on a SQLite file that somebody changed", () => {
     rath = openrath({ store: file });
     session = await new Work().forward(await rath.session("Hello").do("first", () => 1));
   });
-  afterEach(() => rath.close());
+  // Closing brings the index of ids up to date and says so when it meets what was damaged.
+  afterEach(() => rath.close().catch(() => {}));
 
   /** Changes the file through a connection of its own. */
   function change(apply: (database: Database.Database, last: Row, log: number) => unknown): void {
@@ -80,10 +81,5 @@ describe("verify on a SQLite file that somebody changed", () => {
     expect(await text()).toMatch(/[0-9a-f]{64}: blob [0-9a-f]{64} cannot be read: .*another hash/);
     change((database) => database.prepare("DELETE FROM blobs").run());
     expect(await text()).toMatch(/[0-9a-f]{64}: blob [0-9a-f]{64} is missing/);
-  });
-
-  it("does not care for the title", async () => {
-    change((database, _, log) => database.prepare("UPDATE logs SET title = 'other' WHERE no = ?").run(log));
-    expect((await verify(session)).problems.filter((one) => !one.problem.includes("cannot be read"))).toEqual([]);
   });
 });

@@ -81,6 +81,7 @@ export class Execution {
     this.log = log;
     this.writer = new Writer(runtime, this);
     this.signer = new Signer(this);
+    this.writer.beforeWrite = () => this.#sign();
     this.delivery = new Delivery(
       () => this.#idle(),
       () => this.writer.overdue && this.background(),
@@ -237,6 +238,14 @@ export class Execution {
     this.writer.flush(this.runtime.relaxed).catch((error: unknown) => {
       this.runtime.warn(`A background write of run ${this.id} failed: ${error instanceof Error ? error.message : String(error)}`);
     });
+  }
+
+  /** Signs what was recorded so far when it has become much; the key is opened meanwhile if nobody needed it yet. */
+  #sign(): void {
+    if (!this.signer.due || this.newest === undefined) return;
+    const { knownKey } = this.runtime;
+    if (knownKey !== undefined) this.signer.state(knownKey, this.newest, "open");
+    else void this.runtime.key();
   }
 
   fence(epoch: number): void {

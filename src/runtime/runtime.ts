@@ -51,6 +51,7 @@ export class Runtime implements Host, Services {
   /** Effects outside any workflow belong to one run per runtime. */
   readonly effects: Execution;
   closed = false;
+  knownKey: Key | undefined;
   readonly #options: RuntimeOptions;
   readonly #logs = new Map<string, WeakRef<Log>>();
   readonly #forgotten = new FinalizationRegistry<string>((id) => {
@@ -191,7 +192,10 @@ export class Runtime implements Host, Services {
   }
 
   key(): Promise<Key> {
-    this.#key ??= this.#options.openKey();
+    this.#key ??= this.#options.openKey().then((key) => {
+      this.knownKey = key;
+      return key;
+    });
     return this.#key;
   }
 

@@ -56,6 +56,8 @@ export interface Services {
   };
   store(): Promise<Store>;
   key(): Promise<Key>;
+  /** The key, once it was opened. */
+  readonly knownKey: Key | undefined;
   /** The value as anybody outside a run may use it. */
   outside(node: Node, by?: string): Session;
   storedHead(session: string): Promise<string | undefined>;

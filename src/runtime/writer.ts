@@ -117,15 +117,22 @@ export class Writer {
     const row = this.#row;
     this.#buffer = [];
     this.#row = undefined;
-    for (;;) {
-      const orphan = nodes.find((node) => node.prior !== undefined && node.prior.stored && node.log.storedHead !== node.prior);
-      const written = orphan === undefined ? await this.#append(nodes, row, relaxed) : ({ ok: false, reason: "head", session: orphan.log.id } as const);
-      if (written.ok) break;
-      if (written.reason === "epoch") {
-        this.#owner.fence(written.epoch);
-        throw new RathError("run.fenced", `Run ${this.#owner.id} was taken over by another worker (epoch ${written.epoch}); this one stops.`);
+    try {
+      for (;;) {
+        const orphan = nodes.find((node) => node.prior?.stored === true && node.log.storedHead !== node.prior);
+        const written = orphan === undefined ? await this.#append(nodes, row, relaxed) : ({ ok: false, reason: "head", session: orphan.log.id } as const);
+        if (written.ok) break;
+        if (written.reason === "epoch") {
+          this.#owner.fence(written.epoch);
+          throw new RathError("run.fenced", `Run ${this.#owner.id} was taken over by another worker (epoch ${written.epoch}); this one stops.`);
+        }
+        nodes = this.#relink(nodes, written.session);
       }
-      nodes = this.#relink(nodes, written.session);
+    } catch (error) {
+      // Nothing is lost: whoever writes next tries again.
+      this.#buffer = [...nodes, ...this.#buffer];
+      this.#row ??= row;
+      throw error;
     }
     for (const node of nodes) this.#stored(node);
   }

@@ -68,7 +68,8 @@ export function parseEnvelope(text: string): Envelope {
   } catch (cause) {
     throw new RathError("event.invalid", `An event's envelope is not JSON: ${text.slice(0, 80)}`, { cause });
   }
-  const known = versions[envelope.kind];
+  if (typeof envelope !== "object" || envelope === null) throw new RathError("event.invalid", `An event's envelope is not a JSON object: ${text.slice(0, 80)}`);
+  const known = Object.hasOwn(versions, envelope.kind) ? versions[envelope.kind] : undefined;
   if (known === undefined) {
     throw new RathError("event.unknown-kind", `Event kind "${envelope.kind}" is not known to this version of openrath: update openrath to read it.`, { details: { kind: envelope.kind } });
   }

@@ -43,7 +43,7 @@ export function blobsIn(text: string): readonly string[] {
   const visit = (value: unknown): void => {
     if (typeof value !== "object" || value === null) return;
     if (isMarked(value, "blob")) found.push(value["hash"] as string);
-    else for (const inner of Object.values(value)) visit(inner);
+    else for (const inner of Object.values(isMarked(value, "object") ? (value["of"] as object) : value)) visit(inner);
   };
   visit(JSON.parse(text));
   return found;
@@ -133,6 +133,7 @@ class Walk {
   }
 
   #array(value: readonly unknown[]): unknown[] {
+    if (Object.keys(value).length > value.length) throw this.#refuse("is an array with named fields", "store an object");
     const kept: unknown[] = [];
     this.text += "[";
     for (let index = 0; index < value.length; index++) {
@@ -194,7 +195,7 @@ class Walk {
   /** Keys in canonical order (UTF-16 code units), each with the key it has in the value. */
   #canonical(keys: readonly string[]): readonly (readonly [string, string])[] {
     const taken = new Set<string>();
-    const pairs = keys.map((original): readonly [string, string] => {
+    const pairs = keys.toSorted().map((original): readonly [string, string] => {
       if (!isWellFormed(original)) throw this.#refuse(`has a key with a lone surrogate (${JSON.stringify(original)})`, "use a well-formed key");
       const clean = this.#clean(original);
       let key = clean;

@@ -10,7 +10,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { RathError } from "../../session/errors.ts";
 import type { Session } from "../../session/session.ts";
 import type { BranchWrite, RunRow, Store, StoredEvent } from "../../store/store.ts";
-import type { Finding } from "../inspect.ts";
+import { isHash } from "../blob-references.ts";
 import { checkRecord } from "../verify.ts";
 import { type Beside, type BundleSource, invalid, readBundle } from "./bundle-read.ts";
 import { readLines } from "./lines.ts";
@@ -66,7 +66,10 @@ async function blobBeside(file: string, bytes: number): Promise<Uint8Array | und
 async function check(runtime: Runtime, bundle: BundleSource): Promise<void> {
   const { session, head } = bundle.header;
   const { gathered, findings } = await checkRecord(bundle, runtime.platform, [{ session, head }], undefined, false);
-  const [first] = findings.map((finding) => ({ finding, line: lineOf(bundle, finding) })).sort((a, b) => a.line - b.line);
+  // What is wrong with an event says more than what is therefore wrong with its log.
+  const [first] = findings
+    .map((finding) => ({ finding, line: bundle.lineOf(finding.event) ?? 1, rank: isHash(finding.event) ? 0 : 1 }))
+    .sort((a, b) => a.rank - b.rank || a.line - b.line);
   if (first !== undefined)
     throw invalid(first.line, first.finding.field, `${first.finding.event}: ${first.finding.problem}`, first.finding.code);
   if (gathered.entries.get(head)?.session !== session) throw invalid(1, "head", `the head ${head} is not an event of session ${session}`);
@@ -78,10 +81,6 @@ async function check(runtime: Runtime, bundle: BundleSource): Promise<void> {
     if (gathered.runs.get(id)?.shared !== false) throw invalid(bundle.lineOf(id), "run", `run ${id} wrote nothing in this bundle`);
     if (!gathered.logs.has(works)) throw invalid(bundle.lineOf(id), "session", `there is no log ${works} for run ${id}`);
   }
-}
-
-function lineOf(bundle: BundleSource, { event }: Finding): number {
-  return bundle.lineOf(event) ?? 1;
 }
 
 /** What the store does not have yet. Data that was erased here stays erased. */
