@@ -28,7 +28,10 @@ export function divergenceOf(platform: Platform, execution: Execution): Divergen
 
 function compare(platform: Platform, expected: Node, got: Stray): Divergence {
   const event = expected.event(platform);
-  if (expected.kind !== got.kind) return describe(event, "kind", expected.kind, got.kind);
+  if (expected.kind !== got.kind) {
+    const text = `at step ${event.step} there was ${show(brief(expected, platform))}, now ${show({ kind: got.kind, ...(got.data as object) })}`;
+    return { at: event, field: "kind", expected: expected.kind, got: got.kind, text };
+  }
   const field = firstDifference(expected.data(platform), got.data, []);
   return describe(event, field.path.join("."), field.expected, field.got);
 }

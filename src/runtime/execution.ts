@@ -31,6 +31,8 @@ export interface Stray {
 /** A call of this execution that has no result yet. */
 export interface Open {
   readonly called: Node;
+  /** The event under which it is pending. */
+  readonly mark: Node;
   readonly effect: Effect;
   /** For a person or a timer: nothing happens meanwhile. */
   readonly waiting: boolean;
@@ -61,7 +63,7 @@ export class Execution {
   ending = false;
   /** Where the run's work began, and the newest event of its program. */
   entered: Node | undefined;
-  newest: Node | undefined;
+  #newest: Node | undefined;
   /** Requests that were not found in the record, as they came. */
   readonly strays: Stray[] = [];
   /** Every open effect of every branch waits for a person or a timer. */
@@ -170,6 +172,10 @@ export class Execution {
     return ordinal;
   }
 
+  get newest(): Node | undefined {
+    return this.#newest?.moved ?? this.#newest;
+  }
+
   own(log: Log): void {
     if (log.owner === this) return;
     log.owner = this;
@@ -180,7 +186,7 @@ export class Execution {
   record(node: Node): void {
     if (this.mode === "replay" || this.closed) return;
     this.writer.add(node);
-    if (node.log !== this.log) this.newest = node;
+    if (node.log !== this.log) this.#newest = node;
     this.delivery.schedule();
   }
 
@@ -246,6 +252,15 @@ export class Execution {
     const { knownKey } = this.runtime;
     if (knownKey !== undefined) this.signer.state(knownKey, this.newest, "open");
     else void this.runtime.key();
+  }
+
+  /** Says something of the run's own and writes everything; says it again if a branch had moved meanwhile. */
+  async sayLast(say: () => void): Promise<void> {
+    do {
+      this.writer.retracted = false;
+      say();
+      await this.writer.flush();
+    } while (this.writer.retracted);
   }
 
   fence(epoch: number): void {

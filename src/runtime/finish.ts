@@ -15,20 +15,17 @@ export async function finish(execution: Execution, ending: Ending, row?: RunRow)
   execution.ending = true;
   const key = await execution.runtime.key();
   await closeOpen(execution, ending.status === "done" ? "the run ended" : ending.status === "failed" ? "the run failed" : "the run was cancelled");
-  for (;;) {
+  let at: Node | undefined;
+  await execution.sayLast(() => {
     const result = ending.status === "done" ? adopt(execution, ending.node.moved ?? ending.node, ending.node.by) : undefined;
     if (result !== undefined) execution.record(result);
     const ended = execution.journal("run.ended", verdict(ending, result));
-    const at = result ?? execution.newest ?? ended;
+    at = result ?? execution.newest ?? ended;
     execution.signer.state(key, at, "final");
     if (row !== undefined) execution.writer.setRow({ ...row, status: ending.status, wakeAt: undefined });
-    await execution.writer.flush();
-    if (!execution.writer.retracted) {
-      execution.close();
-      return at.moved ?? at;
-    }
-    execution.writer.retracted = false;
-  }
+  });
+  execution.close();
+  return (at as Node | undefined)?.moved ?? (at as unknown as Node);
 }
 
 function verdict(ending: Ending, result: Node | undefined): object {

@@ -112,7 +112,10 @@ class Loading {
       const node = fromStored(this.#platform, event, log, parents, envelope);
       this.#nodes.set(event.id, node);
       fresh.push(node);
-      if (node.kind === "session.detached" && event.data !== undefined) log.origin = this.#nodes.get(node.data<"session.detached">(this.#platform).from.head);
+    }
+    // Steps start again at a detached session, so its origin may be linked after it.
+    for (const node of fresh) {
+      if (node.kind === "session.detached" && !node.erased) node.log.origin = this.#nodes.get(node.data<"session.detached">(this.#platform).from.head);
     }
     await fetchBlobs(this.#platform, this.#store, fresh);
     return this.#logs;

@@ -22,12 +22,15 @@ export class OpenEffect implements Open {
   readonly #context: Context;
   readonly #batch: Batch | undefined;
   readonly #attempt = 1;
+  /** The event under which it is pending: its call, or the newest mark that it was started after waiting. */
+  #mark: Node;
   #inner: InnerContext | undefined;
   #closed = false;
 
   constructor(execution: Execution, called: Node, effect: Effect, context: Context, batch: Batch | undefined) {
     this.#execution = execution;
     this.#called = called;
+    this.#mark = execution.recorded?.startOf(called) ?? called;
     this.effect = effect;
     this.#context = context;
     this.#batch = batch;
@@ -36,6 +39,9 @@ export class OpenEffect implements Open {
   /** Where its call is now. */
   get called(): Node {
     return this.#called.moved ?? this.#called;
+  }
+  get mark(): Node {
+    return this.#mark.moved ?? this.#mark;
   }
   get scope(): Scope {
     return this.#context.scope;
@@ -62,23 +68,25 @@ export class OpenEffect implements Open {
 
   /** Under a driver, or waiting. */
   async #again(): Promise<Node> {
-    const { recorded, reuse } = this.#execution;
+    const { recorded } = this.#execution;
     const { run, repeat } = this.effect;
     const known = recorded?.has(this.#called) === true;
-    const unknown = known && run !== undefined && repeat === "once" && this.#called.facts.started === true;
+    const unknown = known && run !== undefined && repeat === "once" && this.#started;
     if (unknown) recorded?.skipInside(this.#called);
     // What has recorded work inside is entered again before the gate opens: its inner effects protect themselves.
     if (unknown || !(known && recorded?.hasInside(this.#called))) await this.#execution.gate();
     if (unknown) return this.#decided("unknown");
+    const { reuse } = this.#execution;
     const source = reuse?.take(this.#called);
     if (source !== undefined) return this.#return(source.data, toFacts({ outcome: source.outcome, attempts: 1, source: source.id, call: this.#named }), source.at);
     if (run === undefined) return this.#waited();
-    if (reuse?.asks(this.effect) && this.#called.facts.started !== true) return this.#decided("approval");
+    if (reuse?.asks(this.effect) && !this.#started) return this.#decided("approval");
     return this.#live(run);
   }
 
   async #live(run: Run): Promise<Node> {
     const execution = this.#execution;
+    if (!this.#started) this.#start();
     if (this.effect.repeat === "once" || this.effect.repeat === "keyed") await execution.writer.flush();
     if (execution.closed) return never();
     this.#inner = new InnerContext(execution, this.called, this.#attempt, this.#context);
@@ -90,6 +98,18 @@ export class OpenEffect implements Open {
     } catch (error) {
       return this.#return(failure(error), this.#spent("error", start));
     }
+  }
+
+  get #started(): boolean {
+    return this.#mark.kind === "do.started" || this.#called.facts.started === true;
+  }
+
+  /** Marks that it begins now, after having waited; it is written before an effect that may not be repeated begins. */
+  #start(): void {
+    if (this.effect.op !== "do") return;
+    const { log } = this.called;
+    this.#mark = link(this.#execution.runtime, { log, parents: [log.tip as Node], kind: "do.started", data: {}, by: "runtime", facts: toFacts({ call: this.#named }) });
+    this.#execution.record(this.#mark);
   }
 
   #spent(outcome: OutcomeType, start: number): Facts {
@@ -119,8 +139,7 @@ export class OpenEffect implements Open {
     const answer = given.id;
     if (what === "approval" && approve === false) return this.#settled("denied", { reason: reason ?? "denied", answer });
     if (approve === true || outcome === "run-again") {
-      const { log } = this.called;
-      this.#execution.record(link(this.#execution.runtime, { log, parents: [log.tip as Node], kind: "do.started", data: {}, by: "runtime", facts: toFacts({ call: this.#named }) }));
+      this.#start();
       return this.#live(this.effect.run as Run);
     }
     const { type, ...data } = outcome as { readonly type: OutcomeType };
@@ -131,7 +150,7 @@ export class OpenEffect implements Open {
     await this.#execution.writer.flush();
     this.waiting = true;
     this.#execution.delivery.schedule();
-    const given = await this.#execution.runtime.answers.wait(this.called.id, until, this.#execution);
+    const given = await this.#execution.runtime.answers.wait(this.mark.id, until, this.#execution);
     this.waiting = false;
     return given;
   }

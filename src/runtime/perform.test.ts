@@ -56,7 +56,10 @@ describe("an effect", () => {
     await using rath = composeRath({ store }, quick);
     const safe = await rath.session().do("look", () => order.push("look"), { repeat: "safe" });
     await safe.do("pay", () => order.push("pay"));
-    expect(order.slice(0, 3)).toEqual(["look", "write session.created do.called do.returned do.called", "pay"]);
+    expect(order[0]).toBe("look");
+    const before = order.slice(0, order.indexOf("pay")).join(" ");
+    expect(before.match(/do\.called/g)).toHaveLength(2);
+    expect(before).toContain("do.returned");
   });
 
   test("failing rejects with an error that carries the session after the failure", async () => {

@@ -50,8 +50,12 @@ function call(execution: Execution, head: Node, context: Context, effect: Effect
   const recorded = execution.find(head, context.scope, kind, encoded);
   if (recorded !== undefined) return recorded;
   const parent = batch !== undefined && batch.index > 0 ? head : execution.claim(head, context.scope);
-  const starts = effect.run !== undefined && execution.reuse?.holdsBack(parent, kind, encoded.text, effect) !== true;
-  const called = link(runtime, { log: parent.log, parents: [parent], kind, data: undefined, by: context.by, encoded, facts: starts ? started : undefined });
+  const { reuse } = execution;
+  // A reused call happened when its source did; one that is reused, asks first or stands before the gate has not started.
+  const source = reuse?.callFor(parent, kind, encoded.text);
+  const held = source !== undefined || reuse?.asks(effect) === true || execution.recorded?.complete === false;
+  const facts = effect.run !== undefined && !held ? started : undefined;
+  const called = link(runtime, { log: parent.log, parents: [parent], kind, data: undefined, by: context.by, encoded, facts, at: source?.at });
   execution.record(called);
   return called;
 }

@@ -1,7 +1,8 @@
 /** A Rath: sessions, runs, decisions and imports on one store. Made by `openrath()`. */
+import { parseEnvelope } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import { opOf, isCalled } from "../session/event.ts";
-import { Log } from "../session/log.ts";
+import { Log, type Node } from "../session/log.ts";
 import type { Content, Decision, Pending, Session, SessionStatus } from "../session/session.ts";
 import { pendingOf } from "../session/views.ts";
 import type { LogRow } from "../store/store.ts";
@@ -114,16 +115,34 @@ export class RathOnStore implements Rath {
   async decide(id: string, decision: Decision): Promise<void> {
     const { platform } = this.#runtime;
     const store = await this.#runtime.store();
-    for await (const event of store.events({ ids: [id] })) {
-      const call = fromStored(platform, event, new Log(event.session), []);
-      if (!isCalled(call.kind)) break;
+    const [mark, call] = await this.#marked(id);
+    if (mark !== undefined && call !== undefined && isCalled(call.kind)) {
       await fetchBlobs(platform, store, [call]);
-      await validateAnswer(pendingOf(call, platform), decision, opOf(call.kind));
+      await validateAnswer(pendingOf(mark, platform, call), decision, opOf(call.kind));
       await this.#runtime.answers.give(id, decision);
-      if (event.run !== undefined) await this.#runs.wake(event.run);
+      if (mark.run !== undefined) await this.#runs.wake(mark.run);
       return;
     }
     throw new RathError("pending.not-found", `Nothing is pending under ${id}: see rath.pending().`, { details: { pending: id } });
+  }
+
+  /** The event something is pending under, and the call it belongs to. */
+  async #marked(id: string): Promise<readonly [Node | undefined, Node | undefined]> {
+    const store = await this.#runtime.store();
+    let mark: Node | undefined;
+    for (let next: string | undefined = id; next !== undefined; ) {
+      let found: Node | undefined;
+      let before: string | undefined;
+      for await (const event of store.events({ ids: [next] })) {
+        const envelope = parseEnvelope(this.#runtime.platform.text(event.envelope));
+        found = fromStored(this.#runtime.platform, event, new Log(event.session), [], envelope);
+        before = envelope.facts.call ?? envelope.parents[0];
+      }
+      mark ??= found;
+      if (found?.kind !== "do.started") return [mark, found];
+      next = before;
+    }
+    return [mark, undefined];
   }
 
   async import(source: string | AsyncIterable<Uint8Array>): Promise<Session> {

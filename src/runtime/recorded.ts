@@ -95,6 +95,11 @@ export class Recorded {
     return this.#returns.get(called);
   }
 
+  /** The newest mark that a call was started after it had to wait. */
+  startOf(called: Node): Node | undefined {
+    return this.#started.get(called)?.at(-1);
+  }
+
   /** True when an effect without a result has recorded work inside. */
   hasInside(called: Node): boolean {
     return (this.#inside.get(called.id) ?? []).some((log) => this.#byLog.has(log));

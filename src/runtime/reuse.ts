@@ -79,9 +79,10 @@ export class Reuse {
     return this.#effects === "ask" && (effect.repeat === "once" || effect.repeat === "keyed");
   }
 
-  /** True when a call must not say that it has started: it is reused, or asks first. */
-  holdsBack(parent: Node, kind: CalledKind, text: string, effect: Effect): boolean {
-    return this.asks(effect) || (this.#held.get(this.#key(parent, kind, text))?.length ?? 0) > 0;
+  /** The call whose result an equal request would take. */
+  callFor(parent: Node, kind: CalledKind, text: string): Node | undefined {
+    const result = this.#held.get(this.#key(parent, kind, text))?.[0];
+    return result === undefined ? undefined : callOf(result);
   }
 
   #key(head: Node, kind: CalledKind, text: string): string {

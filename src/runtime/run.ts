@@ -159,21 +159,23 @@ export class RunExecution {
     const execution = this.#execution;
     if (this.#over || !execution.parkable) return;
     const open = [...execution.open].filter((effect) => effect.waiting);
-    const pending = open.map((effect) => pendingOf(effect.called, this.#runtime.platform));
+    const pending = open.map((effect) => pendingOf(effect.mark, this.#runtime.platform));
     const wakes = pending.flatMap((one) => (one.kind === "timer" ? [one.wakes] : [])).sort();
     const soon = wakes[0] !== undefined && Date.parse(wakes[0]) - Date.parse(this.#runtime.platform.time()) < 1000;
     if (soon) return;
-    await this.#stopAs({ pending: open.map((effect) => effect.called.id), wakeAt: wakes[0] });
+    await this.#stopAs({ pending: open.map((effect) => effect.mark.id), wakeAt: wakes[0] });
     this.#settle({ status: "waiting", session: this.#newest(), pending });
   }
 
   async #stopAs(parked: { readonly pending: readonly string[]; readonly wakeAt: string | undefined }): Promise<void> {
     const execution = this.#execution;
     this.#stop();
-    execution.journal("run.parked", { pending: parked.pending, ...(parked.wakeAt === undefined ? {} : { wakeAt: parked.wakeAt }) });
-    execution.signer.state(await this.#runtime.key(), execution.newest ?? this.#input, "open");
-    execution.writer.setRow({ ...this.#row, status: "waiting", wakeAt: parked.wakeAt });
-    await execution.writer.flush();
+    const key = await this.#runtime.key();
+    await execution.sayLast(() => {
+      execution.journal("run.parked", { pending: parked.pending, ...(parked.wakeAt === undefined ? {} : { wakeAt: parked.wakeAt }) });
+      execution.signer.state(key, execution.newest ?? this.#input, "open");
+      execution.writer.setRow({ ...this.#row, status: "waiting", wakeAt: parked.wakeAt });
+    });
     execution.close();
     await this.#release();
   }
@@ -294,8 +296,13 @@ export function settledOf(runtime: Runtime, record: RunRecord, status: string): 
   }
 }
 
-/** The calls of a run that have no result. */
+/** The calls of a run that have no result, each under the mark that it was started last. */
 export function pendingIn(runtime: Runtime, record: RunRecord): readonly Pending[] {
-  const returned = new Set(record.program.filter((node) => isReturned(node.kind)).map(callOf));
-  return record.program.filter((node) => isCalled(node.kind) && !returned.has(node)).map((node) => pendingOf(node, runtime.platform));
+  const open = new Map<Node, Node>();
+  for (const node of record.program) {
+    if (isCalled(node.kind)) open.set(node, node);
+    else if (node.kind === "do.started") open.set(callOf(node), node);
+    else if (isReturned(node.kind)) open.delete(callOf(node));
+  }
+  return [...open.values()].map((mark) => pendingOf(mark, runtime.platform));
 }

@@ -234,7 +234,7 @@ export class Runtime implements Host, Services {
 
   /** Calls of this process that wait for a person or a timer. */
   waiting(): Node[] {
-    return this.#executions.flatMap((execution) => [...execution.open].filter((open) => open.waiting).map((open) => open.called));
+    return this.#executions.filter((execution) => !execution.closed).flatMap((execution) => [...execution.open].filter((open) => open.waiting).map((open) => open.mark));
   }
 
   watch(execution: Living): void {

@@ -39,7 +39,7 @@ export interface Given {
 /** An execution as others see it. */
 export interface Living {
   readonly closed: boolean;
-  readonly open: ReadonlySet<{ readonly waiting: boolean; readonly called: Node }>;
+  readonly open: ReadonlySet<{ readonly waiting: boolean; readonly mark: Node }>;
   close(): void;
 }
 

@@ -19,6 +19,7 @@ export class Signer {
   #number = 0;
   #order = "";
   #events = 0;
+  #undo: (() => void) | undefined;
 
   constructor(execution: Signing) {
     this.#execution = execution;
@@ -39,11 +40,21 @@ export class Signer {
     this.#execution.writer.unsigned = events.filter((node) => last === undefined || node.order >= last.order);
   }
 
+  /** The newest statement was never written: a branch it speaks of had moved. */
+  takeBack(): void {
+    this.#undo?.();
+    this.#undo = undefined;
+  }
+
   /** Adds a statement over everything recorded so far, with this place as what the run has come to. */
   state(key: Key, at: Node, state: "open" | "final"): void {
     const { writer, runtime } = this.#execution;
     const covered = writer.unsigned.map((node) => (node.moved ?? node).id);
     if (covered.length === 0) return;
+    const [number, order, events, unsigned, previous] = [this.#number, this.#order, this.#events, writer.unsigned, key.previous];
+    this.#undo = () => {
+      [this.#number, this.#order, this.#events, writer.unsigned, key.previous] = [number, order, events, unsigned, previous];
+    };
     const statement: Statement = {
       session: at.log.id,
       head: at.id,

@@ -16,6 +16,7 @@ export interface WriterOwner {
   readonly scope: { readonly run: string };
   /** The run's own log. */
   readonly log: Log;
+  readonly signer: { takeBack(): void };
   ordinal(head: Node, scope: { readonly run: string }, name: string): number;
   fence(epoch: number): void;
 }
@@ -183,11 +184,14 @@ export class Writer {
   #withoutVerdicts(nodes: readonly Node[]): readonly Node[] {
     const first = nodes.find((node) => node.log === this.#owner.log && node.kind !== "run.started" && node.kind !== "run.resumed");
     if (first === undefined) return nodes;
+    const isKept = (node: Node): boolean => node.log !== this.#owner.log || node.seq < first.seq;
+    const signed = nodes.some((node) => node.kind === "run.signed");
+    if (signed) this.#owner.signer.takeBack();
+    this.unsigned = this.unsigned.filter(isKept);
     this.#owner.log.tip = first.prior;
+    this.order = first.order;
     this.retracted = true;
-    const kept = nodes.filter((node) => node.log !== this.#owner.log || node.seq < first.seq);
-    this.unsigned = this.unsigned.filter((node) => node.log !== this.#owner.log || node.seq < first.seq);
-    return kept;
+    return nodes.filter(isKept);
   }
 
   #stored(node: Node): void {

@@ -26,7 +26,7 @@ export interface State {
   /** Events that carry conversation. */
   readonly talk: Chain | undefined;
   readonly checks: Chain | undefined;
-  /** Calls of this branch that have no result yet. */
+  /** Calls of this branch that have no result yet; one that had to wait is listed under its newest `started`. */
   readonly open: readonly Node[];
   /** Calls that were open where this branch forked; they belong to the branch that made them. */
   readonly inherited: readonly Node[];
@@ -103,7 +103,6 @@ export function step(state: State, node: Node): State {
     case "record.linked":
     case "workflow.entered":
     case "workflow.left":
-    case "do.started":
     case "run.started":
     case "run.resumed":
     case "run.parked":
@@ -126,6 +125,8 @@ export function step(state: State, node: Node): State {
     case "ask.called":
     case "wait.called":
       return { ...counted, open: [...counted.open, node], rejected: undefined };
+    case "do.started":
+      return { ...counted, open: counted.open.map((open) => (callUnder(open) === callOf(node) ? node : open)) };
     case "do.returned":
     case "ask.returned":
       return { ...close(counted, node), output: node };
@@ -160,13 +161,18 @@ function chain(node: Node, before: Chain | undefined): Chain {
 
 function close(state: State, node: Node): State {
   const call = callOf(node);
-  return { ...state, open: state.open.filter((open) => open !== call) };
+  return { ...state, open: state.open.filter((open) => callUnder(open) !== call) };
+}
+
+/** An open effect is listed under its call, or under the mark that it was started after waiting. */
+export function callUnder(mark: Node): Node {
+  return mark.kind === "do.started" ? callOf(mark) : mark;
 }
 
 function inherit(state: State, node: Node): readonly Node[] {
   const scope = node.log.fork?.scope;
   const inside = scope !== undefined && "call" in scope ? scope.call : undefined;
-  return [...state.inherited, ...state.open].filter((open) => open.id !== inside);
+  return [...state.inherited, ...state.open].filter((open) => callUnder(open).id !== inside);
 }
 
 /** The receiver's own, then what each further parent has that is not there yet, in their order. An adopting merge follows its first parent alone. */

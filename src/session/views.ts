@@ -1,5 +1,5 @@
 /** Views of single events: what a message, a check, a placement or something pending looks like to the user of a session. */
-import { callOf, type State } from "./fold.ts";
+import { callOf, callUnder, type State } from "./fold.ts";
 import type { Node } from "./log.ts";
 import type { Platform } from "./platform.ts";
 import type { Check, Content, Lineage, Message, Part, Pending, Placement, SessionStatus } from "./session.ts";
@@ -57,8 +57,9 @@ export function placementOf(node: Node | undefined, platform: Platform): Placeme
   return Object.freeze({ ...spec, sandbox, isolation: undefined, id: undefined });
 }
 
-export function pendingOf(call: Node, platform: Platform): Pending {
-  const base = { id: call.id, run: call.run, session: call.log.id, since: call.at, by: call.by };
+/** What waits under a call, or under the mark that it was started after waiting. */
+export function pendingOf(mark: Node, platform: Platform, call: Node = callUnder(mark)): Pending {
+  const base = { id: mark.id, run: call.run, session: call.log.id, since: call.at, by: call.by };
   switch (call.kind) {
     case "ask.called": {
       const { question, answer } = call.data<"ask.called">(platform);
@@ -68,7 +69,7 @@ export function pendingOf(call: Node, platform: Platform): Pending {
       return { ...base, kind: "timer", wakes: call.data<"wait.called">(platform).until };
     case "do.called": {
       const { name, input } = call.data<"do.called">(platform);
-      return call.facts.started === true ? { ...base, kind: "unknown", op: name, input } : { ...base, kind: "approval", tool: name, input };
+      return call.facts.started === true || mark !== call ? { ...base, kind: "unknown", op: name, input } : { ...base, kind: "approval", tool: name, input };
     }
     default:
       return { ...base, kind: "unknown", op: call.data<"check.called">(platform).name, input: undefined };

@@ -1,0 +1,101 @@
+import { describe, expect, test } from "vitest";
+import { composeRath } from "../openrath.ts";
+import type { Session } from "../session/session.ts";
+import { Workflow } from "../workflow/workflow.ts";
+import { replay } from "./replay.ts";
+
+class Flow extends Workflow {
+  readonly #run: (session: Session) => Promise<Session>;
+  constructor(run: (session: Session) => Promise<Session>) {
+    super();
+    this.#run = run;
+  }
+  async forward(session: Session): Promise<Session> {
+    return this.#run(session);
+  }
+}
+
+function memory() {
+  return composeRath({ store: "memory", implicitForks: "allow" }, { times: { stillReplayMs: 30, closeMs: 50, parkGraceMs: 1 } });
+}
+
+describe("replay", () => {
+  test("calls nothing, writes nothing, and finds the same program identical", async () => {
+    await using rath = memory();
+    let calls = 0;
+    const flow = new Flow(async (session) => {
+      const ends = await Promise.all(["a", "b", "c"].map((label) => session.fork(label).do(label, () => ++calls)));
+      return (ends[0] as Session).merge(ends.slice(1));
+    });
+    const done = await flow.forward(rath.session("go"));
+    const report = await replay(done, flow);
+    expect(report).toMatchObject({ identical: true, events: 13 });
+    expect(String(report)).toContain("nothing called");
+    expect(calls).toBe(3);
+    expect((await rath.open(done.id)).head).toBe(done.head);
+  });
+
+  test.each([
+    ["another message", (s: Session) => s.say("Hello").do("x", () => 1, { input: { n: 1 } }), "parts.0.text", "Hi", "Hello"],
+    ["another input", (s: Session) => s.say("Hi").do("x", () => 1, { input: { n: 2 } }), "input.n", 1, 2],
+    ["another name", (s: Session) => s.say("Hi").do("y", () => 1, { input: { n: 1 } }), "name", "x", "y"],
+    ["another verb", (s: Session) => s.say("Hi").check("x", () => true), "kind", "do.called", "check.called"],
+    ["another repeat class", (s: Session) => s.say("Hi").do("x", () => 1, { input: { n: 1 }, repeat: "safe" }), "repeat", "once", "safe"],
+  ])("reports %s with the field and both sides", async (_, changed, field, expected, got) => {
+    await using rath = memory();
+    const done = await new Flow((session) => session.say("Hi").do("x", () => 1, { input: { n: 1 } })).forward(rath.session());
+    expect(await replay(done, new Flow(changed))).toMatchObject({ identical: false, field, expected, got });
+  });
+
+  test("reports what is missing and what is new", async () => {
+    await using rath = memory();
+    const two = new Flow(async (session) => (await session.do("a", () => 1)).do("b", () => 2));
+    const one = new Flow((session) => session.do("a", () => 1));
+    const missing = await replay(await two.forward(rath.session()), one);
+    expect(missing).toMatchObject({ identical: false, at: { kind: "do.called" } });
+    const extra = await replay(await one.forward(rath.session()), two);
+    expect(extra).toMatchObject({ identical: false });
+    expect(String(extra)).toContain('"b"');
+  });
+
+  test("a renamed workflow is no divergence", async () => {
+    await using rath = memory();
+    const flow = new Flow((session) => session.do("a", () => 1));
+    const inner = (name: string) => Object.assign(new Flow((session) => session.do("x", () => 1)), { name });
+    void flow;
+    const done = await inner("before").forward(rath.session());
+    const report = await replay(done, inner("after"));
+    expect(report).toMatchObject({ identical: false, field: "name" });
+  });
+
+  test("a failed run replays to the same failure", async () => {
+    await using rath = memory();
+    const flow = (message: string) =>
+      new Flow(async (session) => {
+        await session.do("a", () => 1);
+        throw new Error(message);
+      });
+    const start = await rath.save(rath.session("go"));
+    await flow("first").forward(start).catch(() => {});
+    const after = await rath.open(start.id);
+    expect(await replay(after, flow("first"))).toMatchObject({ identical: true });
+    expect(await replay(after, flow("second"))).toMatchObject({ identical: false, field: "message" });
+  });
+
+  test("takes the newest run on the line, or the one that holds a step", async () => {
+    await using rath = memory();
+    const one = new Flow((session) => session.do("one", () => 1));
+    const two = new Flow((session) => session.do("two", () => 2));
+    const first = await one.forward(rath.session());
+    const second = await two.forward(first);
+    expect((await replay(second, two)).identical).toBe(true);
+    expect((await replay(second, one)).identical).toBe(false);
+    expect((await replay(second, one, { from: first.step })).identical).toBe(true);
+  });
+
+  test("of something no workflow made says so", async () => {
+    await using rath = memory();
+    const session = await rath.session().do("bare", () => 1);
+    await expect(replay(session, new Flow(async (s) => s))).rejects.toMatchObject({ code: "run.not-recorded" });
+  });
+});

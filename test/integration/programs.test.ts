@@ -1,0 +1,171 @@
+// The programs of users as users write them: `import "openrath"` leads to the source (see programs/package.json), so no build is needed.
+
+import { execFile, spawn } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openrath, replay, type Session, verify, Workflow } from "../../src/index.ts";
+import { rath as third } from "./programs/08-third-party.ts";
+import { redisStore } from "./programs/redis-store.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const read = (file: string): Promise<string> => readFile(join(root, file), "utf8");
+
+let folder = "";
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "openrath-programs-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+interface Ended {
+  readonly code: number | null;
+  readonly signal: string | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a TypeScript program in a process of its own, with its home in the test's folder. */
+function run(file: string, env: Readonly<Record<string, string>> = {}, args: readonly string[] = []): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const surroundings = { ...process.env, OPENRATH_HOME: join(folder, "home"), LEDGER: join(folder, "ledger.txt"), ...env };
+    const child = spawn(process.execPath, ["--import", "tsx", join(root, file), ...args], { cwd: root, env: surroundings });
+    let [stdout, stderr] = ["", ""];
+    child.stdout.on("data", (chunk) => (stdout += chunk));
+    child.stderr.on("data", (chunk) => (stderr += chunk));
+    child.on("error", reject);
+    child.on("close", (code, signal) => resolve({ code, signal, stdout, stderr }));
+  });
+}
+
+const ledger = async (): Promise<readonly string[]> =>
+  (await readFile(join(folder, "ledger.txt"), "utf8").catch(() => "")).split("\n").filter(Boolean);
+
+/** Plays the person who looks and says what happened. */
+async function decide(outcome: "run-again" | { readonly type: "ok"; readonly value: unknown }): Promise<number> {
+  await using rath = openrath({ store: join(folder, "home", "store.db") });
+  const pending = await rath.pending();
+  for (const { id } of pending) await rath.decide(id, { by: "person:tester", outcome });
+  return pending.length;
+}
+
+describe("05-resume: run it, kill -9 it, run it again", () => {
+  const program = "test/integration/programs/05-resume.ts";
+  const steps = ["copy users", "copy orders", "copy items", "switch over"];
+
+  test("without a crash every effect happens once, also when it is started again", async () => {
+    const first = await run(program);
+    expect(first).toMatchObject({ code: 0, stdout: "2026-11-15\n" });
+    const second = await run(program);
+    expect(second).toMatchObject({ code: 0, stdout: "2026-11-15\n" });
+    expect(await ledger()).toEqual(steps);
+  });
+
+  test.each(steps)('killed before "%s" happened: finished effects are not repeated, the open one is asked about', async (step) => {
+    const before = steps.slice(0, steps.indexOf(step));
+    expect(await run(program, { DIE_BEFORE: step })).toMatchObject({ signal: "SIGKILL" });
+    expect(await ledger()).toEqual(before);
+
+    const waiting = await run(program);
+    expect(waiting.code).toBe(8);
+    expect(waiting.stderr).toContain(`"${step}" may or may not have happened`);
+    expect(await ledger()).toEqual(before);
+
+    expect(await decide("run-again")).toBe(1);
+    expect(await run(program)).toMatchObject({ code: 0, stdout: "2026-11-15\n" });
+    expect(await ledger()).toEqual(steps);
+  });
+
+  test("killed after the effect happened: the person's answer takes the place of its result", async () => {
+    expect(await run(program, { DIE_AFTER: "switch over" })).toMatchObject({ signal: "SIGKILL" });
+    expect(await run(program)).toMatchObject({ code: 8 });
+    expect(await decide({ type: "ok", value: { at: "seen by hand" } })).toBe(1);
+    expect(await run(program)).toMatchObject({ code: 0, stdout: "seen by hand\n" });
+    expect(await ledger()).toEqual(steps);
+  });
+
+  test("killed at every effect in turn, it still does each of them once", async () => {
+    for (const step of steps) {
+      expect(await run(program, { DIE_AFTER: step })).toMatchObject({ signal: "SIGKILL" });
+      expect(await run(program)).toMatchObject({ code: 8 });
+      expect(await decide({ type: "ok", value: { at: "seen", rows: 1 } })).toBe(1);
+    }
+    expect(await run(program)).toMatchObject({ code: 0, stdout: "seen\n" });
+    expect(await ledger()).toEqual(steps);
+  });
+});
+
+describe("08-third-party: a store by somebody else", () => {
+  class Twice extends Workflow {
+    readonly name = "twice";
+    calls = 0;
+    async forward(session: Session) {
+      const [a, b] = await Promise.all(["a", "b"].map((label) => session.fork(label).do("count", () => ++this.calls)));
+      return (a as Session<number>).merge(b as Session<number>);
+    }
+  }
+
+  test("keeps sessions, runs and what proves them", async () => {
+    const twice = new Twice();
+    await using rath = openrath({ store: redisStore("redis://test"), workflows: { twice } });
+    const session = await (await rath.run(twice, rath.session("go"), { key: "once" })).result();
+    const again = await (await rath.run(twice, rath.session("go"), { key: "once" })).result();
+    expect([twice.calls, again.head]).toEqual([2, session.head]);
+    expect((await replay(session, twice)).identical).toBe(true);
+    expect((await verify(session)).problems).toEqual([]);
+    expect((await rath.open(session.id)).head).toBe(session.head);
+  });
+
+  test("the program's own Rath works on it", async () => {
+    const session = await third.session("hello").do("greet", () => "hi");
+    expect(session.output).toBe("hi");
+    await third.close();
+  });
+});
+
+describe("what the front of the repository shows", () => {
+  test("the programs compile with a user's strict settings", async () => {
+    const compiler = join(root, "node_modules/typescript/bin/tsc");
+    const settings = join(root, "test/integration/programs/tsconfig.json");
+    const { stdout } = await promisify(execFile)(process.execPath, [compiler, "-p", settings]).catch(
+      (error) => error as { stdout: string },
+    );
+    expect(stdout).toBe("");
+  }, 60_000);
+
+  test("the README's example is examples/hello.ts", async () => {
+    const [, example] = /```ts\n(.*?)```/s.exec(await read("README.md")) ?? [];
+    const program = await read("examples/hello.ts");
+    expect(example?.replace('"openrath"', '"../src/index.ts"')).toBe(program);
+    expect(program.trimEnd().split("\n").length).toBeLessThanOrEqual(24);
+  });
+
+  test("the README begins with what it is and two command lines", async () => {
+    const readme = await read("README.md");
+    const blocks = [...readme.matchAll(/```sh\n(.*?)```/gs)].map(([, commands]) => commands?.trim().split("\n"));
+    expect(blocks[0]).toEqual(["npm ci && npm run setup && npm start", "npm ci && npm run setup && npm test"]);
+  });
+
+  test("examples/hello.ts prints what its comments say, and the same again", async () => {
+    const expected = { code: 0, stdout: "sea 17, sky 21\nidentical: 12 events compared, nothing called\n" };
+    expect(await run("examples/hello.ts")).toMatchObject(expected);
+    expect(await run("examples/hello.ts")).toMatchObject(expected);
+  });
+
+  test("npm start proves six things and leaves nothing behind", async () => {
+    const { code, stdout, stderr } = await run("examples/start.ts", { TMPDIR: folder });
+    expect({ code, stderr, proofs: stdout.match(/^proved {2}/gm)?.length }).toEqual({ code: 0, stderr: "", proofs: 6 });
+    expect((await readdir(folder)).filter((name) => name.startsWith("openrath-"))).toEqual([]);
+  });
+
+  test("the command openrath knows its version, its help and nothing else yet", async () => {
+    const { version } = JSON.parse(await read("package.json")) as { readonly version: string };
+    expect(await run("src/cli/main.ts", {}, ["--version"])).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: "" });
+    expect((await run("src/cli/main.ts", {}, ["--help"])).stdout).toContain("There are no commands yet");
+    const wrong = await run("src/cli/main.ts", {}, ["replay"]);
+    expect(wrong).toMatchObject({ code: 2, stdout: "" });
+    expect(wrong.stderr).toContain('There is no command "replay"');
+  });
+});

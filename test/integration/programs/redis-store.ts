@@ -1,0 +1,123 @@
+/** A store as somebody else would write it: a plain object over maps that stand for a server. Everything is copied on its way in and out. */
+import { RathError } from "openrath";
+import type { LogAbout, RunRow, Store, StoredEvent, Write, Written } from "openrath/store";
+
+interface Log {
+  readonly about: LogAbout;
+  readonly run: string | undefined;
+  readonly events: StoredEvent[];
+}
+interface Held {
+  row: RunRow;
+  epoch: number;
+  owner: string | undefined;
+  until: number;
+}
+
+export function redisStore(url: string): Store {
+  const logs = new Map<string, Log>();
+  const runs = new Map<string, Held>();
+  const blobs = new Map<string, Uint8Array>();
+  let closed = false;
+  const check = (): void => {
+    if (closed) throw new RathError("store.closed", `The store at ${url} is closed.`);
+  };
+
+  function refusal({ branches, lease, run }: Write): Written | undefined {
+    const epoch = lease && runs.get(lease.run)?.epoch;
+    if (epoch !== lease?.epoch) return { ok: false, reason: "epoch", epoch: epoch ?? 0 };
+    for (const { session, expectedHead } of branches) {
+      const head = logs.get(session)?.events.at(-1)?.id;
+      if (head !== expectedHead) return { ok: false, reason: "head", session, head };
+    }
+    const taken = run?.key !== undefined && [...runs.values()].some(({ row }) => row.key === run.key && row.id !== run.id);
+    if (taken) throw new RathError("store.conflict", `Key "${run.key}" belongs to another run.`);
+    return undefined;
+  }
+
+  async function* read<T>(items: () => Iterable<T>): AsyncGenerator<T, void> {
+    check();
+    for (const item of [...items()]) yield structuredClone(item);
+  }
+
+  return {
+    async append(write) {
+      check();
+      const refused = refusal(write);
+      if (refused !== undefined) return refused;
+      for (const { session, events, about } of structuredClone(write.branches)) {
+        const log = logs.get(session) ?? {
+          about: { ...(about ?? { log: "session" }), tags: about?.tags ?? [] },
+          run: events[0]?.run,
+          events: [],
+        };
+        log.events.push(...events);
+        if (log.events.length > 0) logs.set(session, log);
+      }
+      for (const { hash, bytes } of write.blobs ?? []) blobs.set(hash, structuredClone(bytes));
+      if (write.run !== undefined) {
+        const held = runs.get(write.run.id) ?? { row: write.run, epoch: 0, owner: undefined, until: 0 };
+        runs.set(write.run.id, Object.assign(held, { row: structuredClone(write.run) }));
+      }
+      return { ok: true };
+    },
+    events: (query) =>
+      read(function* () {
+        const all = [...logs.values()].flatMap((log) => log.events);
+        if ("ids" in query) for (const id of query.ids) yield* all.filter((event) => event.id === id);
+        else if ("run" in query) {
+          const { run, after = Number.NEGATIVE_INFINITY } = query;
+          yield* all.filter((event) => event.run === run && event.order > after).sort((a, b) => a.order - b.order);
+        } else {
+          const { session, from = 0, to = Number.POSITIVE_INFINITY } = query;
+          yield* (logs.get(session)?.events ?? []).filter(({ step }) => step >= from && step <= to);
+        }
+      }),
+    sessions: ({ id = "", parent, run, tag, log: sort, after }) =>
+      read(function* () {
+        let passed = after === undefined;
+        for (const [name, { about, run: creator, events }] of logs) {
+          const fits = name.startsWith(id) && (parent ?? about.parent) === about.parent && (sort ?? about.log) === about.log;
+          const wanted =
+            (tag === undefined || about.tags?.includes(tag)) && (run === undefined || events.some((event) => event.run === run));
+          if (passed && fits && wanted) yield { ...about, id: name, head: events.at(-1)?.id ?? "", run: creator };
+          passed ||= name === after;
+        }
+      }),
+    runs: ({ id, status, key, dueBefore }) =>
+      read(function* () {
+        for (const { row, owner, until } of runs.values()) {
+          const fits = (id ?? row.id) === row.id && (status ?? row.status) === row.status && (key ?? row.key) === row.key;
+          const due = dueBefore === undefined || (row.wakeAt !== undefined && row.wakeAt < dueBefore);
+          if (fits && due) yield { ...row, owner: until > Date.now() ? owner : undefined };
+        }
+      }),
+    async claim(id, worker, forMs, { from } = {}) {
+      check();
+      const run = runs.get(id);
+      const held = run?.owner !== undefined && run.owner !== worker && run.owner !== from && run.until > Date.now();
+      if (run === undefined || held) return undefined;
+      Object.assign(run, { epoch: run.epoch + 1, owner: worker, until: Date.now() + forMs });
+      return { run: id, epoch: run.epoch, expires: new Date(run.until).toISOString() };
+    },
+    async renew({ run: id, epoch }, forMs) {
+      check();
+      const run = runs.get(id);
+      if (run?.owner === undefined || run.epoch !== epoch) return undefined;
+      run.until = Date.now() + forMs;
+      return { run: id, epoch, expires: new Date(run.until).toISOString() };
+    },
+    async release({ run: id, epoch }) {
+      check();
+      const run = runs.get(id);
+      if (run?.epoch === epoch) run.owner = undefined;
+    },
+    async blob(hash) {
+      check();
+      return structuredClone(blobs.get(hash));
+    },
+    async [Symbol.asyncDispose]() {
+      closed = true;
+    },
+  };
+}
