@@ -66,6 +66,8 @@ export class Execution {
   #newest: Node | undefined;
   /** Requests that were not found in the record, as they came. */
   readonly strays: Stray[] = [];
+  /** Who acts now under which name, where the record has another one. */
+  readonly renames = new Map<string, string>();
   /** Every open effect of every branch waits for a person or a timer. */
   onParkable: () => void = () => {};
   onFenced: (error: RathError) => void = () => {};
@@ -107,7 +109,7 @@ export class Execution {
   /** Adds an event of a verb that causes no effect, or finds it in the record. */
   add(head: Node, scope: Scope, kind: EventKind, data: unknown, by: string): Node {
     const encoded = encode(data, this.runtime.platform, this.runtime.redact, kind);
-    const recorded = this.find(head, scope, kind, encoded);
+    const recorded = this.find(head, scope, kind, encoded, by);
     if (recorded !== undefined) {
       if (kind === "workflow.entered") this.entered ??= recorded;
       return recorded;
@@ -120,9 +122,10 @@ export class Execution {
   }
 
   /** The recorded event that a request is; one that was not recorded is remembered as a stray. */
-  find(head: Node, scope: Scope, kind: EventKind, encoded: { readonly text: string; readonly value: unknown }): Node | undefined {
+  find(head: Node, scope: Scope, kind: EventKind, encoded: { readonly text: string; readonly value: unknown }, by: string): Node | undefined {
     if (this.recorded === undefined) return undefined;
     const found = this.recorded.take(head, scope, kind, encoded.text);
+    if (found !== undefined && found.by !== by) this.renames.set(found.by, by);
     if (found === undefined && !this.recorded.complete) this.strays.push({ head, kind, data: encoded.value });
     return found;
   }

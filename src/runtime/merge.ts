@@ -44,7 +44,7 @@ function join(execution: Execution, head: Node, parents: readonly Node[], data: 
   const { runtime } = execution;
   const kind: EventKind = "session.merged";
   const encoded = encode(data, runtime.platform, runtime.redact, kind);
-  const recorded = execution.find(head, scope, kind, encoded);
+  const recorded = execution.find(head, scope, kind, encoded, by);
   if (recorded !== undefined) return recorded;
   const place = execution.claim(head, scope);
   return link(runtime, { log: place.log, parents: parents.map((parent) => (parent === head ? place : parent)), kind, data, by, pure: true, encoded });

@@ -130,7 +130,20 @@ describe("an effect", () => {
 });
 
 describe("a batch", () => {
-  const effects = (names: readonly string[]) => names.map((name, index) => ({ op: "do" as const, called: { name, repeat: "safe" }, repeat: "safe" as const, run: () => new Promise((resolve) => setTimeout(resolve, 10 * (names.length - index), name)) }));
+  /** Each returns after the one behind it. */
+  const effects = (names: readonly string[]) => {
+    const done = names.map(() => deferred());
+    return names.map((name, index) => ({
+      op: "do" as const,
+      called: { name, repeat: "safe" },
+      repeat: "safe" as const,
+      run: async () => {
+        await done[index + 1]?.promise;
+        setTimeout(() => done[index]?.resolve(), 5);
+        return name;
+      },
+    }));
+  };
 
   test("has its calls in order, its results as they come, and continues after the last", async () => {
     await using rath = rathOn();
@@ -222,4 +235,12 @@ async function until<T>(read: () => Promise<T | undefined>): Promise<T> {
     if (value !== undefined) return value;
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
+}
+
+function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve: () => void = () => {};
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
 }

@@ -47,7 +47,7 @@ function call(execution: Execution, head: Node, context: Context, effect: Effect
   const { runtime } = execution;
   const kind: CalledKind = `${effect.op}.called`;
   const encoded = encode(batch === undefined ? effect.called : { ...effect.called, batch }, runtime.platform, runtime.redact, kind);
-  const recorded = execution.find(head, context.scope, kind, encoded);
+  const recorded = execution.find(head, context.scope, kind, encoded, context.by);
   if (recorded !== undefined) return recorded;
   const parent = batch !== undefined && batch.index > 0 ? head : execution.claim(head, context.scope);
   const { reuse } = execution;

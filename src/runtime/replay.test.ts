@@ -58,14 +58,13 @@ describe("replay", () => {
     expect(String(extra)).toContain('"b"');
   });
 
-  test("a renamed workflow is no divergence", async () => {
+  test("a renamed workflow is reported as a rename, not as a divergence", async () => {
     await using rath = memory();
-    const flow = new Flow((session) => session.do("a", () => 1));
-    const inner = (name: string) => Object.assign(new Flow((session) => session.do("x", () => 1)), { name });
-    void flow;
-    const done = await inner("before").forward(rath.session());
-    const report = await replay(done, inner("after"));
-    expect(report).toMatchObject({ identical: false, field: "name" });
+    const named = (name: string) => Object.assign(new Flow((session) => session.do("x", () => 1)), { name });
+    const done = await named("before").forward(rath.session());
+    const report = await replay(done, named("after"));
+    expect(report).toMatchObject({ identical: true, renamed: [{ from: "before", to: "after" }] });
+    expect(String(report)).toContain('"before" is now "after"');
   });
 
   test("a failed run replays to the same failure", async () => {

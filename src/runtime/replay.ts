@@ -11,7 +11,12 @@ import { type RunRecord, runBehind } from "./run-record.ts";
 import { Runtime } from "./runtime.ts";
 import { inside } from "./services.ts";
 
-export type ReplayReport = { readonly events: number; toString(): string } & (
+export type ReplayReport = {
+  readonly events: number;
+  /** Who acts under another name than recorded: worth knowing, no divergence. */
+  readonly renamed: readonly { readonly from: string; readonly to: string }[];
+  toString(): string;
+} & (
   | { readonly identical: true }
   | { readonly identical: false; readonly at: Event; readonly field: string; readonly expected: unknown; readonly got: unknown }
 );
@@ -33,9 +38,11 @@ export async function replay(session: Session, workflow: Workflow, options: { re
   const divergence = await execute(runtime, execution, record, workflow);
   execution.close();
   const events = record.program.length;
-  if (divergence === undefined) return { identical: true, events, toString: () => `identical: ${events} events compared, nothing called` };
+  const renamed = [...execution.renames].map(([from, to]) => ({ from, to }));
+  const names = renamed.map(({ from, to }) => `; "${from}" is now "${to}"`).join("");
+  if (divergence === undefined) return { identical: true, events, renamed, toString: () => `identical: ${events} events compared, nothing called${names}` };
   const { at, field, expected, got, text } = divergence;
-  return { identical: false, events, at, field, expected, got, toString: () => `diverged ${text}` };
+  return { identical: false, events, renamed, at, field, expected, got, toString: () => `diverged ${text}${names}` };
 }
 
 async function execute(runtime: Runtime, execution: Execution, record: RunRecord, workflow: Workflow): Promise<Divergence | undefined> {

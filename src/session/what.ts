@@ -43,7 +43,6 @@ function dataOf(node: Node, platform: Platform, text: (node: Node) => string): u
       return [adopt ?? false, reason ?? "", JSON.stringify(context)];
     }
     case "workflow.entered":
-      return node.data<"workflow.entered">(platform).name;
     case "session.created":
     case "session.detached":
     case "workflow.left":

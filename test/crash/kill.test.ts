@@ -1,103 +1,19 @@
 /** Kill at every commit and every effect of generated programs, resume in another process, reach the same end; nothing happens twice. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Rath } from "../../src/runtime/rath.ts";
-import { replay, runtimeOf } from "../../src/runtime/replay.ts";
-import type { Settled } from "../../src/runtime/run.ts";
-import type { Session } from "../../src/session/session.ts";
-import { placeOf } from "../../src/session/value.ts";
-import { whatOf } from "../../src/session/what.ts";
-import { memoryStore } from "../../src/store/memory.ts";
-import { Generated, type Program, programs } from "./program.ts";
-import { Life, rathOf, World } from "./world.ts";
+import { dieAgainAndAgain, killEverywhere } from "./kill.ts";
+import { programs } from "./program.ts";
 
-const key = "the run";
-
-/** Runs to the end; a person looks at the world to settle what is unknown. */
-export async function complete(rath: Rath, workflow: Generated, world: World): Promise<Extract<Settled, { status: "done" | "failed" }>> {
-  const run = await rath.run(workflow, rath.session("go"), { key });
-  for (;;) {
-    const settled = await run.settle();
-    if (settled.status === "done" || settled.status === "failed") return settled;
-    if (settled.status !== "waiting" || settled.diverged !== undefined || settled.pending.length === 0) throw new Error(`stuck: ${JSON.stringify(settled)}`);
-    for (const pending of settled.pending) {
-      if (pending.kind !== "unknown") throw new Error(`unexpected ${pending.kind}`);
-      const [name, path] = pending.op.split(" ") as [string, string];
-      const happened = (world.happened.get(path) ?? 0) > 0;
-      const outcome = name.endsWith("!") ? ({ type: "error", message: `${name.slice(0, -1)} failed` } as const) : ({ type: "ok", value: name } as const);
-      await rath.decide(pending.id, { by: "human:test", outcome: happened ? outcome : "run-again" });
-    }
-  }
-}
-
-function what(session: Session): string {
-  const runtime = runtimeOf(session);
-  return whatOf(placeOf(session).node, runtime.platform, (node) => runtime.textOf(node), new Map());
-}
-
-/** How often each effect with a repeat class was recorded as done, and how often it happened. */
-function onceNames(program: Program, path = "p"): string[] {
-  switch (program.kind) {
-    case "effect":
-      return program.repeat === "once" ? [path] : [];
-    case "say":
-      return [];
-    case "nested":
-      return onceNames(program.of, `${path}.n`);
-    case "catch":
-      return [...onceNames(program.of, `${path}.t`), ...onceNames(program.otherwise, `${path}.c`)];
-    default:
-      return program.of.flatMap((inner, index) => onceNames(inner, `${path}.${index}`));
-  }
-}
-
-export async function killEverywhere(program: Program, races: boolean): Promise<number> {
-  const reference = new World();
-  const calm = new Life();
-  const rath = rathOf(memoryStore(), calm);
-  const expected = await complete(rath, new Generated(program, reference, calm), reference);
-  const points = calm.points;
-  for (let point = 0; point < points; point++) {
-    const store = memoryStore();
-    const world = new World();
-    const life = new Life(point);
-    let over = false;
-    const mortal = rathOf(store, life);
-    complete(mortal, new Generated(program, world, life), world).then(
-      () => (over = true),
-      () => (over = true),
-    );
-    while (!life.dead && !over) await new Promise((resolve) => setImmediate(resolve));
-    void mortal.close(); // stops its timers; nothing it does reaches the store any more
-    const second = new Life();
-    const heir = rathOf(store, second);
-    const workflow = new Generated(program, world, second);
-    const ended = await complete(heir, workflow, world);
-    for (const name of onceNames(program)) expect(world.happened.get(name) ?? 0, `${name} killed at ${point}`).toBeLessThanOrEqual(1);
-    if (!races) {
-      expect(ended.status).toBe(expected.status);
-      expect(what(ended.session), `killed at ${point}`).toBe(what(expected.session));
-    }
-    const report = await replay(ended.session, workflow);
-    expect(String(report), `killed at ${point}`).toMatch(/^identical/);
-    await heir.close();
-  }
-  return points;
-}
-
-/** Something that hangs is a counterexample too. */
-function within<T>(work: Promise<T>, ms = 20_000): Promise<T> {
-  return Promise.race([work, new Promise<never>((_, reject) => setTimeout(() => reject(new Error("hangs")), ms).unref())]);
-}
+const numRuns = Number(process.env["KILL_RUNS"] ?? 60);
 
 describe("kill at every commit and every effect", () => {
   test("programs without races reach the same final view, every once effect at most once", { timeout: 120_000 }, async () => {
     let points = 0;
     await fc.assert(
       fc.asyncProperty(programs({ races: false }), async (program) => {
-        points += await within(killEverywhere(program, false));
+        points += await killEverywhere(program, false);
       }),
-      { numRuns: Number(process.env["KILL_RUNS"] ?? 60) },
+      { numRuns },
     );
     expect(points).toBeGreaterThan(200);
   });
@@ -106,10 +22,19 @@ describe("kill at every commit and every effect", () => {
     let points = 0;
     await fc.assert(
       fc.asyncProperty(programs({ races: true }), async (program) => {
-        points += await within(killEverywhere(program, true));
+        points += await killEverywhere(program, true);
       }),
-      { numRuns: Number(process.env["KILL_RUNS"] ?? 60) },
+      { numRuns },
     );
     expect(points).toBeGreaterThan(200);
+  });
+
+  test("processes that die again and again still do each once effect at most once", { timeout: 120_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(programs({ races: true }), fc.array(fc.integer({ min: 0, max: 25 }), { minLength: 2, maxLength: 5 }), async (program, deaths) => {
+        await dieAgainAndAgain(program, deaths);
+      }),
+      { numRuns: numRuns * 3 },
+    );
   });
 });

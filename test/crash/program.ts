@@ -112,6 +112,7 @@ export class Generated extends Workflow {
     const run = async (): Promise<string> => {
       await this.#life.point();
       for (let turn = 0; turn < effect.turns; turn++) await new Promise((resolve) => setImmediate(resolve));
+      if (this.#life.dead) await new Promise(() => {}); // what a dead process had not done yet, it does not do
       this.#world.do(path);
       await this.#life.point();
       if (effect.fails) throw new Error(`${effect.name} failed`);

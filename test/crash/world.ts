@@ -67,6 +67,6 @@ let lives = 0;
 export function rathOf(store: Store, life: Life, options: RathOptions = {}): Rath {
   return composeRath(
     { implicitForks: "allow", ...options, store: mortal(store, life) },
-    { worker: `${hostname()}:${2_000_000_000 + lives++}:test`, times: { parkGraceMs: 1, stillResumeMs: 2000, closeMs: 200 } },
+    { worker: `${hostname()}:${2_000_000_000 + lives++}:test`, times: { parkGraceMs: 1, stillResumeMs: 500, closeMs: 200 } },
   );
 }

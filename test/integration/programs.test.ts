@@ -1,13 +1,16 @@
 // The programs of users as users write them: `import "openrath"` leads to the source (see programs/package.json), so no build is needed.
 
 import { execFile, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { write } from "../../src/audit/audit.ts";
 import { openrath, replay, type Session, verify, Workflow } from "../../src/index.ts";
+import { envelopeSchema, schemas } from "../../src/session/schema.ts";
 import { rath as third } from "./programs/08-third-party.ts";
 import { redisStore } from "./programs/redis-store.ts";
 
@@ -167,5 +170,41 @@ describe("what the front of the repository shows", () => {
     const wrong = await run("src/cli/main.ts", {}, ["replay"]);
     expect(wrong).toMatchObject({ code: 2, stdout: "" });
     expect(wrong.stderr).toContain('There is no command "replay"');
+  });
+
+  test("docs/formats/session.md names every kind, fact and mark that is stored", async () => {
+    const format = await read("docs/formats/session.md");
+    const facts = Object.keys(envelopeSchema.shape.facts.shape);
+    const fields = Object.values(schemas).flatMap((schema) => Object.keys(schema.shape));
+    const marks = ["undefined", "number", "utf16", "blob", "object"].map((mark) => `{"$":"${mark}"`);
+    const missing = [...Object.keys(schemas), ...facts, ...fields].filter((name) => !new RegExp(`\\b${name}\\??\\b`).test(format));
+    expect([...missing, ...marks.filter((mark) => !format.includes(mark))]).toEqual([]);
+  });
+
+  test("docs/formats/session.md is enough to check a bundle: ids, digests and the order of a run", async () => {
+    await using rath = openrath({ store: "memory" });
+    const file = join(folder, "bundle.jsonl");
+    const twice = new (class extends Workflow {
+      forward(session: Session) {
+        return session.fork("other").do("keep", () => ({ gone: undefined, long: "x".repeat(5000) }));
+      }
+    })();
+    await write(await twice.forward(rath.session("hello")), file);
+
+    const sha256 = (...parts: (string | Uint8Array)[]): string =>
+      parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest("hex");
+    const lines = (await readFile(file, "utf8")).trimEnd().split("\n");
+    const events = lines.map((line) => JSON.parse(line)).filter((line) => "envelope" in line);
+    for (const { id, envelope, data, salt } of events) {
+      expect(sha256(JSON.stringify(envelope))).toBe(id); // keys keep their order through JSON.parse
+      expect(sha256(Buffer.from(salt, "hex"), JSON.stringify(data))).toBe(envelope.data);
+    }
+    expect(events.map(({ order }) => order).sort((a, b) => a - b)).toEqual(events.map((_, index) => index));
+    const kinds = events.map(({ envelope }) => envelope.kind);
+    expect(kinds).toEqual(
+      expect.arrayContaining(["session.created", "session.forked", "do.called", "do.returned", "run.ended", "run.signed"]),
+    );
+    const blob = lines.map((line) => JSON.parse(line)).find((line) => "blob" in line);
+    expect([blob.blob, blob.bytes]).toEqual([sha256(blob.text), 5000]);
   });
 });
