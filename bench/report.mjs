@@ -28,7 +28,11 @@ export function table(rows) {
   const head = ["name", "value", "unit", "goal", "ok"];
   const body = rows.map((r) => [r.name, shown(r.value), r.unit, r.goal ?? "", r.ok === null ? "" : r.ok ? "yes" : "NO"]);
   const widths = head.map((title, i) => Math.max(title.length, ...body.map((cells) => cells[i].length)));
-  const line = (cells) => cells.map((cell, i) => (i === 1 ? cell.padStart(widths[i]) : cell.padEnd(widths[i]))).join("  ").trimEnd();
+  const line = (cells) =>
+    cells
+      .map((cell, i) => (i === 1 ? cell.padStart(widths[i]) : cell.padEnd(widths[i])))
+      .join("  ")
+      .trimEnd();
   return [line(head), line(widths.map((width) => "-".repeat(width))), ...body.map(line)].join("\n");
 }
 

@@ -1,7 +1,6 @@
 /** The composition root: options → Rath. The only file that names adapters, each imported when it is first needed. */
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { RathError } from "./session/errors.ts";
 import { Key } from "./runtime/key.ts";
 import { nodePlatform } from "./runtime/platform.ts";
 import { type Rath, RathOnStore } from "./runtime/rath.ts";
@@ -9,6 +8,7 @@ import { redactor } from "./runtime/redact.ts";
 import { Runs } from "./runtime/runs.ts";
 import { Runtime, type RuntimeOptions } from "./runtime/runtime.ts";
 import { newWorkerId } from "./runtime/worker-id.ts";
+import { RathError } from "./session/errors.ts";
 import type { Store } from "./store/store.ts";
 import type { Workflow } from "./workflow/workflow.ts";
 
@@ -41,7 +41,10 @@ export function openrath(options: RathOptions = {}): Rath {
 }
 
 /** What tests replace: the clock, chance, times and who we are. */
-export type Internals = Partial<Pick<RuntimeOptions, "platform" | "openKey">> & { readonly times?: Partial<RuntimeOptions["times"]>; readonly worker?: string };
+export type Internals = Partial<Pick<RuntimeOptions, "platform" | "openKey">> & {
+  readonly times?: Partial<RuntimeOptions["times"]>;
+  readonly worker?: string;
+};
 
 export function composeRath(options: RathOptions, internals: Internals): Rath {
   const runtime = new Runtime({
@@ -70,11 +73,17 @@ async function openStore(options: RathOptions): Promise<Store> {
   if (typeof store === "object") return store;
   if (store === "memory") return (await import("./store/memory.ts")).memoryStore();
   if (store !== undefined && /^[a-z]+:\/\//.test(store)) {
-    throw new RathError("store.unavailable", `There is no store for "${store.slice(0, store.indexOf(":"))}://…" yet: use a file path or "memory".`);
+    throw new RathError(
+      "store.unavailable",
+      `There is no store for "${store.slice(0, store.indexOf(":"))}://…" yet: use a file path or "memory".`,
+    );
   }
   const path = store ?? join(await makeHome(), "store.db");
   const { sqliteStore } = await import("./store/sqlite.ts");
-  return sqliteStore(path, { ...(options.project === undefined ? {} : { project: options.project }), ...(options.durability === undefined ? {} : { durability: options.durability }) });
+  return sqliteStore(path, {
+    ...(options.project === undefined ? {} : { project: options.project }),
+    ...(options.durability === undefined ? {} : { durability: options.durability }),
+  });
 }
 
 /** Private to its owner, and kept out of repositories by itself. */

@@ -7,13 +7,21 @@ import { row } from "../report.mjs";
 import { effect, finish, openDurable, Repeated, toolRound } from "./rounds.mjs";
 
 /** Around which round the median is taken: [label, first, last]. */
-const WINDOWS = [[30, 20, 40], [200, 150, 250], [800, 700, 900], [3000, 2800, 3000]];
+const WINDOWS = [
+  [30, 20, 40],
+  [200, 150, 250],
+  [800, 700, 900],
+  [3000, 2800, 3000],
+];
 
 export async function measure({ quick }) {
   const windows = quick ? WINDOWS.slice(0, 3) : WINDOWS;
   const repeats = quick ? 3 : 5;
   const rows = [];
-  for (const [name, step, goal] of [["round", toolRound, "<= 1.5"], ["effect", effect, undefined]]) {
+  for (const [name, step, goal] of [
+    ["round", toolRound, "<= 1.5"],
+    ["effect", effect, undefined],
+  ]) {
     const bytes = await bytesOf(step);
     await interleaved(step, bytes, 300); // warm-up
     const passes = [];
@@ -21,7 +29,9 @@ export async function measure({ quick }) {
       progress(`${name} against raw commit of ${bytes} bytes, pass ${i + 1} of ${repeats}`);
       passes.push(await interleaved(step, bytes, windows.at(-1)[2]));
     }
-    const ratios = windows.map(([, from, to]) => median(passes.map((pass) => inWindow(pass.ours, from, to) / inWindow(pass.raw, from, to))));
+    const ratios = windows.map(([, from, to]) =>
+      median(passes.map((pass) => inWindow(pass.ours, from, to) / inWindow(pass.raw, from, to))),
+    );
     for (const [i, [label, from, to]] of windows.entries()) {
       rows.push(row(`durable ${name} / raw commit, at ${label}`, ratios[i], "ratio", label === 200 ? goal : undefined));
       if (label !== 200) continue;

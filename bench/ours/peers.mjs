@@ -30,7 +30,10 @@ export async function measure({ quick }) {
     }
     if (rounds !== 800) continue;
     const [ours, theirs] = ["openrath, SQLite", "LangGraph.js, SqliteSaver"].map((name) => times.get(name)[0].bytes);
-    rows.push(row("openrath, SQLite, disk after 800", ours / 1e6, "MB"), row("LangGraph.js, SqliteSaver, disk after 800", theirs / 1e6, "MB"));
+    rows.push(
+      row("openrath, SQLite, disk after 800", ours / 1e6, "MB"),
+      row("LangGraph.js, SqliteSaver, disk after 800", theirs / 1e6, "MB"),
+    );
     rows.push(row("LangGraph.js / openrath, disk after 800", theirs / ours, "times", ">= 100"));
   }
   return rows;

@@ -17,7 +17,8 @@ export async function aiSdk(rounds) {
     doGenerate: async () => {
       model.doGenerateCalls.length = 0; // the mock keeps every prompt; an ordinary model does not
       const round = asked++;
-      if (round >= rounds) return { content: [{ type: "text", text: "done" }], finishReason: { unified: "stop", raw: "stop" }, usage, warnings: [] };
+      if (round >= rounds)
+        return { content: [{ type: "text", text: "done" }], finishReason: { unified: "stop", raw: "stop" }, usage, warnings: [] };
       const input = JSON.stringify(call(round).input);
       return {
         content: [{ type: "tool-call", toolCallId: `call_${round}`, toolName: "lookup", input }],

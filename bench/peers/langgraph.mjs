@@ -1,12 +1,13 @@
 // LangGraph.js: createReactAgent with its own tool node and a checkpointer, all at their defaults.
 // Note that better-sqlite3 makes WAL commits with synchronous=NORMAL by default, so SqliteSaver does not fsync each one.
-import { AIMessage, HumanMessage } from "@langchain/core/messages";
+
+import { join } from "node:path";
 import { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import { createReactAgent } from "@langchain/langgraph/prebuilt";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
-import { join } from "node:path";
 import { z } from "zod";
 import { bytesOnDisk, now } from "../measure.mjs";
 import { call, result } from "../payload.mjs";
@@ -39,10 +40,7 @@ async function run(rounds, checkpointer) {
   const lookup = tool(async () => result(used++), { name: "lookup", description: "Looks up", schema: z.object({ query: z.string() }) });
   const agent = createReactAgent({ llm: new Scripted(rounds), tools: [lookup], checkpointer });
   const begin = now();
-  await agent.invoke(
-    { messages: [new HumanMessage("begin")] },
-    { recursionLimit: 3 * rounds + 10, configurable: { thread_id: "bench" } },
-  );
+  await agent.invoke({ messages: [new HumanMessage("begin")] }, { recursionLimit: 3 * rounds + 10, configurable: { thread_id: "bench" } });
   const ms = now() - begin;
   if (used !== rounds) throw new Error(`LangGraph used the tool ${used} times instead of ${rounds}`);
   return ms;

@@ -24,7 +24,12 @@ export async function openaiAgents(rounds) {
       throw new Error("not streamed here");
     },
   };
-  const lookup = tool({ name: "lookup", description: "Looks up", parameters: z.object({ query: z.string() }), execute: async () => result(used++) });
+  const lookup = tool({
+    name: "lookup",
+    description: "Looks up",
+    parameters: z.object({ query: z.string() }),
+    execute: async () => result(used++),
+  });
   const agent = new Agent({ name: "bench", instructions: "Look up.", model, tools: [lookup] });
   const runner = new Runner({ tracingDisabled: true });
   const begin = now();

@@ -75,7 +75,7 @@ class Finding {
   }
 
   #ancestors(place: Node): void {
-    for (const [log, newest] of ancestorsOf(place)) {
+    for (const { key: log, newest } of ancestorsOf(place)) {
       const stored = log.storedHead?.seq ?? -1;
       if (!this.#tips.has(log.id)) this.#tips.set(log.id, (upTo(log.tip as Node)[Math.max(stored, newest)] ?? log.tip) as Node);
       if (log.origin !== undefined && !this.#tips.has(log.origin.log.id)) this.#ancestors(log.origin);

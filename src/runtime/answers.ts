@@ -53,7 +53,8 @@ export class Answers {
 
   /** Nobody waits any more in an execution that ended or was parked. */
   drop(execution: object): void {
-    for (const waiters of [...this.#waiters.values()]) for (const waiter of [...waiters]) if (waiter.execution === execution) waiter.settle("dropped");
+    for (const waiters of [...this.#waiters.values()])
+      for (const waiter of [...waiters]) if (waiter.execution === execution) waiter.settle("dropped");
   }
 
   async find(question: string): Promise<Given | undefined> {
@@ -71,12 +72,20 @@ export class Answers {
   async give(question: string, decision: Decision): Promise<void> {
     const { by, reason, ...rest } = decision as Decision & Record<string, unknown>;
     const log = new Log(answerLogId(this.#runtime.platform, question), "answer");
-    const data = { question, ...(reason === undefined ? {} : { reason }), ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)) };
+    const data = {
+      question,
+      ...(reason === undefined ? {} : { reason }),
+      ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)),
+    };
     const node = link(this.#runtime, { log, parents: [], kind: "answer.given", data, by });
     const store = await this.#runtime.store();
     const blobs = [...(node.blobs ?? [])].map(([hash, bytes]) => ({ hash, bytes }));
-    const written = await store.append({ branches: [{ session: log.id, expectedHead: undefined, events: [this.#runtime.toStored(node)], about: { log: "answer" } }], blobs });
-    if (!written.ok) throw new RathError("pending.answered", `${question} was already answered; the first answer counts.`, { details: { question } });
+    const written = await store.append({
+      branches: [{ session: log.id, expectedHead: undefined, events: [this.#runtime.toStored(node)], about: { log: "answer" } }],
+      blobs,
+    });
+    if (!written.ok)
+      throw new RathError("pending.answered", `${question} was already answered; the first answer counts.`, { details: { question } });
     this.#tell(question, { id: node.id, by, data: node.data<"answer.given">(this.#runtime.platform) });
   }
 

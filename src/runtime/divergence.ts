@@ -17,7 +17,9 @@ export interface Divergence {
 export function divergenceOf(platform: Platform, execution: Execution): Divergence {
   const recorded = execution.recorded;
   const unclaimed = new Set(recorded?.unclaimed ?? []);
-  const side = execution.strays.map((stray) => ({ stray, instead: recorded?.after(stray.head) })).find(({ instead }) => instead !== undefined);
+  const side = execution.strays
+    .map((stray) => ({ stray, instead: recorded?.after(stray.head) }))
+    .find(({ instead }) => instead !== undefined);
   if (side?.instead !== undefined) return compare(platform, side.instead, side.stray);
   const [missing] = unclaimed;
   if (missing !== undefined) return describe(missing.event(platform), "event", brief(missing, platform), undefined);
@@ -41,7 +43,11 @@ export function describe(at: Event, field: string, expected: unknown, got: unkno
   return { at, field, expected, got, text: `at step ${at.step} (${at.kind}) "${field}" was ${show(expected)}, now ${show(got)}` };
 }
 
-function firstDifference(expected: unknown, got: unknown, path: readonly string[]): { readonly path: readonly string[]; readonly expected: unknown; readonly got: unknown } {
+function firstDifference(
+  expected: unknown,
+  got: unknown,
+  path: readonly string[],
+): { readonly path: readonly string[]; readonly expected: unknown; readonly got: unknown } {
   if (typeof expected === "object" && expected !== null && typeof got === "object" && got !== null) {
     const keys = new Set([...Object.keys(expected), ...Object.keys(got)]);
     for (const key of keys) {

@@ -18,7 +18,12 @@ export function workflowName(workflow: { readonly name?: unknown }): string {
   return typeof workflow.name === "string" && workflow.name !== "" ? workflow.name : "workflow";
 }
 
-export function enter(runtime: Services, standing: Standing, workflow: { readonly name?: unknown }, forward: (session: Session) => Promise<Session>): Promise<Session> {
+export function enter(
+  runtime: Services,
+  standing: Standing,
+  workflow: { readonly name?: unknown },
+  forward: (session: Session) => Promise<Session>,
+): Promise<Session> {
   const name = workflowName(workflow);
   const { node, context } = standing;
   const outermost = standing.execution.mode === "effects" && "run" in context.scope;
@@ -32,7 +37,13 @@ export function enter(runtime: Services, standing: Standing, workflow: { readonl
 }
 
 /** Enters, calls `forward`, leaves. The entering is linked before this returns. */
-function within(execution: Execution, node: Node, context: Context, name: string, forward: (session: Session) => Promise<Session>): Promise<Session> {
+function within(
+  execution: Execution,
+  node: Node,
+  context: Context,
+  name: string,
+  forward: (session: Session) => Promise<Session>,
+): Promise<Session> {
   const by = context.by === "" ? name : `${context.by}/${name}`;
   const data = context.by === "" ? { name, run: execution.id } : { name };
   const entered = execution.add(node, context.scope, "workflow.entered", data, by);
@@ -45,9 +56,17 @@ function within(execution: Execution, node: Node, context: Context, name: string
 }
 
 function placeOfReturned(returned: unknown, execution: Execution, name: string): Node {
-  if (typeof returned !== "object" || returned === null) throw new RathError("workflow.invalid", `Workflow "${name}" returned ${String(returned)} instead of a Session: return the last value you made.`);
+  if (typeof returned !== "object" || returned === null)
+    throw new RathError(
+      "workflow.invalid",
+      `Workflow "${name}" returned ${String(returned)} instead of a Session: return the last value you made.`,
+    );
   const { node, context } = placeOf(returned as Session);
-  if (context.execution !== execution) throw new RathError("workflow.invalid", `Workflow "${name}" returned a session of another run: return one made from the session it was given.`);
+  if (context.execution !== execution)
+    throw new RathError(
+      "workflow.invalid",
+      `Workflow "${name}" returned a session of another run: return one made from the session it was given.`,
+    );
   return node;
 }
 
@@ -64,5 +83,10 @@ async function conclude(runtime: Services, execution: Execution, result: Promise
 /** After the run its values are ordinary ones again. */
 export function outsideError(runtime: Services, error: RathError, by: string): RathError {
   const place = placeOf(error.session as Session);
-  return new RathError(error.code, error.message, { cause: error.cause ?? error, retryable: error.retryable, details: error.details, session: runtime.outside(place.node, by) });
+  return new RathError(error.code, error.message, {
+    cause: error.cause ?? error,
+    retryable: error.retryable,
+    details: error.details,
+    session: runtime.outside(place.node, by),
+  });
 }

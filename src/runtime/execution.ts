@@ -5,8 +5,8 @@
 import { facts } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import type { EventKind, OutcomeType } from "../session/event.ts";
-import { forkId, type Scope, scopeName } from "../session/id.ts";
 import type { Effect } from "../session/host.ts";
+import { forkId, type Scope, scopeName } from "../session/id.ts";
 import { encode } from "../session/json.ts";
 import { Log, type Node } from "../session/log.ts";
 import type { Lease } from "../store/store.ts";
@@ -75,7 +75,9 @@ export class Execution {
   onStill: () => void = () => {};
   readonly #owned = new Set<Log>();
   readonly #ordinals = new Map<string, number>();
-  #gate: (() => void)[] = [];
+  readonly #gate: (() => void)[] = [];
+  /** Made while recorded work was unclaimed; written when the gate opens. */
+  readonly #held: Node[] = [];
 
   constructor(runtime: Services, id: string, mode: ExecutionMode, log: Log = new Log(id, "run")) {
     this.runtime = runtime;
@@ -122,7 +124,13 @@ export class Execution {
   }
 
   /** The recorded event that a request is; one that was not recorded is remembered as a stray. */
-  find(head: Node, scope: Scope, kind: EventKind, encoded: { readonly text: string; readonly value: unknown }, by: string): Node | undefined {
+  find(
+    head: Node,
+    scope: Scope,
+    kind: EventKind,
+    encoded: { readonly text: string; readonly value: unknown },
+    by: string,
+  ): Node | undefined {
     if (this.recorded === undefined) return undefined;
     const found = this.recorded.take(head, scope, kind, encoded.text);
     if (found !== undefined && found.by !== by) this.renames.set(found.by, by);
@@ -163,8 +171,19 @@ export class Execution {
     const { platform } = this.runtime;
     const log = new Log(id ?? forkId(platform, { session: head.log.id, head: head.id }, fork.scope, "implicit", fork.ordinal));
     log.fork = fork;
-    const marks = { ...(fork.implicit ? { implicit: true } : {}), ...(fork.nested ? { nested: true } : {}), ...(fork.label === "" ? {} : { label: fork.label }) };
-    return link(this.runtime, { log, parents: [head], kind: "session.forked", data: { ...marks, ordinal: fork.ordinal, scope: fork.scope }, by, pure: true });
+    const marks = {
+      ...(fork.implicit ? { implicit: true } : {}),
+      ...(fork.nested ? { nested: true } : {}),
+      ...(fork.label === "" ? {} : { label: fork.label }),
+    };
+    return link(this.runtime, {
+      log,
+      parents: [head],
+      kind: "session.forked",
+      data: { ...marks, ordinal: fork.ordinal, scope: fork.scope },
+      by,
+      pure: true,
+    });
   }
 
   /** Counts equal names at one head and scope from 0. */
@@ -188,6 +207,11 @@ export class Execution {
   /** Takes an event into the run's order; it is written with the next commit. */
   record(node: Node): void {
     if (this.mode === "replay" || this.closed) return;
+    if (node.log !== this.log && this.recorded?.complete === false) {
+      // What a program asks for before it has asked for everything recorded may be a divergence: it is not written until it is none.
+      this.#held.push(node);
+      return;
+    }
     this.writer.add(node);
     if (node.log !== this.log) this.#newest = node;
     this.delivery.schedule();
@@ -197,7 +221,16 @@ export class Execution {
   closeRecorded(call: Node, outcome: OutcomeType, reason: string): void {
     const kind = `${call.kind.slice(0, call.kind.indexOf("."))}.returned` as EventKind;
     const data = outcome === "unknown" ? {} : { reason };
-    this.record(link(this.runtime, { log: call.log, parents: [call.log.tip as Node], kind, data, by: call.by, facts: facts({ outcome, closed: true, call: call.log.tip === call ? undefined : call.id }) }));
+    this.record(
+      link(this.runtime, {
+        log: call.log,
+        parents: [call.log.tip as Node],
+        kind,
+        data,
+        by: call.by,
+        facts: facts({ outcome, closed: true, call: call.log.tip === call ? undefined : call.id }),
+      }),
+    );
   }
 
   /** Adds to the run's own log. */
@@ -219,9 +252,8 @@ export class Execution {
   openGate(): void {
     this.stillness.stop();
     if (this.mode === "replay") return;
-    const waiting = this.#gate;
-    this.#gate = [];
-    for (const go of waiting) go();
+    for (const node of this.#held.splice(0)) this.record(node);
+    for (const go of this.#gate.splice(0)) go();
   }
 
   /** In a replay a request that was not recorded waits until it is reported. */

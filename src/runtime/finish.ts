@@ -14,7 +14,10 @@ export type Ending =
 export async function finish(execution: Execution, ending: Ending, row?: RunRow): Promise<Node> {
   execution.ending = true;
   const key = await execution.runtime.key();
-  await closeOpen(execution, ending.status === "done" ? "the run ended" : ending.status === "failed" ? "the run failed" : "the run was cancelled");
+  await closeOpen(
+    execution,
+    ending.status === "done" ? "the run ended" : ending.status === "failed" ? "the run failed" : "the run was cancelled",
+  );
   let at: Node | undefined;
   await execution.sayLast(() => {
     const result = ending.status === "done" ? adopt(execution, ending.node.moved ?? ending.node, ending.node.by) : undefined;
@@ -34,7 +37,11 @@ function verdict(ending: Ending, result: Node | undefined): object {
       return { status: "cancelled", reason: ending.reason };
     case "failed": {
       const { error } = ending;
-      return { status: "failed", message: error instanceof Error ? error.message : String(error), ...(RathError.is(error) ? { code: error.code } : {}) };
+      return {
+        status: "failed",
+        message: error instanceof Error ? error.message : String(error),
+        ...(RathError.is(error) ? { code: error.code } : {}),
+      };
     }
     case "done":
       return result === undefined ? { status: "done" } : { status: "done", result: { session: result.log.id, head: result.id } };

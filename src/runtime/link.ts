@@ -1,5 +1,5 @@
 /** Makes an event: encodes and redacts its data, seals it, and links it into its log. Nothing is written here. */
-import { facts as toFacts, seal } from "../session/codec.ts";
+import { seal, facts as toFacts } from "../session/codec.ts";
 import { type EventKind, type Facts, versions } from "../session/event.ts";
 import { type Encoded, encode } from "../session/json.ts";
 import { type Log, Node } from "../session/log.ts";

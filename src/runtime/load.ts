@@ -17,7 +17,13 @@ interface Raw {
 /** Logs that are in memory already, by id. */
 export type Known = (id: string) => Log | undefined;
 
-export function fromStored(platform: Platform, event: StoredEvent, log: Log, parents: readonly Node[], envelope: Envelope = parseEnvelope(platform.text(event.envelope))): Node {
+export function fromStored(
+  platform: Platform,
+  event: StoredEvent,
+  log: Log,
+  parents: readonly Node[],
+  envelope: Envelope = parseEnvelope(platform.text(event.envelope)),
+): Node {
   const node = new Node({ ...envelope, id: event.id, digest: envelope.data }, log, parents);
   node.run = event.run;
   node.order = event.order;
@@ -58,7 +64,8 @@ class Loading {
   async need(id: string): Promise<void> {
     if (this.#logs.has(id)) return;
     const row = await rowOf(this.#store, id);
-    if (row === undefined) throw new RathError("session.not-found", `There is no session ${id} in this store.`, { details: { session: id } });
+    if (row === undefined)
+      throw new RathError("session.not-found", `There is no session ${id} in this store.`, { details: { session: id } });
     const known = this.#known(id);
     const log = known ?? new Log(id, row.log);
     log.about = { title: row.title, tags: row.tags, principal: row.principal };
@@ -100,7 +107,11 @@ class Loading {
       if (missing.length === 0) break;
       const found: StoredEvent[] = [];
       for await (const event of this.#store.events({ ids: missing })) found.push(event);
-      if (found.length < new Set(missing).size) throw new RathError("store.corrupt", `Event ${missing.find((id) => !found.some((event) => event.id === id))} is named as a parent and is not in the store.`);
+      if (found.length < new Set(missing).size)
+        throw new RathError(
+          "store.corrupt",
+          `Event ${missing.find((id) => !found.some((event) => event.id === id))} is named as a parent and is not in the store.`,
+        );
       for (const event of found) await this.need(event.session);
     }
     // Parents have smaller steps than their children.
@@ -115,7 +126,8 @@ class Loading {
     }
     // Steps start again at a detached session, so its origin may be linked after it.
     for (const node of fresh) {
-      if (node.kind === "session.detached" && !node.erased) node.log.origin = this.#nodes.get(node.data<"session.detached">(this.#platform).from.head);
+      if (node.kind === "session.detached" && !node.erased)
+        node.log.origin = this.#nodes.get(node.data<"session.detached">(this.#platform).from.head);
     }
     await fetchBlobs(this.#platform, this.#store, fresh);
     return this.#logs;
@@ -128,7 +140,8 @@ const blobMark = Buffer.from('"$":"blob"');
 export async function fetchBlobs(platform: Platform, store: Store, nodes: readonly Node[]): Promise<void> {
   const loaded = new Map<string, Uint8Array>();
   for (const node of nodes) {
-    if (node.bytes === undefined || Buffer.from(node.bytes.buffer, node.bytes.byteOffset, node.bytes.byteLength).indexOf(blobMark) < 0) continue;
+    if (node.bytes === undefined || Buffer.from(node.bytes.buffer, node.bytes.byteOffset, node.bytes.byteLength).indexOf(blobMark) < 0)
+      continue;
     const blobs = new Map<string, Uint8Array>();
     for (const hash of blobsIn(dataText(platform, node.bytes))) {
       const bytes = loaded.get(hash) ?? (await store.blob(hash));

@@ -3,25 +3,33 @@
  * of both, judged by version vectors; a branch that is an ancestor already adds nothing.
  */
 import { RathError } from "../session/errors.ts";
-import { stateOf } from "../session/fold.ts";
 import type { EventKind } from "../session/event.ts";
+import { stateOf } from "../session/fold.ts";
+import type { Scope } from "../session/id.ts";
 import { encode } from "../session/json.ts";
 import { ancestorsOf, isAncestor, type Node } from "../session/log.ts";
 import type { MergeOptions, Session } from "../session/session.ts";
 import { toParts } from "../session/views.ts";
-import type { Scope } from "../session/id.ts";
 import type { Execution } from "./execution.ts";
 import { link } from "./link.ts";
 
 /** The receiver after the merge, or itself when nothing was new. */
-export function mergeInto(execution: Execution, head: Node, others: readonly Node[], by: string, scope: Scope, options: MergeOptions, sessions: readonly Session[]): Node {
+export function mergeInto(
+  execution: Execution,
+  head: Node,
+  others: readonly Node[],
+  by: string,
+  scope: Scope,
+  options: MergeOptions,
+  sessions: readonly Session[],
+): Node {
   const fresh: Node[] = [];
   for (const other of others) if (!isAncestor(other, head) && !fresh.some((taken) => isAncestor(other, taken))) fresh.push(other);
   if (fresh.length === 0) return head;
   for (const place of [head, ...fresh]) refuseOpen(place);
   for (const other of fresh) {
     refusePlacements(execution, head, other);
-    refuseBases(execution, head, other);
+    refuseBases(head, other);
   }
   const context = contextOf(options, sessions);
   const data = {
@@ -47,31 +55,52 @@ function join(execution: Execution, head: Node, parents: readonly Node[], data: 
   const recorded = execution.find(head, scope, kind, encoded, by);
   if (recorded !== undefined) return recorded;
   const place = execution.claim(head, scope);
-  return link(runtime, { log: place.log, parents: parents.map((parent) => (parent === head ? place : parent)), kind, data, by, pure: true, encoded });
+  return link(runtime, {
+    log: place.log,
+    parents: parents.map((parent) => (parent === head ? place : parent)),
+    kind,
+    data,
+    by,
+    pure: true,
+    encoded,
+  });
 }
 
 function refuseOpen(place: Node): void {
   const open = stateOf(place).open[0];
-  if (open !== undefined) throw new RathError("merge.refused", `Session ${place.log.id} has an open effect (${open.kind} ${open.id}): wait for it or resolve it before merging.`, { details: { event: open.id } });
+  if (open !== undefined)
+    throw new RathError(
+      "merge.refused",
+      `Session ${place.log.id} has an open effect (${open.kind} ${open.id}): wait for it or resolve it before merging.`,
+      { details: { event: open.id } },
+    );
 }
 
 /** A placement of another kind or image is another world; a side that was never placed fits every one. */
 function refusePlacements(execution: Execution, ours: Node, theirs: Node): void {
   const [a, b] = [placed(execution, ours), placed(execution, theirs)];
   if (a === undefined || b === undefined || (a.sandbox === b.sandbox && a.spec["image"] === b.spec["image"])) return;
-  throw new RathError("merge.refused", `Session ${theirs.log.id} is placed in "${b.sandbox}", the receiver in "${a.sandbox}": branches of different placements cannot be merged.`, {
-    details: { ours: a.sandbox, theirs: b.sandbox },
-  });
+  throw new RathError(
+    "merge.refused",
+    `Session ${theirs.log.id} is placed in "${b.sandbox}", the receiver in "${a.sandbox}": branches of different placements cannot be merged.`,
+    {
+      details: { ours: a.sandbox, theirs: b.sandbox },
+    },
+  );
 }
 
 /** Several best common ancestors that differ in what must be merged three ways leave no base to compare with. */
-function refuseBases(execution: Execution, ours: Node, theirs: Node): void {
+function refuseBases(ours: Node, theirs: Node): void {
   const found = bases(ours, theirs);
   const placements = new Set(found.map((base) => stateOf(base).placement));
   if (placements.size > 1) {
-    throw new RathError("merge.refused", `The branches have ${found.length} best common ancestors that differ in placement: ${found.map((base) => base.id.slice(0, 12)).join(", ")}. Merge those first.`, {
-      details: { bases: found.map((base) => base.id) },
-    });
+    throw new RathError(
+      "merge.refused",
+      `The branches have ${found.length} best common ancestors that differ in placement: ${found.map((base) => base.id.slice(0, 12)).join(", ")}. Merge those first.`,
+      {
+        details: { bases: found.map((base) => base.id) },
+      },
+    );
   }
 }
 
@@ -80,12 +109,12 @@ function placed(execution: Execution, place: Node) {
 }
 
 /** The best common ancestors: the newest places in both pasts that are no ancestors of one another. */
-export function bases(a: Node, b: Node): Node[] {
+function bases(a: Node, b: Node): Node[] {
   const [ours, theirs] = [ancestorsOf(a), ancestorsOf(b)];
   const common: Node[] = [];
-  for (const [log, newest] of ours) {
+  for (const { key: log, newest } of ours) {
     const other = theirs.get(log);
-    if (other === undefined) continue;
+    if (other < 0) continue;
     let node = log.tip;
     while (node !== undefined && node.seq > Math.min(newest, other)) node = node.prior;
     if (node !== undefined) common.push(node);

@@ -78,13 +78,14 @@ export class OpenEffect implements Open {
     if (unknown) return this.#decided("unknown");
     const { reuse } = this.#execution;
     const source = reuse?.take(this.#called);
-    if (source !== undefined) return this.#return(source.data, toFacts({ outcome: source.outcome, attempts: 1, source: source.id, call: this.#named }), source.at);
+    if (source !== undefined)
+      return this.#return(source.data, toFacts({ outcome: source.outcome, attempts: 1, source: source.id, call: this.#named }), source.at);
     if (run === undefined) return this.#waited();
     if (reuse?.asks(this.effect) && !this.#started) return this.#decided("approval");
     return this.#live(run);
   }
 
-  async #live(run: Run): Promise<Node> {
+  async #live(run: Run, answer?: string): Promise<Node> {
     const execution = this.#execution;
     if (!this.#started) this.#start();
     if (this.effect.repeat === "once" || this.effect.repeat === "keyed") await execution.writer.flush();
@@ -94,9 +95,9 @@ export class OpenEffect implements Open {
     try {
       const value = await inside.run({ execution, scope: this.#inner.scope }, run, this.#inner);
       const data = this.effect.store === undefined ? (value === undefined ? {} : { value }) : this.effect.store(value);
-      return this.#return(data, this.#spent("ok", start));
+      return this.#return(answer === undefined ? data : { ...data, answer }, this.#spent("ok", start));
     } catch (error) {
-      return this.#return(failure(error), this.#spent("error", start));
+      return this.#return(answer === undefined ? failure(error) : { ...failure(error), answer }, this.#spent("error", start));
     }
   }
 
@@ -108,7 +109,14 @@ export class OpenEffect implements Open {
   #start(): void {
     if (this.effect.op !== "do") return;
     const { log } = this.called;
-    this.#mark = link(this.#execution.runtime, { log, parents: [log.tip as Node], kind: "do.started", data: {}, by: "runtime", facts: toFacts({ call: this.#named }) });
+    this.#mark = link(this.#execution.runtime, {
+      log,
+      parents: [log.tip as Node],
+      kind: "do.started",
+      data: {},
+      by: "runtime",
+      facts: toFacts({ call: this.#named }),
+    });
     this.#execution.record(this.#mark);
   }
 
@@ -140,7 +148,7 @@ export class OpenEffect implements Open {
     if (what === "approval" && approve === false) return this.#settled("denied", { reason: reason ?? "denied", answer });
     if (approve === true || outcome === "run-again") {
       this.#start();
-      return this.#live(this.effect.run as Run);
+      return this.#live(this.effect.run as Run, answer);
     }
     const { type, ...data } = outcome as { readonly type: OutcomeType };
     return this.#settled(type, { ...data, answer });

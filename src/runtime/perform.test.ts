@@ -17,7 +17,11 @@ function rathOn(store: Store = memoryStore()) {
 function watched(store: Store, onAppend: (write: Write) => void): Store {
   return new Proxy(store, {
     get: (target, name) => {
-      if (name === "append") return (write: Write) => (onAppend(write), target.append(write));
+      if (name === "append")
+        return (write: Write) => {
+          onAppend(write);
+          return target.append(write);
+        };
       const member: unknown = Reflect.get(target, name);
       return typeof member === "function" ? member.bind(target) : member;
     },
@@ -52,7 +56,11 @@ describe("an effect", () => {
 
   test("that may not be repeated is on disk before it starts; a safe one is not waited for", async () => {
     const order: string[] = [];
-    const store = watched(memoryStore(), (write) => order.push(`write ${write.branches.flatMap((branch) => branch.events.map((event) => JSON.parse(Buffer.from(event.envelope).toString()).kind as string)).join(" ")}`));
+    const store = watched(memoryStore(), (write) =>
+      order.push(
+        `write ${write.branches.flatMap((branch) => branch.events.map((event) => JSON.parse(Buffer.from(event.envelope).toString()).kind as string)).join(" ")}`,
+      ),
+    );
     await using rath = composeRath({ store }, quick);
     const safe = await rath.session().do("look", () => order.push("look"), { repeat: "safe" });
     await safe.do("pay", () => order.push("pay"));
@@ -120,7 +128,14 @@ describe("an effect", () => {
     await using rath = rathOn();
     let aborted: AbortSignal | undefined;
     const flow = new Steps(async (session) => {
-      void session.fork("slow").do("slow", ({ signal }) => new Promise((resolve) => void ((aborted = signal), signal.addEventListener("abort", resolve))), { repeat: "safe" });
+      void session.fork("slow").do(
+        "slow",
+        ({ signal }) => {
+          aborted = signal;
+          return new Promise((resolve) => signal.addEventListener("abort", resolve));
+        },
+        { repeat: "safe" },
+      );
       return session.fork("fast").do("fast", async ({ key }) => key);
     });
     const done = await flow.forward(rath.session());
@@ -152,7 +167,9 @@ describe("a batch", () => {
     expect(kinds(after)).toEqual(["session.created", "do.called", "do.called", "do.called", "do.returned", "do.returned", "do.returned"]);
     const events = [...after.events()];
     const called = events.filter((event) => event.kind === "do.called").map((event) => event.id);
-    expect(events.filter((event) => event.kind === "do.returned").map((event) => called.indexOf(event.facts.call as string))).toEqual([2, 1, 0]);
+    expect(events.filter((event) => event.kind === "do.returned").map((event) => called.indexOf(event.facts.call as string))).toEqual([
+      2, 1, 0,
+    ]);
     expect(after.pending).toEqual([]);
   });
 
@@ -212,7 +229,12 @@ describe("the shape of a workflow", () => {
     const outer = Object.assign(new Steps((session) => inner.forward(session)), { name: "outer" });
     const done = await outer.forward(rath.session());
     expect([...done.events()].filter((event) => event.kind === "do.called").map((event) => event.by)).toEqual(["outer/inner"]);
-    expect(kinds(done).filter((kind) => kind.startsWith("workflow."))).toEqual(["workflow.entered", "workflow.entered", "workflow.left", "workflow.left"]);
+    expect(kinds(done).filter((kind) => kind.startsWith("workflow."))).toEqual([
+      "workflow.entered",
+      "workflow.entered",
+      "workflow.left",
+      "workflow.left",
+    ]);
   });
 
   test("the result keeps the id that was given, adopting the winning fork", async () => {

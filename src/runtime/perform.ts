@@ -55,7 +55,16 @@ function call(execution: Execution, head: Node, context: Context, effect: Effect
   const source = reuse?.callFor(parent, kind, encoded.text);
   const held = source !== undefined || reuse?.asks(effect) === true || execution.recorded?.complete === false;
   const facts = effect.run !== undefined && !held ? started : undefined;
-  const called = link(runtime, { log: parent.log, parents: [parent], kind, data: undefined, by: context.by, encoded, facts, at: source?.at });
+  const called = link(runtime, {
+    log: parent.log,
+    parents: [parent],
+    kind,
+    data: undefined,
+    by: context.by,
+    encoded,
+    facts,
+    at: source?.at,
+  });
   execution.record(called);
   return called;
 }
@@ -96,5 +105,8 @@ function conclude(returned: Node, effect: Effect, context: Context): Session {
   const said = data?.message ?? data?.reason;
   const code = outcome === "error" ? "effect.failed" : (`effect.${outcome}` as const);
   const ended = outcome === "error" ? "failed" : outcome === "unknown" ? "has an unknown outcome" : `was ${outcome}`;
-  throw new RathError(code, `"${String(name)}" ${ended}${said === undefined ? "" : `: ${said}`}`, { session, details: { event: returned.id, outcome } });
+  throw new RathError(code, `"${String(name)}" ${ended}${said === undefined ? "" : `: ${said}`}`, {
+    session,
+    details: { event: returned.id, outcome },
+  });
 }

@@ -1,25 +1,36 @@
 /** A Rath: sessions, runs, decisions and imports on one store. Made by `openrath()`. */
 import { parseEnvelope } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
-import { opOf, isCalled } from "../session/event.ts";
+import { isCalled, opOf } from "../session/event.ts";
 import { Log, type Node } from "../session/log.ts";
 import type { Content, Decision, Pending, Session, SessionStatus } from "../session/session.ts";
 import { pendingOf } from "../session/views.ts";
 import type { LogRow } from "../store/store.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
 import { fetchBlobs, fromStored } from "./load.ts";
+import { type OnDivergence, pendingIn, type RunOptions, type RunStatus } from "./run.ts";
 import { loadRun } from "./run-record.ts";
-import { pendingIn, type OnDivergence, type RunOptions, type RunStatus } from "./run.ts";
-import { Runs, type Run } from "./runs.ts";
-import { Runtime } from "./runtime.ts";
+import type { Run, Runs } from "./runs.ts";
+import type { Runtime } from "./runtime.ts";
 import { validateAnswer } from "./validate-answer.ts";
 
 export interface Rath extends AsyncDisposable {
   /** A new session. Not stored until its first effect or `save`. */
-  session(message?: Content, options?: { readonly title?: string | undefined; readonly tags?: readonly string[] | undefined; readonly principal?: string | undefined }): Session;
+  session(
+    message?: Content,
+    options?: {
+      readonly title?: string | undefined;
+      readonly tags?: readonly string[] | undefined;
+      readonly principal?: string | undefined;
+    },
+  ): Session;
   /** By id, unique prefix, or `ID@step`. */
   open(id: string): Promise<Session>;
-  sessions(query?: { readonly tag?: string | undefined; readonly status?: SessionStatus | undefined; readonly after?: string | undefined }): AsyncIterable<Session>;
+  sessions(query?: {
+    readonly tag?: string | undefined;
+    readonly status?: SessionStatus | undefined;
+    readonly after?: string | undefined;
+  }): AsyncIterable<Session>;
   /** Stores what `say`, `note`, `to` and `fork` have added since the last effect. */
   save<S extends Session>(session: S): Promise<S>;
   /** Starts a durable run; resolves when it is durably queued. The same key returns the same run. */
@@ -52,9 +63,20 @@ export class RathOnStore implements Rath {
     this.#importer = importer;
   }
 
-  session(message?: Content, options: { readonly title?: string | undefined; readonly tags?: readonly string[] | undefined; readonly principal?: string | undefined } = {}): Session {
+  session(
+    message?: Content,
+    options: {
+      readonly title?: string | undefined;
+      readonly tags?: readonly string[] | undefined;
+      readonly principal?: string | undefined;
+    } = {},
+  ): Session {
     const { title, tags, principal } = options;
-    const created = this.#runtime.session({ ...(title === undefined ? {} : { title }), ...(tags === undefined ? {} : { tags: [...tags] }), ...(principal === undefined ? {} : { principal }) });
+    const created = this.#runtime.session({
+      ...(title === undefined ? {} : { title }),
+      ...(tags === undefined ? {} : { tags: [...tags] }),
+      ...(principal === undefined ? {} : { principal }),
+    });
     return message === undefined ? created : created.say(message);
   }
 
@@ -73,12 +95,20 @@ export class RathOnStore implements Rath {
     const exact = rows.find((row) => row.id === name);
     if (exact !== undefined) return exact;
     const [row, ...others] = rows;
-    if (row === undefined) throw new RathError("session.not-found", `There is no session ${name || "(empty id)"} in this store.`, { details: { session: name } });
-    if (others.length > 0) throw new RathError("session.ambiguous-id", `${name} is the beginning of ${rows.length} session ids: write more of it.`, { details: { ids: rows.map((found) => found.id) } });
+    if (row === undefined)
+      throw new RathError("session.not-found", `There is no session ${name || "(empty id)"} in this store.`, {
+        details: { session: name },
+      });
+    if (others.length > 0)
+      throw new RathError("session.ambiguous-id", `${name} is the beginning of ${rows.length} session ids: write more of it.`, {
+        details: { ids: rows.map((found) => found.id) },
+      });
     return row;
   }
 
-  async *sessions(query: { readonly tag?: string | undefined; readonly status?: SessionStatus | undefined; readonly after?: string | undefined } = {}): AsyncIterable<Session> {
+  async *sessions(
+    query: { readonly tag?: string | undefined; readonly status?: SessionStatus | undefined; readonly after?: string | undefined } = {},
+  ): AsyncIterable<Session> {
     await this.#runtime.effects.writer.flush();
     for await (const row of (await this.#runtime.store()).sessions({ log: "session", tag: query.tag, after: query.after })) {
       const session = await this.open(row.id);
@@ -107,9 +137,12 @@ export class RathOnStore implements Rath {
   async pending(query: { readonly run?: string | undefined; readonly session?: string | undefined } = {}): Promise<readonly Pending[]> {
     const found: Pending[] = this.#runtime.waiting().map((call) => pendingOf(call, this.#runtime.platform));
     for await (const row of (await this.#runtime.store()).runs(query.run === undefined ? { status: "waiting" } : { id: query.run })) {
-      for (const one of pendingIn(this.#runtime, await loadRun(this.#runtime, row.id))) if (!found.some((known) => known.id === one.id)) found.push(one);
+      for (const one of pendingIn(this.#runtime, await loadRun(this.#runtime, row.id)))
+        if (!found.some((known) => known.id === one.id)) found.push(one);
     }
-    return found.filter((one) => (query.run === undefined || one.run === query.run) && (query.session === undefined || one.session === query.session));
+    return found.filter(
+      (one) => (query.run === undefined || one.run === query.run) && (query.session === undefined || one.session === query.session),
+    );
   }
 
   async decide(id: string, decision: Decision): Promise<void> {

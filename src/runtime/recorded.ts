@@ -62,7 +62,8 @@ export class Recorded {
 
   /** The recorded event that this request is, claimed; the name of a workflow says who acts, not what. Undefined when it was not recorded at this head. */
   take(head: Node, scope: Scope, kind: Node["kind"], text: string): Node | undefined {
-    const equal = (node: Node | undefined): node is Node => node !== undefined && node.kind === kind && !this.#claimed.has(node) && (kind === "workflow.entered" || this.#textOf(node) === text);
+    const equal = (node: Node | undefined): node is Node =>
+      node !== undefined && node.kind === kind && !this.#claimed.has(node) && (kind === "workflow.entered" || this.#textOf(node) === text);
     const own = this.#next.get(head);
     if (equal(own)) return this.claim(own);
     for (const forked of this.#implicit.get(head) ?? []) {

@@ -32,7 +32,10 @@ const remembered = 2000;
 export function redactor(secrets: readonly string[] = []): Redact {
   const declared = [...new Set(secrets)].sort((a, b) => b.length - a.length);
   if (declared.some((secret) => secret.length < shortest)) {
-    throw new RathError("value.unsupported", `A declared secret has fewer than ${shortest} characters and would be found inside ordinary words: leave it out of values instead.`);
+    throw new RathError(
+      "value.unsupported",
+      `A declared secret has fewer than ${shortest} characters and would be found inside ordinary words: leave it out of values instead.`,
+    );
   }
   const literals = declared.flatMap((secret) => [secret, encodeURIComponent(secret), base64(secret)]).map(escapeRegExp);
   const pattern = new RegExp([...new Set(literals), `\\b(?:${shapes.join("|")})`, privateKey].join("|"), "g");

@@ -12,13 +12,29 @@ export function relink(runtime: Services, log: Log, nodes: readonly Node[], scop
   const fork = new Log(forkId(platform, { session: log.id, head: base.id }, scope, "implicit", ordinal));
   fork.fork = { scope, label: "", ordinal, implicit: true, nested: false };
   fork.owner = log.owner;
-  const first = link(runtime, { log: fork, parents: [base], kind: "session.forked", data: { implicit: true, ordinal, scope }, by: base.by, pure: true });
+  const first = link(runtime, {
+    log: fork,
+    parents: [base],
+    kind: "session.forked",
+    data: { implicit: true, ordinal, scope },
+    by: base.by,
+    pure: true,
+  });
 
   const moved = new Map<Node, Node>();
   const again = (node: Node, target: Log): void => {
     const parents = node.parents.map((parent) => moved.get(parent) ?? (parent === base && target === fork ? first : parent));
     const encoded = { text: runtime.textOf(node), value: node.data(platform), redacted: 0, blobs: node.blobs };
-    const next = link(runtime, { log: target, parents, kind: node.kind, data: encoded.value, by: node.by, facts: node.facts, at: node.at, encoded });
+    const next = link(runtime, {
+      log: target,
+      parents,
+      kind: node.kind,
+      data: encoded.value,
+      by: node.by,
+      facts: node.facts,
+      at: node.at,
+      encoded,
+    });
     next.run = node.run;
     next.order = node.order;
     next.queued = node.queued;

@@ -75,7 +75,9 @@ describe("replay", () => {
         throw new Error(message);
       });
     const start = await rath.save(rath.session("go"));
-    await flow("first").forward(start).catch(() => {});
+    await flow("first")
+      .forward(start)
+      .catch(() => {});
     const after = await rath.open(start.id);
     expect(await replay(after, flow("first"))).toMatchObject({ identical: true });
     expect(await replay(after, flow("second"))).toMatchObject({ identical: false, field: "message" });

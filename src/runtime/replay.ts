@@ -29,7 +29,11 @@ export type ReplayReport = {
  * const report = await replay(session, new Fix());
  * if (!report.identical) console.log(String(report)); // at step 7 (do.called) "input.city" was "Lisbon", now "Porto"
  */
-export async function replay(session: Session, workflow: Workflow, options: { readonly from?: number | undefined } = {}): Promise<ReplayReport> {
+export async function replay(
+  session: Session,
+  workflow: Workflow,
+  options: { readonly from?: number | undefined } = {},
+): Promise<ReplayReport> {
   const runtime = runtimeOf(session);
   const { node } = placeOf(options.from === undefined ? session : session.at(options.from));
   await flushBehind(session);
@@ -40,7 +44,8 @@ export async function replay(session: Session, workflow: Workflow, options: { re
   const events = record.program.length;
   const renamed = [...execution.renames].map(([from, to]) => ({ from, to }));
   const names = renamed.map(({ from, to }) => `; "${from}" is now "${to}"`).join("");
-  if (divergence === undefined) return { identical: true, events, renamed, toString: () => `identical: ${events} events compared, nothing called${names}` };
+  if (divergence === undefined)
+    return { identical: true, events, renamed, toString: () => `identical: ${events} events compared, nothing called${names}` };
   const { at, field, expected, got, text } = divergence;
   return { identical: false, events, renamed, at, field, expected, got, toString: () => `diverged ${text}${names}` };
 }

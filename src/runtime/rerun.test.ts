@@ -26,7 +26,11 @@ function twenty(calls: string[]): Flow {
     let at = session;
     for (let index = 1; index <= 20; index++) {
       const input = index === 6 || index === 9 ? { fifth: outputs[5] } : { index };
-      const effect = await at.do(`effect ${index}`, () => (calls.push(`effect ${index}`), index * 10), { repeat: "safe", input });
+      const run = (): number => {
+        calls.push(`effect ${index}`);
+        return index * 10;
+      };
+      const effect = await at.do(`effect ${index}`, run, { repeat: "safe", input });
       outputs[index] = effect.output;
       at = effect;
     }
@@ -59,7 +63,7 @@ describe("rerun", () => {
     const done = await twenty(calls).forward(rath.session("go"));
     const blind = new Flow(async (session) => {
       let at = session;
-      for (let index = 1; index <= 20; index++) at = await at.do(`effect ${index}`, () => (calls.push("again"), index * 10), { repeat: "safe", input: { index } });
+      for (let index = 1; index <= 20; index++) at = await at.do(`effect ${index}`, () => index * 10, { repeat: "safe", input: { index } });
       return at;
     });
     const again = await rerun(done, blind, { change: { event: idOf(done, "effect 5"), output: 555 } });
@@ -79,7 +83,9 @@ describe("rerun", () => {
     expect(again).toMatchObject({ reused: 2, of: 2, split: undefined });
     expect(seen.slice(3)).toEqual(seen.slice(0, 3));
     const reused = [...again.session.events()].filter((event) => event.facts.source !== undefined);
-    expect(reused.map((event) => event.facts.source)).toEqual([...done.events()].filter((event) => event.kind === "do.returned").map((event) => event.id));
+    expect(reused.map((event) => event.facts.source)).toEqual(
+      [...done.events()].filter((event) => event.kind === "do.returned").map((event) => event.id),
+    );
   });
 
   test("without an input an effect is equal only with an equal history", async () => {

@@ -47,7 +47,9 @@ export async function rerun<W extends Workflow>(session: Session, workflow: W, o
   const record = await runBehind(runtime, start);
   const change = typeof options.change === "object" ? options.change : undefined;
   if (change !== undefined && !record.program.some((node) => node.id === change.event)) {
-    throw new RathError("session.not-found", `Event ${change.event} is not part of run ${record.id}: name a call or a result of it.`, { session });
+    throw new RathError("session.not-found", `Event ${change.event} is not part of run ${record.id}: name a call or a result of it.`, {
+      session,
+    });
   }
   const execution = new Execution(runtime, runtime.platform.newId(), "bare");
   runtime.watch(execution);
@@ -55,17 +57,29 @@ export async function rerun<W extends Workflow>(session: Session, workflow: W, o
   const input = execution.fork(record.input, execution.scope, "rerun", record.input.by);
   reuse.standsFor(input, record.input);
   execution.reuse = reuse;
-  execution.journal("run.started", { workflow: record.started.workflow, input: { session: input.log.id, head: input.id }, bare: true, rerun: record.id });
+  execution.journal("run.started", {
+    workflow: record.started.workflow,
+    input: { session: input.log.id, head: input.id },
+    bare: true,
+    rerun: record.id,
+  });
   const context = { host: runtime, execution, scope: execution.scope, by: "" };
   const changing = typeof options.change === "function" ? options.change : undefined;
-  if (changing !== undefined && options.from !== undefined) reuse.replaceAfter(start, (node) => placeOf(changing(new SessionValue(node, context))).node);
+  if (changing !== undefined && options.from !== undefined)
+    reuse.replaceAfter(start, (node) => placeOf(changing(new SessionValue(node, context))).node);
   try {
     const left = await inside.run({ execution, scope: execution.scope }, () => {
       const given = new SessionValue(input, context);
       return workflow.forward(changing !== undefined && options.from === undefined ? changing(given) : given);
     });
     const end = await finish(execution, { status: "done", node: placeOf(left).node });
-    return { session: runtime.outside(end) as Session<OutputOf<W>>, reused: reuse.taken.length, of: reuse.of, saved: savedBy(reuse.taken), split: reuse.split?.event(runtime.platform) };
+    return {
+      session: runtime.outside(end) as Session<OutputOf<W>>,
+      reused: reuse.taken.length,
+      of: reuse.of,
+      saved: savedBy(reuse.taken),
+      split: reuse.split?.event(runtime.platform),
+    };
   } catch (error) {
     if (!execution.closed) await finish(execution, { status: "failed", error }).catch(() => {});
     throw RathError.is(error) && error.session !== undefined ? outsideError(runtime, error, start.by) : error;

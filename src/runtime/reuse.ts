@@ -29,12 +29,17 @@ export class Reuse {
   #replaced: { readonly result: Node; readonly change: (node: Node) => Node } | undefined;
   readonly #change: { readonly event: string; readonly output: unknown } | undefined;
 
-  constructor(runtime: Services, events: readonly Node[], options: { readonly effects: "ask" | "live"; readonly change?: { readonly event: string; readonly output: unknown } | undefined }) {
+  constructor(
+    runtime: Services,
+    events: readonly Node[],
+    options: { readonly effects: "ask" | "live"; readonly change?: { readonly event: string; readonly output: unknown } | undefined },
+  ) {
     this.#runtime = runtime;
     this.#effects = options.effects;
     this.#change = options.change;
     const results = new Map<Node, Node>();
-    for (const node of events) if (isReturned(node.kind) && node.facts.closed !== true && node.facts.outcome !== "unknown") results.set(callOf(node), node);
+    for (const node of events)
+      if (isReturned(node.kind) && node.facts.closed !== true && node.facts.outcome !== "unknown") results.set(callOf(node), node);
     this.of = results.size;
     for (const call of events) {
       const result = isCalled(call.kind) ? results.get(call) : undefined;
@@ -89,7 +94,8 @@ export class Reuse {
     const { platform } = this.#runtime;
     const placed = stateOf(head).placement;
     const placement = placed === undefined ? "" : this.#runtime.textOf(placed);
-    const hasInput = kind === "do.called" && text.startsWith('{"input":') ? true : text.includes('"input":') && "input" in (JSON.parse(text) as object);
+    const hasInput =
+      kind === "do.called" && text.startsWith('{"input":') ? true : text.includes('"input":') && "input" in (JSON.parse(text) as object);
     return platform.sha256(JSON.stringify([kind, text, placement, hasInput ? "" : this.#what(head)]));
   }
 

@@ -28,19 +28,22 @@ export async function loadRun(runtime: Runtime, id: string): Promise<RunRecord> 
   const log = logs.get(id) as Log;
   const journal = nodesOf(log);
   const first = journal[0];
-  if (first?.kind !== "run.started") throw new RathError("run.not-recorded", `${id} holds effects outside any workflow: there is no workflow to execute again.`);
+  if (first?.kind !== "run.started")
+    throw new RathError("run.not-recorded", `${id} holds effects outside any workflow: there is no workflow to execute again.`);
   const started = first.data<"run.started">(runtime.platform);
   const inputLog = logs.get(started.input.session) ?? (await runtime.load([started.input.session])).get(started.input.session);
   const input = inputLog === undefined ? undefined : findEvent(inputLog, started.input.head);
   if (input === undefined) throw new RathError("store.corrupt", `The input of run ${id} (${started.input.head}) is not in the store.`);
-  const events = [...ids].flatMap((session) => nodesOf(logs.get(session) as Log).filter((node) => node.run === id)).sort((a, b) => a.order - b.order);
+  const events = [...ids]
+    .flatMap((session) => nodesOf(logs.get(session) as Log).filter((node) => node.run === id))
+    .sort((a, b) => a.order - b.order);
   const end = journal.findLast((node) => node.kind === "run.ended");
   const program = events.filter((node) => node.log.kind === "session" && !isAncestor(node, input));
   return { id, started, input, log, journal, events, program, ended: end?.data<"run.ended">(runtime.platform) };
 }
 
 /** The stored events of a log, oldest first. */
-export function nodesOf(log: Log): Node[] {
+function nodesOf(log: Log): Node[] {
   const nodes: Node[] = [];
   for (let node = log.tip; node !== undefined; node = node.prior) if (node.stored) nodes.push(node);
   return nodes.reverse();
@@ -59,7 +62,8 @@ export async function runBehind(runtime: Runtime, place: Node): Promise<RunRecor
   for (let node: Node | undefined = place; node !== undefined; node = node.parent) {
     if (node.run === undefined || seen.has(node.run)) continue;
     seen.add(node.run);
-    for await (const event of store.events({ session: node.run, to: 1 })) if (runtime.platform.text(event.envelope).includes('"kind":"run.started"')) return loadRun(runtime, node.run);
+    for await (const event of store.events({ session: node.run, to: 1 }))
+      if (runtime.platform.text(event.envelope).includes('"kind":"run.started"')) return loadRun(runtime, node.run);
   }
   throw new RathError("run.not-recorded", `Session ${place.log.id} was not made by a workflow: there is nothing to execute again.`);
 }

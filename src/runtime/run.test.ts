@@ -22,7 +22,10 @@ function kept(store: Store): Store {
 
 /** A Rath of another process, dead for whoever comes later. */
 function process(store: Store, options: RathOptions = {}, times: object = {}): Rath {
-  return composeRath({ implicitForks: "allow", ...options, store: kept(store) }, { worker: `${hostname()}:${1_999_000_000 + processes++}:t`, times: { parkGraceMs: 1, closeMs: 50, stillResumeMs: 200, ...times } });
+  return composeRath(
+    { implicitForks: "allow", ...options, store: kept(store) },
+    { worker: `${hostname()}:${1_999_000_000 + processes++}:t`, times: { parkGraceMs: 1, closeMs: 50, stillResumeMs: 200, ...times } },
+  );
 }
 
 class Flow extends Workflow {
@@ -66,7 +69,9 @@ describe("a run", () => {
     expect((await two.result()).head).toBe(head);
     expect(calls).toBe(1);
     await expect(second.run(flow, second.session("other"), { key: "k" })).rejects.toMatchObject({ code: "run.key-reused" });
-    await expect(second.run(new Flow(async (session) => session, "other"), second.session("go"), { key: "k" })).rejects.toMatchObject({ code: "run.key-reused" });
+    await expect(second.run(new Flow(async (session) => session, "other"), second.session("go"), { key: "k" })).rejects.toMatchObject({
+      code: "run.key-reused",
+    });
   });
 
   test("two starters of one key race for one run", async () => {
@@ -105,7 +110,19 @@ describe("a run", () => {
   test("is cancelled durably: effects in flight are aborted and closed", async () => {
     await using rath = process(memoryStore());
     let signal: AbortSignal | undefined;
-    const run = await rath.run(new Flow((session) => session.do("slow", (context) => ((signal = context.signal), never()), { repeat: "safe" })), rath.session());
+    const run = await rath.run(
+      new Flow((session) =>
+        session.do(
+          "slow",
+          (context) => {
+            signal = context.signal;
+            return never();
+          },
+          { repeat: "safe" },
+        ),
+      ),
+      rath.session(),
+    );
     while (signal === undefined) await new Promise((resolve) => setTimeout(resolve, 1));
     await run.cancel("enough");
     expect((await run.settle()).status).toBe("cancelled");
@@ -117,7 +134,9 @@ describe("a run", () => {
   test("is cancelled by the caller's signal", async () => {
     await using rath = process(memoryStore());
     const stop = new AbortController();
-    const run = await rath.run(new Flow((session) => session.do("slow", never, { repeat: "safe" })), rath.session(), { signal: stop.signal });
+    const run = await rath.run(new Flow((session) => session.do("slow", never, { repeat: "safe" })), rath.session(), {
+      signal: stop.signal,
+    });
     stop.abort();
     expect((await run.settle()).status).toBe("cancelled");
   });
@@ -151,7 +170,10 @@ describe("a run that waits", () => {
     await second.decide(waiting.status === "waiting" ? (waiting.pending[0]?.id as string) : "", { by: "human:bob", answer: "late" });
     const done = await (await second.resume(run.id)).result();
     expect(done.output).toBe("late");
-    expect([...done.events()].filter((event) => event.kind === "do.called").map((event) => (event.data as { name: string }).name)).toEqual(["before", "after"]);
+    expect([...done.events()].filter((event) => event.kind === "do.called").map((event) => (event.data as { name: string }).name)).toEqual([
+      "before",
+      "after",
+    ]);
   });
 
   test("for a timer wakes by itself", async () => {
@@ -175,7 +197,13 @@ describe("resuming", () => {
   test("asks what became of a once effect without a result, and takes the answer", async () => {
     const store = memoryStore();
     let calls = 0;
-    const flow = (hangs: boolean) => new Flow((session) => session.do("pay", () => (calls++, hangs ? never() : "paid")));
+    const flow = (hangs: boolean) =>
+      new Flow((session) =>
+        session.do("pay", () => {
+          calls++;
+          return hangs ? never() : "paid";
+        }),
+      );
     const first = process(store);
     const run = await first.run(flow(true), first.session());
     while (calls === 0) await new Promise((resolve) => setTimeout(resolve, 1));
@@ -183,7 +211,10 @@ describe("resuming", () => {
     const again = await second.resume(run.id);
     const waiting = await again.settle();
     expect(waiting).toMatchObject({ status: "waiting", pending: [{ kind: "unknown", op: "pay" }] });
-    await second.decide(waiting.status === "waiting" ? (waiting.pending[0]?.id as string) : "", { by: "human:ada", outcome: { type: "ok", value: "it went through" } });
+    await second.decide(waiting.status === "waiting" ? (waiting.pending[0]?.id as string) : "", {
+      by: "human:ada",
+      outcome: { type: "ok", value: "it went through" },
+    });
     expect((await again.result()).output).toBe("it went through");
     expect(calls).toBe(1);
     void first.close();

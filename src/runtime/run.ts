@@ -1,7 +1,7 @@
 /** Durable runs: queued before they start, executed here, parked when all they do is wait, and found again by id or key. */
 import { RathError } from "../session/errors.ts";
-import { callOf } from "../session/fold.ts";
 import { isCalled, isReturned } from "../session/event.ts";
+import { callOf } from "../session/fold.ts";
 import { keyedRunId } from "../session/id.ts";
 import type { Log, Node } from "../session/log.ts";
 import type { Pending, Session } from "../session/session.ts";
@@ -13,9 +13,9 @@ import type { Workflow } from "../workflow/workflow.ts";
 import { type Divergence, divergenceOf } from "./divergence.ts";
 import { outsideError } from "./enter.ts";
 import { Execution } from "./execution.ts";
-import { finish } from "./finish.ts";
+import { type Ending, finish } from "./finish.ts";
 import { Reuse } from "./reuse.ts";
-import { findEvent, loadRun, type RunRecord } from "./run-record.ts";
+import { findEvent, type RunRecord } from "./run-record.ts";
 import type { Runtime } from "./runtime.ts";
 import { inside } from "./services.ts";
 import { isDeadHere } from "./worker-id.ts";
@@ -31,7 +31,12 @@ export interface RunOptions {
 
 export type Settled<Output = unknown> =
   | { readonly status: "done"; readonly session: Session<Output> }
-  | { readonly status: "waiting"; readonly session: Session; readonly pending: readonly Pending[]; readonly diverged?: Divergence | undefined }
+  | {
+      readonly status: "waiting";
+      readonly session: Session;
+      readonly pending: readonly Pending[];
+      readonly diverged?: Divergence | undefined;
+    }
   | { readonly status: "failed"; readonly session: Session; readonly error: RathError }
   | { readonly status: "cancelled"; readonly session: Session };
 
@@ -76,13 +81,21 @@ export class RunExecution {
     execution.onStill = () => void this.#diverged();
     const { leaseMs } = this.#runtime.times;
     this.#renewal = setInterval(() => void this.#renew(leaseMs), leaseMs / 3);
-    signal?.addEventListener("abort", () => void this.cancel(String((signal.reason as Error | undefined)?.message ?? "aborted")), { once: true });
+    signal?.addEventListener("abort", () => void this.cancel(String((signal.reason as Error | undefined)?.message ?? "aborted")), {
+      once: true,
+    });
     const session = new SessionValue(this.#input, { host: this.#runtime, execution, scope: execution.scope, by: "" });
     const forward = inside.run({ execution, scope: execution.scope }, () => this.workflow.forward(session));
     forward.then(
-      (result) => this.#finish(() => finish(execution, { status: "done", node: placeOf(result).node }, this.#row)),
-      (error: unknown) => this.#finish(() => finish(execution, { status: "failed", error }, this.#row), error),
+      (result) => this.#ended({ status: "done", node: placeOf(result).node }),
+      (error: unknown) => this.#ended({ status: "failed", error }),
     );
+  }
+
+  /** `forward` is over; the run is, once everything recorded was asked for again. */
+  async #ended(ending: Ending): Promise<void> {
+    await this.#execution.gate();
+    await this.#finish(() => finish(this.#execution, ending, this.#row), ending.status === "failed" ? ending.error : undefined);
   }
 
   async cancel(reason: string): Promise<void> {
@@ -150,7 +163,9 @@ export class RunExecution {
   #parkSoon(): void {
     this.#grace ??= setTimeout(() => {
       this.#grace = undefined;
-      void this.#park().catch((error: unknown) => this.#end({ status: "failed", session: this.#newest(), error: asRathError(this.#runtime, error, this.#newest()) }));
+      void this.#park().catch((error: unknown) =>
+        this.#end({ status: "failed", session: this.#newest(), error: asRathError(this.#runtime, error, this.#newest()) }),
+      );
     }, this.#runtime.times.parkGraceMs);
   }
 
@@ -190,7 +205,11 @@ export class RunExecution {
       for (const node of execution.recorded.unclaimed) execution.recorded.claim(node);
       return;
     }
-    const error = new RathError("run.diverged", `Run ${this.id} does not ask again for what it recorded: ${diverged.text}. The workflow's code has changed or is not deterministic.`, { details: { ...diverged } });
+    const error = new RathError(
+      "run.diverged",
+      `Run ${this.id} does not ask again for what it recorded: ${diverged.text}. The workflow's code has changed or is not deterministic.`,
+      { details: { ...diverged } },
+    );
     if (this.#onDivergence === "fail") return this.#finish(() => finish(execution, { status: "failed", error }, this.#row), error);
     await this.#stopAs({ pending: [], wakeAt: undefined });
     this.#settle({ status: "waiting", session: this.#newest(), pending: [], diverged });
@@ -203,7 +222,12 @@ function asRathError(runtime: Runtime, error: unknown, session: Session): RathEr
 }
 
 /** Queues a new run durably; undefined when one with its key is there already. */
-export async function queueRun(runtime: Runtime, name: string, session: Session, options: RunOptions): Promise<{ readonly execution: Execution; readonly input: Node; readonly row: RunRow } | undefined> {
+export async function queueRun(
+  runtime: Runtime,
+  name: string,
+  session: Session,
+  options: RunOptions,
+): Promise<{ readonly execution: Execution; readonly input: Node; readonly row: RunRow } | undefined> {
   const { platform } = runtime;
   const { node: head } = placeOf(session);
   const id = options.key === undefined ? platform.newId() : keyedRunId(platform, options.key);
@@ -213,7 +237,11 @@ export async function queueRun(runtime: Runtime, name: string, session: Session,
   const input = free ? head : execution.fork(head, execution.scope, `run ${id.slice(0, 8)}`, head.by);
   execution.own(input.log);
   execution.record(input);
-  execution.journal("run.started", { workflow: name, input: { session: input.log.id, head: input.id }, ...(options.key === undefined ? {} : { key: options.key }) });
+  execution.journal("run.started", {
+    workflow: name,
+    input: { session: input.log.id, head: input.id },
+    ...(options.key === undefined ? {} : { key: options.key }),
+  });
   const row: RunRow = { id, key: options.key, session: input.log.id, workflow: name, status: "queued", wakeAt: undefined };
   execution.writer.setRow(row);
   try {
@@ -230,10 +258,17 @@ export async function queueRun(runtime: Runtime, name: string, session: Session,
 export async function sameRun(runtime: Runtime, record: RunRecord, name: string, session: Session, key: string): Promise<void> {
   const { node } = placeOf(session);
   const what = (place: Node): string => whatOf(place, runtime.platform, (at) => runtime.textOf(at), new Map());
-  const original = record.input.kind === "session.forked" && record.input.log.fork?.label === `run ${record.id.slice(0, 8)}` ? (record.input.parent as Node) : record.input;
+  const original =
+    record.input.kind === "session.forked" && record.input.log.fork?.label === `run ${record.id.slice(0, 8)}`
+      ? (record.input.parent as Node)
+      : record.input;
   const sameInput = node.stored ? original.id === node.id || record.input.id === node.id : what(original) === what(node);
   if (record.started.workflow === name && sameInput) return;
-  throw new RathError("run.key-reused", `Key "${key}" belongs to run ${record.id} of "${record.started.workflow}"${sameInput ? "" : " with another input"}: use another key.`, { details: { run: record.id, key } });
+  throw new RathError(
+    "run.key-reused",
+    `Key "${key}" belongs to run ${record.id} of "${record.started.workflow}"${sameInput ? "" : " with another input"}: use another key.`,
+    { details: { run: record.id, key } },
+  );
 }
 
 /** Takes the run's lease, at once if its owner was a process of this host that is dead. */
@@ -244,15 +279,14 @@ export async function claimRun(runtime: Runtime, store: Store, id: string, worke
   return owner !== undefined && isDeadHere(owner) ? store.claim(id, worker, runtime.times.leaseMs, { from: owner }) : undefined;
 }
 
-/** An execution that takes up what the run has recorded. */
-export async function takeUp(runtime: Runtime, record: RunRecord, lease: Lease, worker: string): Promise<Execution> {
+/** An execution that goes on after what the run has recorded. */
+export function takeUp(runtime: Runtime, record: RunRecord, lease: Lease, worker: string): Execution {
   const execution = new Execution(runtime, record.id, "run", record.log);
   execution.lease = lease;
   for (const log of new Set(record.events.map((node) => node.log))) if (log.owner === undefined) log.rewind();
   execution.writer.order = Math.max(-1, ...record.events.map((node) => node.order)) + 1;
   execution.signer.restore(record.journal, record.events);
   execution.own(record.input.log);
-  execution.drive(record.program);
   execution.journal("run.resumed", { worker, epoch: lease.epoch });
   return execution;
 }
@@ -286,7 +320,13 @@ export function settledOf(runtime: Runtime, record: RunRecord, status: string): 
     case "done":
       return { status: "done", session };
     case "failed":
-      return { status: "failed", session, error: new RathError((record.ended?.code as "run.failed" | undefined) ?? "run.failed", record.ended?.message ?? "the run failed", { session }) };
+      return {
+        status: "failed",
+        session,
+        error: new RathError((record.ended?.code as "run.failed" | undefined) ?? "run.failed", record.ended?.message ?? "the run failed", {
+          session,
+        }),
+      };
     case "cancelled":
       return { status: "cancelled", session };
     case "waiting":

@@ -4,7 +4,21 @@ import type { Session } from "../session/session.ts";
 import type { RunRow } from "../store/store.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
 import { workflowName } from "./enter.ts";
-import { cancelParked, claimRun, hasEnded, type OnDivergence, queueRun, RunExecution, type RunOptions, type RunStatus, rowOfRun, type Settled, sameRun, settledOf, takeUp } from "./run.ts";
+import {
+  cancelParked,
+  claimRun,
+  hasEnded,
+  type OnDivergence,
+  queueRun,
+  RunExecution,
+  type RunOptions,
+  type RunStatus,
+  rowOfRun,
+  type Settled,
+  sameRun,
+  settledOf,
+  takeUp,
+} from "./run.ts";
 import { loadRun } from "./run-record.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -68,7 +82,11 @@ export class Runs {
     if (hasEnded(row.status) || this.#executing.has(id)) return this.#handle(row);
     const workflow = this.#parked.get(id) ?? this.#named(row.workflow);
     if (!(await this.#takeUp(row, workflow, onDivergence))) {
-      throw new RathError("run.busy", `Run ${id} is being executed by ${(await this.#row(id)).owner ?? "somebody else"}: attach to it, or wait until its lease ends.`, { retryable: true, details: { run: id } });
+      throw new RathError(
+        "run.busy",
+        `Run ${id} is being executed by ${(await this.#row(id)).owner ?? "somebody else"}: attach to it, or wait until its lease ends.`,
+        { retryable: true, details: { run: id } },
+      );
     }
     return this.#handle(row);
   }
@@ -78,12 +96,14 @@ export class Runs {
   }
 
   async *list(query: { readonly status?: RunStatus | undefined; readonly workflow?: string | undefined }): AsyncIterable<Run> {
-    for await (const row of (await this.#runtime.store()).runs({ status: query.status })) if (query.workflow === undefined || row.workflow === query.workflow) yield this.#handle(row);
+    for await (const row of (await this.#runtime.store()).runs({ status: query.status }))
+      if (query.workflow === undefined || row.workflow === query.workflow) yield this.#handle(row);
   }
 
   /** A question of a parked run was answered: it goes on here if it was executed here. */
   async wake(id: string): Promise<void> {
-    if (this.#parked.has(id) && !this.#executing.has(id)) await this.resume(id).catch((error: unknown) => this.#runtime.warn(`Run ${id} could not go on: ${String(error)}`));
+    if (this.#parked.has(id) && !this.#executing.has(id))
+      await this.resume(id).catch((error: unknown) => this.#runtime.warn(`Run ${id} could not go on: ${String(error)}`));
   }
 
   async close(): Promise<void> {
@@ -97,7 +117,8 @@ export class Runs {
     const lease = await claimRun(this.#runtime, store, row.id, this.#worker);
     if (lease === undefined) return false;
     const record = await loadRun(this.#runtime, row.id);
-    const execution = await takeUp(this.#runtime, record, lease, this.#worker);
+    const execution = takeUp(this.#runtime, record, lease, this.#worker);
+    execution.drive(record.program);
     this.#execute(new RunExecution(this.#runtime, workflow, execution, record.input, row, onDivergence), lease, signal);
     return true;
   }
@@ -129,10 +150,11 @@ export class Runs {
     const row = await this.#row(id);
     if (hasEnded(row.status)) return;
     const lease = await claimRun(this.#runtime, await this.#runtime.store(), id, this.#worker);
-    if (lease === undefined) throw new RathError("run.busy", `Run ${id} is being executed by ${row.owner}: cancel it there.`, { retryable: true });
+    if (lease === undefined)
+      throw new RathError("run.busy", `Run ${id} is being executed by ${row.owner}: cancel it there.`, { retryable: true });
     this.#parked.delete(id);
     const record = await loadRun(this.#runtime, id);
-    const execution = await takeUp(this.#runtime, record, lease, this.#worker);
+    const execution = takeUp(this.#runtime, record, lease, this.#worker);
     await cancelParked(execution, record, row, reason);
     await (await this.#runtime.store()).release(lease);
   }
@@ -151,8 +173,13 @@ export class Runs {
           const settled = await settle();
           if (settled.status === "done") return settled.session;
           if (settled.status === "failed") throw settled.error;
-          if (settled.status === "cancelled") throw new RathError("run.cancelled", `Run ${id} was cancelled.`, { session: settled.session });
-          if (settled.diverged !== undefined) throw new RathError("run.diverged", `Run ${id} diverged ${settled.diverged.text}.`, { session: settled.session, details: { ...settled.diverged } });
+          if (settled.status === "cancelled")
+            throw new RathError("run.cancelled", `Run ${id} was cancelled.`, { session: settled.session });
+          if (settled.diverged !== undefined)
+            throw new RathError("run.diverged", `Run ${id} diverged ${settled.diverged.text}.`, {
+              session: settled.session,
+              details: { ...settled.diverged },
+            });
           await new Promise((resolve) => setTimeout(resolve, pollMs));
         }
       },
@@ -186,11 +213,18 @@ export class Runs {
 
   #named(name: string): Workflow {
     const workflow = this.#workflows[name];
-    if (workflow === undefined) throw new RathError("run.unknown-workflow", `There is no workflow "${name}" here: pass it as openrath({ workflows: { ${JSON.stringify(name)}: … } }).`, { details: { workflow: name } });
+    if (workflow === undefined)
+      throw new RathError(
+        "run.unknown-workflow",
+        `There is no workflow "${name}" here: pass it as openrath({ workflows: { ${JSON.stringify(name)}: … } }).`,
+        { details: { workflow: name } },
+      );
     return workflow;
   }
 
   #nameOf(workflow: Workflow): string {
-    return Object.entries(this.#workflows).find(([, known]) => known === workflow)?.[0] ?? workflowName(workflow as { readonly name?: unknown });
+    return (
+      Object.entries(this.#workflows).find(([, known]) => known === workflow)?.[0] ?? workflowName(workflow as { readonly name?: unknown })
+    );
   }
 }

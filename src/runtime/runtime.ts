@@ -2,13 +2,14 @@
  * The host of sessions: implements their verbs against a store. It owns the executions of this process and what is known of
  * logs in memory; it keeps no transcript, no state and no log of its own.
  */
+
+import { dataText } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
-import { type DataOf } from "../session/event.ts";
+import type { DataOf } from "../session/event.ts";
 import type { Context, Effect, Host, PureKind } from "../session/host.ts";
 import { forkId, type Scope, sameScope } from "../session/id.ts";
 import { encode, type Redact } from "../session/json.ts";
 import { Log, type Node } from "../session/log.ts";
-import { dataText } from "../session/codec.ts";
 import type { Platform } from "../session/platform.ts";
 import type { MergeOptions, Session } from "../session/session.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
@@ -16,13 +17,13 @@ import type { Store, StoredEvent } from "../store/store.ts";
 import { Answers } from "./answers.ts";
 import { enter } from "./enter.ts";
 import { Execution } from "./execution.ts";
+import type { Key } from "./key.ts";
 import { link } from "./link.ts";
 import { loadLogs, rowOf } from "./load.ts";
 import { mergeInto } from "./merge.ts";
 import { never } from "./open-effect.ts";
 import { perform, performAll } from "./perform.ts";
 import { inside, type Living, type Services, type Times } from "./services.ts";
-import type { Key } from "./key.ts";
 
 export interface RuntimeOptions {
   readonly platform: Platform;
@@ -76,7 +77,11 @@ export class Runtime implements Host, Services {
   // ── what sessions ask of their host ──
 
   session(content: DataOf<"session.created">): Session {
-    if (inside.getStore() !== undefined) throw new RathError("session.in-run", "A new session cannot be made inside a workflow or effect, because a resumed run would make another one: use session.detach() or session.fork().");
+    if (inside.getStore() !== undefined)
+      throw new RathError(
+        "session.in-run",
+        "A new session cannot be made inside a workflow or effect, because a resumed run would make another one: use session.detach() or session.fork().",
+      );
     const log = new Log(this.platform.newId());
     log.about = content;
     const by = content.principal ?? "user";
@@ -102,7 +107,14 @@ export class Runtime implements Host, Services {
     const log = new Log(id);
     log.origin = node;
     log.about = node.log.about;
-    const detached = link(this, { log, parents: [], kind: "session.detached", data: { from: { session: node.log.id, head: node.id } }, by: context.by, at: node.at });
+    const detached = link(this, {
+      log,
+      parents: [],
+      kind: "session.detached",
+      data: { from: { session: node.log.id, head: node.id } },
+      by: context.by,
+      at: node.at,
+    });
     return new SessionValue(detached, { ...context, scope });
   }
 
@@ -154,7 +166,11 @@ export class Runtime implements Host, Services {
   #standing(session: Session): Standing | undefined {
     if (this.closed) throw new RathError("rath.closed", "This Rath is closed: open another one to continue the session.");
     const { node, context } = placeOf(session);
-    if (context.host !== this) throw new RathError("session.not-here", `Session ${session.id} belongs to another Rath: open it here with rath.open("${session.id}").`);
+    if (context.host !== this)
+      throw new RathError(
+        "session.not-here",
+        `Session ${session.id} belongs to another Rath: open it here with rath.open("${session.id}").`,
+      );
     const execution = context.execution as Execution;
     const running = inside.getStore();
     if (execution.ending && running?.execution === execution) return undefined;
@@ -163,7 +179,11 @@ export class Runtime implements Host, Services {
       return { node, context: bare, execution: this.effects };
     }
     if (running !== undefined && (running.execution !== execution || !sameScope(running.scope, context.scope))) {
-      throw new RathError("session.outer-scope", `Session ${session.id} comes from outside this effect or workflow, where it may only be forked: use the session you were given (context.session), or fork it.`, { session });
+      throw new RathError(
+        "session.outer-scope",
+        `Session ${session.id} comes from outside this effect or workflow, where it may only be forked: use the session you were given (context.session), or fork it.`,
+        { session },
+      );
     }
     return { node, context, execution };
   }
@@ -179,7 +199,8 @@ export class Runtime implements Host, Services {
   #forking(session: Session): Standing & { readonly scope: Scope } {
     const { node, context } = placeOf(session);
     const running = inside.getStore();
-    if (running !== undefined && running.execution === context.execution) return { node, context, execution: context.execution as Execution, scope: running.scope };
+    if (running !== undefined && running.execution === context.execution)
+      return { node, context, execution: context.execution as Execution, scope: running.scope };
     const standing = this.#stand(session);
     return { ...standing, scope: standing.context.scope };
   }
@@ -206,7 +227,15 @@ export class Runtime implements Host, Services {
   toStored(node: Node): StoredEvent {
     const { sealed } = node;
     if (sealed === undefined) throw new Error(`event ${node.id} has no bytes to store`);
-    return { id: node.id, session: node.log.id, step: node.step, run: node.run, order: node.order, envelope: this.platform.bytes(sealed.envelope), data: sealed.data };
+    return {
+      id: node.id,
+      session: node.log.id,
+      step: node.step,
+      run: node.run,
+      order: node.order,
+      envelope: this.platform.bytes(sealed.envelope),
+      data: sealed.data,
+    };
   }
 
   textOf(node: Node): string {
@@ -234,7 +263,9 @@ export class Runtime implements Host, Services {
 
   /** Calls of this process that wait for a person or a timer. */
   waiting(): Node[] {
-    return this.#executions.filter((execution) => !execution.closed).flatMap((execution) => [...execution.open].filter((open) => open.waiting).map((open) => open.mark));
+    return this.#executions
+      .filter((execution) => !execution.closed)
+      .flatMap((execution) => [...execution.open].filter((open) => open.waiting).map((open) => open.mark));
   }
 
   watch(execution: Living): void {
@@ -262,7 +293,10 @@ export class Runtime implements Host, Services {
 
   warnMoved(log: Log): void {
     if (this.#options.implicitForks === "allow") return;
-    process.emitWarning(`Session ${log.id} was continued elsewhere meanwhile; what was made here goes on as an implicit fork.`, { type: "OpenRathWarning", code: "OPENRATH_CONTINUED_ELSEWHERE" });
+    process.emitWarning(`Session ${log.id} was continued elsewhere meanwhile; what was made here goes on as an implicit fork.`, {
+      type: "OpenRathWarning",
+      code: "OPENRATH_CONTINUED_ELSEWHERE",
+    });
   }
 
   warnImplicit(head: Node): void {

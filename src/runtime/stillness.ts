@@ -36,8 +36,10 @@ export class Stillness {
   #look(): void {
     if (this.#stopped) return;
     const left = this.#ms - (performance.now() - this.#last);
-    if (left > 0) return this.#arm(left);
-    this.#timer = undefined;
-    this.#onStill();
+    if (left > 0) this.#arm(left);
+    else {
+      this.#timer = undefined;
+      this.#onStill();
+    }
   }
 }

@@ -4,13 +4,14 @@ import type { Op } from "../session/event.ts";
 import type { Decision, Pending } from "../session/session.ts";
 
 export async function validateAnswer(pending: Pending, decision: Decision, op: Op): Promise<void> {
-  if (typeof decision.by !== "string" || decision.by === "") throw invalid("say who decides: { by: \"human:…\" }");
+  if (typeof decision.by !== "string" || decision.by === "") throw invalid('say who decides: { by: "human:…" }');
   switch (pending.kind) {
     case "question": {
       if (!("answer" in decision)) throw invalid("a question takes { answer }");
       const { z } = await import("zod");
       const result = z.fromJSONSchema(pending.answer as Parameters<typeof z.fromJSONSchema>[0]).safeParse(decision.answer);
-      if (!result.success) throw invalid(result.error.issues.map((issue) => `${issue.path.join(".") || "answer"}: ${issue.message}`).join("; "));
+      if (!result.success)
+        throw invalid(result.error.issues.map((issue) => `${issue.path.join(".") || "answer"}: ${issue.message}`).join("; "));
       return;
     }
     case "approval":
@@ -18,7 +19,11 @@ export async function validateAnswer(pending: Pending, decision: Decision, op: O
       return;
     case "unknown": {
       const outcome = "outcome" in decision ? decision.outcome : undefined;
-      if (outcome === "run-again" || (typeof outcome === "object" && ["ok", "error", "denied", "cancelled", "expired"].includes(outcome.type))) return;
+      if (
+        outcome === "run-again" ||
+        (typeof outcome === "object" && ["ok", "error", "denied", "cancelled", "expired"].includes(outcome.type))
+      )
+        return;
       throw invalid('an effect with an unknown outcome takes { outcome: "run-again" } or { outcome: { type: "ok", value } } and the like');
     }
     case "timer":

@@ -121,11 +121,15 @@ export class Writer {
     try {
       for (;;) {
         const orphan = nodes.find((node) => node.prior?.stored === true && node.log.storedHead !== node.prior);
-        const written = orphan === undefined ? await this.#append(nodes, row, relaxed) : ({ ok: false, reason: "head", session: orphan.log.id } as const);
+        const written =
+          orphan === undefined ? await this.#append(nodes, row, relaxed) : ({ ok: false, reason: "head", session: orphan.log.id } as const);
         if (written.ok) break;
         if (written.reason === "epoch") {
           this.#owner.fence(written.epoch);
-          throw new RathError("run.fenced", `Run ${this.#owner.id} was taken over by another worker (epoch ${written.epoch}); this one stops.`);
+          throw new RathError(
+            "run.fenced",
+            `Run ${this.#owner.id} was taken over by another worker (epoch ${written.epoch}); this one stops.`,
+          );
         }
         nodes = this.#relink(nodes, written.session);
       }
@@ -171,7 +175,9 @@ export class Writer {
   #relink(nodes: readonly Node[], session: string): Node[] {
     const log = nodes.find((node) => node.log.id === session)?.log;
     if (log?.storedHead === undefined) {
-      throw new RathError("store.conflict", `Log ${session} was created by somebody else first. Open it and continue from there.`, { details: { session } });
+      throw new RathError("store.conflict", `Log ${session} was created by somebody else first. Open it and continue from there.`, {
+        details: { session },
+      });
     }
     const ordinal = this.#owner.ordinal(log.storedHead, this.#owner.scope, "implicit");
     const moved = relink(this.#runtime, log, this.#withoutVerdicts(nodes), this.#owner.scope, ordinal);

@@ -68,15 +68,24 @@ export function parseEnvelope(text: string): Envelope {
   } catch (cause) {
     throw new RathError("event.invalid", `An event's envelope is not JSON: ${text.slice(0, 80)}`, { cause });
   }
-  if (typeof envelope !== "object" || envelope === null) throw new RathError("event.invalid", `An event's envelope is not a JSON object: ${text.slice(0, 80)}`);
+  if (typeof envelope !== "object" || envelope === null)
+    throw new RathError("event.invalid", `An event's envelope is not a JSON object: ${text.slice(0, 80)}`);
   const known = Object.hasOwn(versions, envelope.kind) ? versions[envelope.kind] : undefined;
   if (known === undefined) {
-    throw new RathError("event.unknown-kind", `Event kind "${envelope.kind}" is not known to this version of openrath: update openrath to read it.`, { details: { kind: envelope.kind } });
+    throw new RathError(
+      "event.unknown-kind",
+      `Event kind "${envelope.kind}" is not known to this version of openrath: update openrath to read it.`,
+      { details: { kind: envelope.kind } },
+    );
   }
   if (envelope.version > known) {
-    throw new RathError("event.newer-version", `"${envelope.kind}" has version ${envelope.version}; this openrath reads up to ${known}: update openrath to read it.`, {
-      details: { kind: envelope.kind, version: envelope.version, known },
-    });
+    throw new RathError(
+      "event.newer-version",
+      `"${envelope.kind}" has version ${envelope.version}; this openrath reads up to ${known}: update openrath to read it.`,
+      {
+        details: { kind: envelope.kind, version: envelope.version, known },
+      },
+    );
   }
   return envelope;
 }
@@ -93,11 +102,20 @@ export type Upcasters = Readonly<Partial<Record<EventKind, Readonly<Record<numbe
 const released: Upcasters = {};
 
 /** Brings data of an older version to the newest shape. Doing it twice is doing it once. */
-export function upcast(kind: EventKind, version: number, data: unknown, upcasters: Upcasters = released, newest: number = versions[kind]): unknown {
+export function upcast(
+  kind: EventKind,
+  version: number,
+  data: unknown,
+  upcasters: Upcasters = released,
+  newest: number = versions[kind],
+): unknown {
   let current = data;
   for (let from = version; from < newest; from++) {
     const step = upcasters[kind]?.[from];
-    if (step === undefined) throw new RathError("event.invalid", `There is no way from "${kind}" version ${from} to ${from + 1}.`, { details: { kind, version: from } });
+    if (step === undefined)
+      throw new RathError("event.invalid", `There is no way from "${kind}" version ${from} to ${from + 1}.`, {
+        details: { kind, version: from },
+      });
     current = step(current);
   }
   return current;

@@ -27,7 +27,7 @@ export function describeSession(session: Session, node: Node, platform: Platform
 }
 
 /** One line for an event that says something; undefined for mere bookkeeping. */
-export function describeEvent(node: Node, platform: Platform): string | undefined {
+function describeEvent(node: Node, platform: Platform): string | undefined {
   if (node.erased) return `${node.kind} [erased]`;
   const data = node.data(platform) as Record<string, unknown>;
   if (isCalled(node.kind)) return undefined;
@@ -47,13 +47,25 @@ export function describeEvent(node: Node, platform: Platform): string | undefine
     case "wait.returned": {
       const call = callOf(node).data<"do.called">(platform) as Record<string, unknown> | undefined;
       const name = call?.["name"] ?? call?.["question"] ?? "";
-      const verdict = node.kind === "check.returned" && node.facts.outcome === "ok" ? (data["passed"] ? "passed" : "failed") : node.facts.outcome;
-      const value = data["value"] === undefined ? (data["message"] ?? data["reason"] ?? "") : JSON.stringify(data["value"]);
+      const verdict =
+        node.kind === "check.returned" && node.facts.outcome === "ok" ? (data["passed"] ? "passed" : "failed") : node.facts.outcome;
+      const value = data["value"] === undefined ? (data["message"] ?? data["reason"] ?? "") : show(data["value"]);
       return `${node.kind.slice(0, node.kind.indexOf("."))} ${clip(String(name), 40)} → ${verdict}${value === "" ? "" : ` ${clip(String(value), 48)}`}`;
     }
     default:
       return node.kind;
   }
+}
+
+/** Like JSON, with what JSON cannot say. */
+function show(value: unknown): string {
+  const text = JSON.stringify(value, (_, inner: unknown) => {
+    if (inner instanceof Uint8Array) return `<${inner.length} bytes>`;
+    return typeof inner === "number" && (!Number.isFinite(inner) || Object.is(inner, -0))
+      ? `<${Object.is(inner, -0) ? "-0" : inner}>`
+      : inner;
+  });
+  return text.replace(/"(<(?:\d+ bytes|-0|NaN|-?Infinity)>)"/g, (_, inner: string) => inner.slice(1, -1));
 }
 
 function clip(text: string, length: number): string {

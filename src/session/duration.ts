@@ -6,6 +6,7 @@ const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as cons
 /** Milliseconds of a duration like "250ms", "5s" or "2d". */
 export function durationMs(duration: Duration): number {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(duration);
-  if (match === null) throw new RathError("value.unsupported", `"${duration}" is not a duration: write a number and one of ms, s, m, h, d, like "30s".`);
+  if (match === null)
+    throw new RathError("value.unsupported", `"${duration}" is not a duration: write a number and one of ms, s, m, h, d, like "30s".`);
   return Number(match[1]) * units[match[2] as keyof typeof units];
 }

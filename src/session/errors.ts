@@ -84,6 +84,8 @@ export class RathError extends Error {
 
   /** True for errors of any copy of this package; with a code, for that reason alone. */
   static is(error: unknown, code?: ErrorCode): error is RathError {
-    return typeof error === "object" && error !== null && brand in error && (code === undefined || (error as unknown as RathError).code === code);
+    return (
+      typeof error === "object" && error !== null && brand in error && (code === undefined || (error as unknown as RathError).code === code)
+    );
   }
 }

@@ -34,6 +34,8 @@ export interface State {
   readonly output: Node | undefined;
   readonly placement: Node | undefined;
   readonly rejected: Node | undefined;
+  /** Some of the conversation came by reference from a session that is no ancestor. */
+  readonly borrowed: boolean;
   readonly usage: Totals;
   /** Of this log alone. */
   readonly own: Totals;
@@ -48,6 +50,7 @@ const empty: State = Object.freeze({
   output: undefined,
   placement: undefined,
   rejected: undefined,
+  borrowed: false,
   usage: nothing,
   own: nothing,
 });
@@ -89,11 +92,11 @@ function foundation(node: Node): State {
     return state.own === own ? state : { ...state, own };
   }
   const origin = node.log.origin?.state as State | undefined;
-  return origin === undefined ? empty : { ...origin, open: [], inherited: [], usage: nothing, own: nothing };
+  return origin === undefined ? empty : { ...origin, open: [], inherited: [], borrowed: true, usage: nothing, own: nothing };
 }
 
 /** The next state. Returns the same object for events that change nothing. */
-export function step(state: State, node: Node): State {
+function step(state: State, node: Node): State {
   const counted = count(state, node);
   const kind: EventKind = node.kind;
   switch (kind) {
@@ -181,14 +184,20 @@ function merge(state: State, node: Node): State {
   if (first === undefined || node.prior !== first) return { ...state, open: [], rejected: undefined };
   let { talk, checks } = state;
   const taken: Node[] = [first];
+  const borrowed = state.borrowed || others.some((other) => (other.state as State).borrowed);
+  const shown = borrowed ? new Set([...list(talk), ...list(checks)]) : undefined;
   for (const other of others) {
-    const fresh = (candidate: Node): boolean => !taken.some((place) => isAncestor(candidate, place));
+    const fresh = (candidate: Node): boolean => {
+      if (shown?.has(candidate) || taken.some((place) => isAncestor(candidate, place))) return false;
+      shown?.add(candidate);
+      return true;
+    };
     const theirs = other.state as State;
     for (const message of suffix(theirs.talk, state.talk)) if (fresh(message)) talk = chain(message, talk);
     for (const check of suffix(theirs.checks, state.checks)) if (fresh(check)) checks = chain(check, checks);
     taken.push(other);
   }
-  return { ...state, talk, checks, rejected: undefined };
+  return { ...state, talk, checks, borrowed, rejected: undefined };
 }
 
 /** What one chain has since it parted from another, oldest first: forks share their links, so this costs what is new. */
@@ -216,16 +225,15 @@ function count(state: State, node: Node): State {
 /** Every ancestor once: what the further parents know that the first does not, log by log. */
 function joinedUsage(state: State, node: Node): Totals {
   let total = state.usage;
-  const known = new Map<Log, number>(ancestorsOf(node.parents[0] as Node));
+  let known = ancestorsOf(node.parents[0] as Node);
   for (const other of node.parents.slice(1)) {
-    for (const [log, newest] of ancestorsOf(other)) {
-      const before = known.get(log) ?? -1;
-      if (newest <= before) continue;
-      known.set(log, newest);
+    const theirs = ancestorsOf(other);
+    for (const { key: log, newest, before } of theirs.since(known)) {
       for (let at = placeIn(log, newest); at !== undefined && at.seq > before; at = at.prior) {
         if (at.facts.usage !== undefined) total = add(total, at.facts.usage);
       }
     }
+    known = known.join(theirs);
   }
   return total;
 }

@@ -15,7 +15,10 @@ export interface Context {
 }
 
 /** Kinds of events a verb adds without causing an effect. */
-export type PureKind = Exclude<EventKind, `${Op}.${string}` | `run.${string}` | "answer.given" | "session.created" | "session.forked" | "session.detached" | "session.merged">;
+export type PureKind = Exclude<
+  EventKind,
+  `${Op}.${string}` | `run.${string}` | "answer.given" | "session.created" | "session.forked" | "session.detached" | "session.merged"
+>;
 
 /** An effect as a verb asks for it. */
 export interface Effect {

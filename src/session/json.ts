@@ -196,7 +196,8 @@ class Walk {
   #canonical(keys: readonly string[]): readonly (readonly [string, string])[] {
     const taken = new Set<string>();
     const pairs = keys.toSorted().map((original): readonly [string, string] => {
-      if (!isWellFormed(original)) throw this.#refuse(`has a key with a lone surrogate (${JSON.stringify(original)})`, "use a well-formed key");
+      if (!isWellFormed(original))
+        throw this.#refuse(`has a key with a lone surrogate (${JSON.stringify(original)})`, "use a well-formed key");
       const clean = this.#clean(original);
       let key = clean;
       for (let n = 2; taken.has(key); n++) key = `${clean}#${n}`;
@@ -208,7 +209,14 @@ class Walk {
 
   #refuseInstance(value: object): RathError {
     const name = value.constructor?.name ?? "object without a plain prototype";
-    const hints: Record<string, string> = { Date: "store date.toISOString()", Map: "store Object.fromEntries(map)", Set: "store [...set]", URL: "store url.href", Blob: "store new Uint8Array(await blob.arrayBuffer())", Error: "store error.message" };
+    const hints: Record<string, string> = {
+      Date: "store date.toISOString()",
+      Map: "store Object.fromEntries(map)",
+      Set: "store [...set]",
+      URL: "store url.href",
+      Blob: "store new Uint8Array(await blob.arrayBuffer())",
+      Error: "store error.message",
+    };
     return this.#refuse(`is a ${name}`, hints[name] ?? "store plain data: objects, arrays, strings, numbers, booleans, null, bytes");
   }
 
@@ -240,7 +248,10 @@ function restore(value: unknown, platform: Platform, blob: (hash: string) => Uin
       return marked["type"] === "text" ? platform.text(bytes) : fromUnits(platform.text(bytes));
     }
     default:
-      throw new RathError("event.invalid", `Stored data has an unknown mark ${JSON.stringify(marked["$"])}; a newer version of openrath may have written it.`);
+      throw new RathError(
+        "event.invalid",
+        `Stored data has an unknown mark ${JSON.stringify(marked["$"])}; a newer version of openrath may have written it.`,
+      );
   }
 }
 

@@ -9,6 +9,7 @@ import { type DataOf, type Event, type EventKind, type Facts, isCalled, isReturn
 import type { EventId, Scope, SessionId } from "./id.ts";
 import { decode } from "./json.ts";
 import type { Platform } from "./platform.ts";
+import { Vector } from "./vector.ts";
 
 export interface NodeFields {
   readonly id: EventId;
@@ -107,7 +108,12 @@ export class Node implements NodeFields {
 
   blob(hash: string): Uint8Array {
     const bytes = this.blobs?.get(hash);
-    if (bytes === undefined) throw new RathError("store.corrupt", `Blob ${hash} of event ${this.id} is not in the store: run verify to see what else is missing.`, { details: { event: this.id, hash } });
+    if (bytes === undefined)
+      throw new RathError(
+        "store.corrupt",
+        `Blob ${hash} of event ${this.id} is not in the store: run verify to see what else is missing.`,
+        { details: { event: this.id, hash } },
+      );
     return bytes;
   }
 
@@ -128,7 +134,7 @@ export class Node implements NodeFields {
       version: this.version,
       at: this.at,
       by: this.by,
-      facts: this.facts,
+      facts: Object.freeze(this.facts.usage === undefined ? this.facts : { ...this.facts, usage: Object.freeze(this.facts.usage) }),
       data: this.data(platform),
     }) as Event;
   }
@@ -138,11 +144,13 @@ export class Node implements NodeFields {
 interface Join {
   readonly seq: number;
   readonly others: readonly Node[];
-  vector: ReadonlyMap<Log, number> | undefined;
+  vector: Vector<Log> | undefined;
 }
 
 /** The line of events of one session (or of a run, or an answer). */
 export class Log {
+  /** Of this process; what vectors are ordered by. */
+  readonly number = logs++;
   readonly id: SessionId;
   readonly kind: "session" | "run" | "answer";
   tip: Node | undefined;
@@ -154,10 +162,13 @@ export class Log {
   /** The newest event known to be on disk. */
   storedHead: Node | undefined;
   /** Its scope and label, when it is a fork. */
-  fork: { readonly scope: Scope; readonly label: string; readonly ordinal: number; readonly implicit: boolean; readonly nested: boolean } | undefined;
+  fork:
+    | { readonly scope: Scope; readonly label: string; readonly ordinal: number; readonly implicit: boolean; readonly nested: boolean }
+    | undefined;
   /** Where the content of a detached session comes from. */
   origin: Node | undefined;
-  about: { readonly title?: string | undefined; readonly tags?: readonly string[] | undefined; readonly principal?: string | undefined } = {};
+  about: { readonly title?: string | undefined; readonly tags?: readonly string[] | undefined; readonly principal?: string | undefined } =
+    {};
   readonly #joins: Join[] = [];
 
   constructor(id: SessionId, kind: "session" | "run" | "answer" = "session") {
@@ -186,54 +197,61 @@ export class Log {
     while ((this.#joins.at(-1)?.seq ?? -1) > (this.tip?.seq ?? -1)) this.#joins.pop();
   }
 
-  /** The newest position of every log among the ancestors of its event at `seq`, this log left out. */
-  othersAt(seq: number): ReadonlyMap<Log, number> {
-    let last = this.#joins.length - 1;
-    while (last >= 0 && (this.#joins[last] as Join).seq > seq) last--;
-    if (last < 0) return none;
-    // Filled from the first unknown join on, so that deep forks do not recurse along their own log.
-    let from = last;
-    while (from > 0 && (this.#joins[from - 1] as Join).vector === undefined) from--;
-    for (let index = from; index <= last; index++) {
-      const join = this.#joins[index] as Join;
+  /** What its ancestors in other logs are, up to its event at `seq`. */
+  othersAt(seq: number): Vector<Log> {
+    const index = this.#joinBefore(seq);
+    if (index < 0) return nothing;
+    this.#fill(index);
+    return (this.#joins[index] as Join).vector ?? nothing;
+  }
+
+  /** The last join at or before a position. */
+  #joinBefore(seq: number): number {
+    let [low, high] = [0, this.#joins.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#joins[middle] as Join).seq <= seq) low = middle + 1;
+      else high = middle;
+    }
+    return low - 1;
+  }
+
+  /** Without recursion: chains of forks and merges may be long. */
+  #fill(index: number): void {
+    const waiting: { readonly log: Log; readonly index: number }[] = [{ log: this, index }];
+    for (let next = waiting.at(-1); next !== undefined; next = waiting.at(-1)) {
+      const join = next.log.#joins[next.index] as Join;
+      const needed = [
+        { log: next.log, index: next.index - 1 },
+        ...join.others.map((other) => ({ log: other.log, index: other.log.#joinBefore(other.seq) })),
+      ];
+      const missing =
+        join.vector !== undefined ? [] : needed.filter((at) => at.index >= 0 && at.log.#joins[at.index]?.vector === undefined);
+      if (missing.length > 0) {
+        waiting.push(...missing);
+        continue;
+      }
+      waiting.pop();
       if (join.vector !== undefined) continue;
-      const vector = new Map(this.#joins[index - 1]?.vector ?? none);
-      for (const other of join.others) for (const [log, newest] of ancestorsOf(other)) if (log !== this && newest > (vector.get(log) ?? -1)) vector.set(log, newest);
+      let vector: Vector<Log> = nothing;
+      for (const at of needed) if (at.index >= 0) vector = vector.join(at.log.#joins[at.index]?.vector ?? nothing);
+      for (const other of join.others) vector = vector.with(other.log, other.seq);
       join.vector = vector;
     }
-    return (this.#joins[last] as Join).vector as ReadonlyMap<Log, number>;
   }
 }
 
-const none: ReadonlyMap<Log, number> = new Map();
+let logs = 0;
+const nothing = Vector.empty<Log>();
 
 /** Every log that has an ancestor of this place, with the position of the newest one. The place itself counts. */
-export function ancestorsOf(node: Node): ReadonlyMap<Log, number> {
-  prepare(node);
-  const vector = new Map(node.log.othersAt(node.seq));
-  vector.set(node.log, node.seq);
-  return vector;
+export function ancestorsOf(node: Node): Vector<Log> {
+  return node.log.othersAt(node.seq).with(node.log, node.seq);
 }
 
 /** True if `a` is `b` or an ancestor of it. */
 export function isAncestor(a: Node, b: Node): boolean {
-  if (a.log === b.log) return a.seq <= b.seq;
-  prepare(b);
-  return (b.log.othersAt(b.seq).get(a.log) ?? -1) >= a.seq;
-}
-
-/** Fills the vectors of the places a long chain of forks stands on, oldest first, so that no recursion grows with it. */
-function prepare(node: Node): void {
-  const chain: Node[] = [];
-  for (let at: Node | undefined = node; at !== undefined; at = at.log.first?.parents.find((parent) => parent.log !== at?.log)) {
-    chain.push(at);
-    if (chain.length > 100_000) break;
-  }
-  if (chain.length < 100) return;
-  for (let index = chain.length - 1; index >= 0; index--) {
-    const at = chain[index] as Node;
-    at.log.othersAt(at.seq);
-  }
+  return a.log === b.log ? a.seq <= b.seq : b.log.othersAt(b.seq).get(a.log) >= a.seq;
 }
 
 /** All ancestors of a place, itself included, parents before children; at one step by run, order and id. */

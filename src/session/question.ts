@@ -27,8 +27,12 @@ export function accepting(schema: Schema | undefined): (answer: unknown) => unkn
       return answer;
     }
     if (!isStandard(schema)) return answer;
-    const result = (await schema["~standard"].validate(answer)) as { readonly value?: unknown; readonly issues?: readonly { readonly message: string; readonly path?: readonly unknown[] }[] };
-    if (result.issues !== undefined) throw invalid(result.issues.map((issue) => `${(issue.path ?? []).map(String).join(".") || "answer"}: ${issue.message}`).join("; "));
+    const result = (await schema["~standard"].validate(answer)) as {
+      readonly value?: unknown;
+      readonly issues?: readonly { readonly message: string; readonly path?: readonly unknown[] }[];
+    };
+    if (result.issues !== undefined)
+      throw invalid(result.issues.map((issue) => `${(issue.path ?? []).map(String).join(".") || "answer"}: ${issue.message}`).join("; "));
     return result.value;
   };
 }

@@ -25,10 +25,25 @@ const result = {
 };
 
 export const schemas = {
-  "session.created": z.strictObject({ title: z.string().optional(), tags: z.array(z.string()).optional(), principal: z.string().optional() }),
-  "session.forked": z.strictObject({ label: z.string().optional(), implicit: z.literal(true).optional(), nested: z.literal(true).optional(), ordinal: z.int().min(0), scope }),
+  "session.created": z.strictObject({
+    title: z.string().optional(),
+    tags: z.array(z.string()).optional(),
+    principal: z.string().optional(),
+  }),
+  "session.forked": z.strictObject({
+    label: z.string().optional(),
+    implicit: z.literal(true).optional(),
+    nested: z.literal(true).optional(),
+    ordinal: z.int().min(0),
+    scope,
+  }),
   "session.detached": z.strictObject({ from: place }),
-  "session.merged": z.strictObject({ branches: z.array(place).min(1), adopt: z.literal(true).optional(), reason: z.string().optional(), context: z.unknown().optional() }),
+  "session.merged": z.strictObject({
+    branches: z.array(place).min(1),
+    adopt: z.literal(true).optional(),
+    reason: z.string().optional(),
+    context: z.unknown().optional(),
+  }),
   "session.rejected": z.strictObject({ reason: z.string() }),
   "message.added": z.strictObject({ role: z.enum(["user", "system"]), parts: z.array(part) }),
   "note.added": z.strictObject({ text: z.string() }),
@@ -45,10 +60,22 @@ export const schemas = {
   "ask.returned": z.strictObject(result),
   "wait.called": z.strictObject({ until: iso }),
   "wait.returned": z.strictObject(result),
-  "run.started": z.strictObject({ workflow: z.string(), input: place, key: z.string().optional(), bare: z.literal(true).optional(), rerun: z.string().optional() }),
+  "run.started": z.strictObject({
+    workflow: z.string(),
+    input: place,
+    key: z.string().optional(),
+    bare: z.literal(true).optional(),
+    rerun: z.string().optional(),
+  }),
   "run.resumed": z.strictObject({ worker: z.string(), epoch: z.int() }),
   "run.parked": z.strictObject({ pending: z.array(id), wakeAt: iso.optional() }),
-  "run.ended": z.strictObject({ status: z.enum(["done", "failed", "cancelled"]), result: place.optional(), message: z.string().optional(), code: z.string().optional(), reason: z.string().optional() }),
+  "run.ended": z.strictObject({
+    status: z.enum(["done", "failed", "cancelled"]),
+    result: place.optional(),
+    message: z.string().optional(),
+    code: z.string().optional(),
+    reason: z.string().optional(),
+  }),
   "run.signed": z.strictObject({
     statement: z.strictObject({
       session,
@@ -64,7 +91,14 @@ export const schemas = {
     }),
     signature: z.string(),
   }),
-  "answer.given": z.strictObject({ question: id, reason: z.string().optional(), answer: z.unknown().optional(), approve: z.boolean().optional(), input: z.unknown().optional(), outcome: z.unknown().optional() }),
+  "answer.given": z.strictObject({
+    question: id,
+    reason: z.string().optional(),
+    answer: z.unknown().optional(),
+    approve: z.boolean().optional(),
+    input: z.unknown().optional(),
+    outcome: z.unknown().optional(),
+  }),
 } as const;
 
 /** The envelope of every event; `facts` survive erasure. */
@@ -81,7 +115,16 @@ export const envelopeSchema = z.strictObject({
     redacted: z.int().min(1).optional(),
     source: id.optional(),
     started: z.literal(true).optional(),
-    usage: z.strictObject({ cacheWrite: z.number(), cached: z.number(), input: z.number(), output: z.number(), reasoning: z.number(), usd: z.number() }).optional(),
+    usage: z
+      .strictObject({
+        cacheWrite: z.number(),
+        cached: z.number(),
+        input: z.number(),
+        output: z.number(),
+        reasoning: z.number(),
+        usd: z.number(),
+      })
+      .optional(),
   }),
   kind: z.string(),
   parents: z.array(id),

@@ -39,7 +39,12 @@ export interface Session<out Output = unknown> {
   /** A new lineage root with this conversation and these files; usage starts from zero, the origin is recorded. */
   detach(): Session<Output>;
   reject(reason: string): Session<Output>;
-  link(record: { readonly system: string; readonly id: string; readonly uri?: string | undefined; readonly digest?: string | undefined }): Session<Output>;
+  link(record: {
+    readonly system: string;
+    readonly id: string;
+    readonly uri?: string | undefined;
+    readonly digest?: string | undefined;
+  }): Session<Output>;
 
   /**
    * Runs `run` once and records what it returned; on resume and replay the recorded result is taken.
@@ -47,14 +52,27 @@ export interface Session<out Output = unknown> {
    * `context.key`, `safe` may be, `nested` is entered again because its inner effects are recorded too.
    * `input` names what it depends on, so that `rerun` can reuse it.
    */
-  do<T>(name: string, run: (context: EffectContext) => T | Promise<T>, options?: { readonly repeat?: Repeat | undefined; readonly input?: unknown }): Promise<Session<Stored<T>>>;
+  do<T>(
+    name: string,
+    run: (context: EffectContext) => T | Promise<T>,
+    options?: { readonly repeat?: Repeat | undefined; readonly input?: unknown },
+  ): Promise<Session<Stored<T>>>;
   call<Input, T>(tool: Tool<Input, T>, input: Input): Promise<Session<T>>;
   ask(question: string): Promise<Session<string>>;
-  ask<S extends Schema>(question: string, answer: S, options?: { readonly to?: string | undefined; readonly expires?: Duration | undefined }): Promise<Session<Infer<S>>>;
+  ask<S extends Schema>(
+    question: string,
+    answer: S,
+    options?: { readonly to?: string | undefined; readonly expires?: Duration | undefined },
+  ): Promise<Session<Infer<S>>>;
   /** Judges the session and records the verdict. A check that throws has failed; it does not reject. */
   check(name: string, run: (context: EffectContext) => CheckResult | Promise<CheckResult>): Promise<Session<Output>>;
   recall(query: string, options?: { readonly scope?: MemoryScope; readonly limit?: number }): Promise<Session<readonly MemoryHit[]>>;
-  remember(item: { readonly key: string; readonly content: string; readonly scope?: MemoryScope; readonly because?: readonly string[] }): Promise<Session<Output>>;
+  remember(item: {
+    readonly key: string;
+    readonly content: string;
+    readonly scope?: MemoryScope;
+    readonly because?: readonly string[];
+  }): Promise<Session<Output>>;
   forget(key: string, reason: string): Promise<Session<Output>>;
   wait(time: Duration | Date): Promise<Session<Output>>;
   /** Joins other branches into this one at their common ancestor. Rejects with `merge.conflict` or `merge.refused` and changes nothing then. */
@@ -219,7 +237,10 @@ export type Decision = { readonly by: string; readonly reason?: string | undefin
 
 /** What a tool holds of a sandbox. Opens at the first call. */
 export interface Sandbox {
-  exec(command: string | readonly string[], options?: { readonly cwd?: string; readonly stdin?: string; readonly signal?: AbortSignal | undefined }): Promise<CommandResult>;
+  exec(
+    command: string | readonly string[],
+    options?: { readonly cwd?: string; readonly stdin?: string; readonly signal?: AbortSignal | undefined },
+  ): Promise<CommandResult>;
   read(path: string): Promise<Uint8Array>;
   write(path: string, content: string | Uint8Array): Promise<void>;
   list(path?: string): AsyncIterable<{ readonly path: string; readonly kind: "file" | "directory" | "link" }>;
@@ -276,6 +297,14 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
   };
 }
-export type Infer<S> = S extends { readonly "~standard": { readonly types?: infer T } } ? (NonNullable<T> extends { readonly output: infer O } ? O : unknown) : unknown;
+export type Infer<S> = S extends { readonly "~standard": { readonly types?: infer T } }
+  ? NonNullable<T> extends { readonly output: infer O }
+    ? O
+    : unknown
+  : unknown;
 /** What a caller may leave out (defaults) differs from what `run` receives. */
-export type InferInput<S> = S extends { readonly "~standard": { readonly types?: infer T } } ? (NonNullable<T> extends { readonly input: infer I } ? I : unknown) : unknown;
+export type InferInput<S> = S extends { readonly "~standard": { readonly types?: infer T } }
+  ? NonNullable<T> extends { readonly input: infer I }
+    ? I
+    : unknown
+  : unknown;

@@ -1,4 +1,6 @@
 /** The class behind `Session`. Own properties are its identity; everything else is a fold over the log or a verb of the host. */
+
+import { describeSession } from "./describe.ts";
 import { durationMs } from "./duration.ts";
 import { RathError } from "./errors.ts";
 import type { Event } from "./event.ts";
@@ -8,7 +10,6 @@ import { derivedUuid } from "./id.ts";
 import { history, type Node } from "./log.ts";
 import { accepting, jsonSchemaOf } from "./question.ts";
 import type * as S from "./session.ts";
-import { describeSession } from "./describe.ts";
 import { checkOf, lineageOf, messageOf, pendingOf, placementOf, statusOf, toParts } from "./views.ts";
 
 /** Where a value stands. Only for the runtime and the audit. */
@@ -32,7 +33,7 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
 
   static {
     placeOf = (session) => {
-      if (!(#node in session)) throw new RathError("workflow.invalid", `Expected a Session, got ${describe(session)}.`);
+      if (typeof session !== "object" || session === null || !(#node in session)) throw new RathError("workflow.invalid", `Expected a Session, got ${describe(session)}.`);
       const { node, context } = { node: session.#node, context: session.#context };
       return node.moved === undefined ? { node, context } : { node: node.moved, context };
     };
@@ -47,9 +48,16 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
 
   get output(): Output {
     const node = this.#state.output;
-    if (node === undefined) throw new RathError("session.no-output", `Session ${this.id} has no output yet: no effect has returned on it.`, { session: this });
-    if (node.facts.outcome !== "ok") throw new RathError("session.no-output", `Session ${this.id} has no output: its newest effect ended as "${node.facts.outcome}" (event ${node.id}).`, { session: this });
-    if (node.erased) throw new RathError("event.erased", `The output of session ${this.id} was erased (event ${node.id}).`, { session: this });
+    if (node === undefined)
+      throw new RathError("session.no-output", `Session ${this.id} has no output yet: no effect has returned on it.`, { session: this });
+    if (node.facts.outcome !== "ok")
+      throw new RathError(
+        "session.no-output",
+        `Session ${this.id} has no output: its newest effect ended as "${node.facts.outcome}" (event ${node.id}).`,
+        { session: this },
+      );
+    if (node.erased)
+      throw new RathError("event.erased", `The output of session ${this.id} was erased (event ${node.id}).`, { session: this });
     return node.data<"do.returned">(this.#platform).value as Output;
   }
   get text(): string {
@@ -102,8 +110,18 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
     }
   }
   at(place: number | string): S.Session {
-    const node = typeof place === "number" ? (place >= 1 && place <= this.step ? this.#node.atStep(place) : undefined) : history(this.#node).findLast((past) => past.id.startsWith(place));
-    if (node === undefined) throw new RathError("session.not-found", `Session ${this.id} has no ${typeof place === "number" ? "step" : "event"} ${place}; it is at step ${this.step}.`, { session: this });
+    const node =
+      typeof place === "number"
+        ? place >= 1 && place <= this.step
+          ? this.#node.atStep(place)
+          : undefined
+        : history(this.#node).findLast((past) => past.id.startsWith(place));
+    if (node === undefined)
+      throw new RathError(
+        "session.not-found",
+        `Session ${this.id} has no ${typeof place === "number" ? "step" : "event"} ${place}; it is at step ${this.step}.`,
+        { session: this },
+      );
     return node === this.#node ? this : new SessionValue(node, this.#context);
   }
 
@@ -126,12 +144,28 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
   reject(reason: string): S.Session<Output> {
     return this.#same(this.#host.add(this, "session.rejected", { reason }));
   }
-  link(record: { readonly system: string; readonly id: string; readonly uri?: string | undefined; readonly digest?: string | undefined }): S.Session<Output> {
+  link(record: {
+    readonly system: string;
+    readonly id: string;
+    readonly uri?: string | undefined;
+    readonly digest?: string | undefined;
+  }): S.Session<Output> {
     const { system, id, uri, digest } = record;
-    return this.#same(this.#host.add(this, "record.linked", { system, id, ...(uri === undefined ? {} : { uri }), ...(digest === undefined ? {} : { digest }) }));
+    return this.#same(
+      this.#host.add(this, "record.linked", {
+        system,
+        id,
+        ...(uri === undefined ? {} : { uri }),
+        ...(digest === undefined ? {} : { digest }),
+      }),
+    );
   }
 
-  do<T>(name: string, run: (context: S.EffectContext) => T | Promise<T>, options: { readonly repeat?: S.Repeat | undefined; readonly input?: unknown } = {}): Promise<S.Session<S.Stored<T>>> {
+  do<T>(
+    name: string,
+    run: (context: S.EffectContext) => T | Promise<T>,
+    options: { readonly repeat?: S.Repeat | undefined; readonly input?: unknown } = {},
+  ): Promise<S.Session<S.Stored<T>>> {
     const repeat = options.repeat ?? "once";
     const called = options.input === undefined ? { name, repeat } : { name, repeat, input: options.input };
     return this.#perform({ op: "do", called, repeat, run });
@@ -139,13 +173,27 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
   check(name: string, run: (context: S.EffectContext) => S.CheckResult | Promise<S.CheckResult>): Promise<S.Session<Output>> {
     return this.#perform({ op: "check", called: { name }, repeat: "safe", run, store: verdict, failureIsValue: true });
   }
-  ask<A extends S.Schema>(question: string, answer?: A, options: { readonly to?: string | undefined; readonly expires?: S.Duration | undefined } = {}): Promise<S.Session<never>> {
+  ask<A extends S.Schema>(
+    question: string,
+    answer?: A,
+    options: { readonly to?: string | undefined; readonly expires?: S.Duration | undefined } = {},
+  ): Promise<S.Session<never>> {
     const expires = options.expires === undefined ? {} : { expires: this.#later(options.expires) };
     const to = options.to === undefined ? {} : { to: options.to };
-    return this.#perform({ op: "ask", called: { question, answer: jsonSchemaOf(answer), ...to, ...expires }, repeat: "safe", accept: accepting(answer) });
+    return this.#perform({
+      op: "ask",
+      called: { question, answer: jsonSchemaOf(answer), ...to, ...expires },
+      repeat: "safe",
+      accept: accepting(answer),
+    });
   }
   wait(time: S.Duration | Date): Promise<S.Session<Output>> {
-    return this.#perform({ op: "wait", called: { until: time instanceof Date ? time.toISOString() : this.#later(time) }, repeat: "safe", store: () => ({}) });
+    return this.#perform({
+      op: "wait",
+      called: { until: time instanceof Date ? time.toISOString() : this.#later(time) },
+      repeat: "safe",
+      store: () => ({}),
+    });
   }
   merge(others: S.Session | readonly S.Session[], options: S.MergeOptions = {}): Promise<S.Session<Output>> {
     return this.#host.merge(this, Array.isArray(others) ? others : [others as S.Session], options) as Promise<S.Session<Output>>;
@@ -210,7 +258,9 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
     return next as S.Session<Output>;
   }
   async #notHere(verb: string, part: string): Promise<never> {
-    throw new RathError("session.not-here", `session.${verb} needs ${part}, which this version of openrath does not have yet.`, { session: this });
+    throw new RathError("session.not-here", `session.${verb} needs ${part}, which this version of openrath does not have yet.`, {
+      session: this,
+    });
   }
 }
 

@@ -24,11 +24,18 @@ export function messageOf(node: Node, platform: Platform): Message {
   return message;
 }
 
-type StoredPart = { readonly type: string; readonly text?: string; readonly signature?: string | undefined; readonly mediaType?: string; readonly data?: Uint8Array | undefined; readonly url?: string | undefined };
+type StoredPart = {
+  readonly type: string;
+  readonly text?: string;
+  readonly signature?: string | undefined;
+  readonly mediaType?: string;
+  readonly data?: Uint8Array | undefined;
+  readonly url?: string | undefined;
+};
 
 function toPart(part: StoredPart): Part {
   if (part.type !== "file") return part as Part;
-  return { type: "file", mediaType: part.mediaType ?? "application/octet-stream", data: part.data ?? new URL(part.url ?? "about:blank") };
+  return Object.freeze({ type: "file", mediaType: part.mediaType ?? "application/octet-stream", data: part.data ?? new URL(part.url ?? "about:blank") });
 }
 
 /** What is stored of what somebody says. */
@@ -36,7 +43,9 @@ export function toParts(content: Content): readonly Record<string, unknown>[] {
   if (typeof content === "string") return [{ type: "text", text: content }];
   return content.map((part) => {
     if (part.type !== "file") return { ...part };
-    return part.data instanceof URL ? { type: "file", mediaType: part.mediaType, url: part.data.href } : { type: "file", mediaType: part.mediaType, data: part.data };
+    return part.data instanceof URL
+      ? { type: "file", mediaType: part.mediaType, url: part.data.href }
+      : { type: "file", mediaType: part.mediaType, data: part.data };
   });
 }
 
@@ -69,7 +78,9 @@ export function pendingOf(mark: Node, platform: Platform, call: Node = callUnder
       return { ...base, kind: "timer", wakes: call.data<"wait.called">(platform).until };
     case "do.called": {
       const { name, input } = call.data<"do.called">(platform);
-      return call.facts.started === true || mark !== call ? { ...base, kind: "unknown", op: name, input } : { ...base, kind: "approval", tool: name, input };
+      return call.facts.started === true || mark !== call
+        ? { ...base, kind: "unknown", op: name, input }
+        : { ...base, kind: "approval", tool: name, input };
     }
     default:
       return { ...base, kind: "unknown", op: call.data<"check.called">(platform).name, input: undefined };

@@ -19,14 +19,15 @@ export function whatOf(node: Node, platform: Platform, text: (node: Node) => str
       waiting.pop();
       // That an effect had to wait before it started changes nothing about what happened.
       if (next.kind === "do.started") known.set(next, known.get(next.parent as Node) as string);
-      else if (!known.has(next)) known.set(next, platform.sha256(JSON.stringify([...contentOf(next, platform, text), before.map((parent) => known.get(parent))])));
+      else if (!known.has(next))
+        known.set(next, platform.sha256(JSON.stringify([...contentOf(next, platform, text), before.map((parent) => known.get(parent))])));
     }
   }
   return known.get(node) as string;
 }
 
 /** What an event says by itself: kind, version, outcome and data without ids. */
-export function contentOf(node: Node, platform: Platform, text: (node: Node) => string): readonly unknown[] {
+function contentOf(node: Node, platform: Platform, text: (node: Node) => string): readonly unknown[] {
   return [node.kind, node.version, node.facts.outcome ?? "", dataOf(node, platform, text)];
 }
 

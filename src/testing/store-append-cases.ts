@@ -208,7 +208,7 @@ export const appendCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "what was acknowledged is there after reopening",
+    name: "reopen after crash",
     reopens: true,
     async run(store, reopen) {
       const events = three("s");

@@ -24,10 +24,16 @@ export type OutputOf<W> = W extends { forward(session: Session): Promise<Session
 export abstract class Workflow {
   constructor() {
     const method: unknown = this.forward;
-    if (typeof method !== "function") throw new RathError("workflow.invalid", `${this.constructor.name} has no forward method: write async forward(session) { … }.`);
+    if (typeof method !== "function")
+      throw new RathError("workflow.invalid", `${this.constructor.name} has no forward method: write async forward(session) { … }.`);
     // A fixed own property: a class field named `forward` would bypass the record, so it fails at construction.
     Object.defineProperty(this, "forward", {
-      value: (session: Session) => placeOf(session).context.host.enter(session, this as { readonly name?: unknown }, (inner) => method.call(this, inner) as Promise<Session>),
+      value: (session: Session) =>
+        placeOf(session).context.host.enter(
+          session,
+          this as { readonly name?: unknown },
+          (inner) => method.call(this, inner) as Promise<Session>,
+        ),
     });
   }
 

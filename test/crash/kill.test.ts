@@ -31,9 +31,13 @@ describe("kill at every commit and every effect", () => {
 
   test("processes that die again and again still do each once effect at most once", { timeout: 120_000 }, async () => {
     await fc.assert(
-      fc.asyncProperty(programs({ races: true }), fc.array(fc.integer({ min: 0, max: 25 }), { minLength: 2, maxLength: 5 }), async (program, deaths) => {
-        await dieAgainAndAgain(program, deaths);
-      }),
+      fc.asyncProperty(
+        programs({ races: true }),
+        fc.array(fc.integer({ min: 0, max: 25 }), { minLength: 2, maxLength: 5 }),
+        async (program, deaths) => {
+          await dieAgainAndAgain(program, deaths);
+        },
+      ),
       { numRuns: numRuns * 3 },
     );
   });

@@ -18,12 +18,15 @@ async function complete(rath: Rath, workflow: Generated, world: World): Promise<
   for (;;) {
     const settled = await run.settle();
     if (settled.status === "done" || settled.status === "failed") return settled;
-    if (settled.status !== "waiting" || settled.diverged !== undefined || settled.pending.length === 0) throw new Error(`stuck: ${JSON.stringify(settled)}`);
+    if (settled.status !== "waiting" || settled.diverged !== undefined || settled.pending.length === 0)
+      throw new Error(`stuck: ${JSON.stringify(settled)}`);
     for (const pending of settled.pending) {
       if (pending.kind !== "unknown") throw new Error(`unexpected ${pending.kind}`);
       const [name, path] = pending.op.split(" ") as [string, string];
       const happened = (world.happened.get(path) ?? 0) > 0;
-      const outcome = name.endsWith("!") ? ({ type: "error", message: `${name.slice(0, -1)} failed` } as const) : ({ type: "ok", value: name } as const);
+      const outcome = name.endsWith("!")
+        ? ({ type: "error", message: `${name.slice(0, -1)} failed` } as const)
+        : ({ type: "ok", value: name } as const);
       await rath.decide(pending.id, { by: "human:test", outcome: happened ? outcome : "run-again" });
     }
   }

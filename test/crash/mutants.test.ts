@@ -15,7 +15,12 @@ import { programs } from "./program.ts";
 import { Life, rathOf } from "./world.ts";
 
 /** Replaces a method for the time of a test. */
-async function mutated<T extends object, K extends keyof T, R>(prototype: T, name: K, broken: (original: T[K]) => T[K], run: () => Promise<R>): Promise<R> {
+async function mutated<T extends object, K extends keyof T, R>(
+  prototype: T,
+  name: K,
+  broken: (original: T[K]) => T[K],
+  run: () => Promise<R>,
+): Promise<R> {
   const original = prototype[name];
   prototype[name] = broken(original);
   try {
@@ -38,7 +43,14 @@ async function isCaught(races: boolean): Promise<boolean> {
 
 describe("a runtime that", { timeout: 120_000 }, () => {
   test("delivers without order is caught", async () => {
-    expect(await mutated(Delivery.prototype, "handOver", () => async () => {}, () => isCaught(true))).toBe(true);
+    expect(
+      await mutated(
+        Delivery.prototype,
+        "handOver",
+        () => async () => {},
+        () => isCaught(true),
+      ),
+    ).toBe(true);
   });
 
   test("opens the gate too early runs what a changed program asks for: the gate does not", async () => {
@@ -55,7 +67,14 @@ describe("a runtime that", { timeout: 120_000 }, () => {
   });
 
   test("does not count skipped inner work as done is caught", async () => {
-    expect(await mutated(Recorded.prototype, "skipInside", () => () => {}, () => isCaught(false))).toBe(true);
+    expect(
+      await mutated(
+        Recorded.prototype,
+        "skipInside",
+        () => () => {},
+        () => isCaught(false),
+      ),
+    ).toBe(true);
   });
 });
 
@@ -76,7 +95,11 @@ async function anotherWay(): Promise<string[]> {
   const store = memoryStore();
   const ran: string[] = [];
   const mortal = rathOf(store, new Life());
-  const started = await mortal.run(new Simple(async (session) => (await session.do("one", () => 1)).do("two", () => new Promise(() => {}))), mortal.session("go"), { key: "k" });
+  const started = await mortal.run(
+    new Simple(async (session) => (await session.do("one", () => 1)).do("two", () => new Promise(() => {}))),
+    mortal.session("go"),
+    { key: "k" },
+  );
   await new Promise((resolve) => setTimeout(resolve, 20));
   void mortal.close();
   const other = new Simple((session) => session.do("another", () => ran.push("another")));
@@ -98,8 +121,12 @@ class Forking extends Workflow {
   }
   async forward(session: Session): Promise<Session> {
     const start = await session.do("start", () => 1, { repeat: "safe" });
-    const fork = (): void => void start.fork("a");
-    const inside = await start.fork("in").do("inner", () => (fork(), fork(), 1), { repeat: "once" });
+    const forkTwice = (): number => {
+      start.fork("a");
+      start.fork("a");
+      return 1;
+    };
+    const inside = await start.fork("in").do("inner", forkTwice, { repeat: "once" });
     const outside = await start.fork("a").do("outer", async () => {
       this.#world.push("outer");
       await this.#life.point();
@@ -126,7 +153,10 @@ async function forksOutside(): Promise<{ readonly calls: number; readonly status
     const life = new Life(point);
     const dying = rathOf(fresh, life);
     let over = false;
-    dying.run(new Forking(life, seen), dying.session("go"), { key: "k" }).then((started) => started.settle().then(() => (over = true)), () => (over = true));
+    dying.run(new Forking(life, seen), dying.session("go"), { key: "k" }).then(
+      (started) => started.settle().then(() => (over = true)),
+      () => (over = true),
+    );
     while (!life.dead && !over) await new Promise((resolve) => setImmediate(resolve));
     void dying.close();
     const heir = rathOf(fresh, new Life());

@@ -6,7 +6,13 @@ import { Workflow } from "../../src/workflow/workflow.ts";
 import type { Life, World } from "./world.ts";
 
 export type Program =
-  | { readonly kind: "effect"; readonly name: string; readonly repeat: Exclude<Repeat, "nested">; readonly turns: number; readonly fails: boolean }
+  | {
+      readonly kind: "effect";
+      readonly name: string;
+      readonly repeat: Exclude<Repeat, "nested">;
+      readonly turns: number;
+      readonly fails: boolean;
+    }
   | { readonly kind: "say"; readonly text: string }
   | { readonly kind: "sequence"; readonly of: readonly Program[] }
   | { readonly kind: "parallel" | "race" | "pool" | "implicit" | "then"; readonly of: readonly Program[] }
@@ -83,7 +89,11 @@ export class Generated extends Workflow {
       case "pool":
         return this.#pool(program.of, session, path);
       case "nested":
-        return session.do(`nested ${path}`, async ({ session: inner }) => (await this.#run(program.of, inner, `${path}.n`)).messages.length, { repeat: "nested" });
+        return session.do(
+          `nested ${path}`,
+          async ({ session: inner }) => (await this.#run(program.of, inner, `${path}.n`)).messages.length,
+          { repeat: "nested" },
+        );
       case "catch":
         try {
           return await this.#run(program.of, session, `${path}.t`);

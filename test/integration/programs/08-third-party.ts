@@ -9,5 +9,5 @@ export const rath = openrath({ store: redisStore("redis://…") });
 storeConformance({
   name: "redis",
   create: () => redisStore("redis://…"),
-  skip: [{ test: "what was acknowledged is there after reopening", reason: "test server keeps nothing" }],
+  skip: [{ test: "reopen after crash", reason: "test server keeps nothing" }],
 });
