@@ -312,7 +312,10 @@ const ownFolder = new URL("../", import.meta.url).href.replace("file://", "");
 
 /** The first place on the stack that is not this package. */
 function callSite(): string {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 50;
   const frames = (new Error().stack ?? "").split("\n").slice(1);
+  Error.stackTraceLimit = limit;
   const line = frames.find((frame) => !(frame.includes(ownFolder) && !frame.includes(".test.")) && !frame.includes("node:"));
   const where = line === undefined ? undefined : /\(?((?:file:\/\/)?\/[^)]+:\d+:\d+)\)?$/.exec(line)?.[1];
   return where === undefined ? "" : ` (${where})`;

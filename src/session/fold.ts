@@ -92,7 +92,9 @@ function foundation(node: Node): State {
     return state.own === own ? state : { ...state, own };
   }
   const origin = node.log.origin?.state as State | undefined;
-  return origin === undefined ? empty : { ...origin, open: [], inherited: [], borrowed: true, usage: nothing, own: nothing };
+  return origin === undefined
+    ? empty
+    : { ...origin, open: [], inherited: [], rejected: undefined, borrowed: true, usage: nothing, own: nothing };
 }
 
 /** The next state. Returns the same object for events that change nothing. */

@@ -198,6 +198,7 @@ export interface MergeOptions {
 export type Duration = `${number}${"ms" | "s" | "m" | "h" | "d"}`;
 export type Repeat = "safe" | "keyed" | "once" | "nested";
 /** What comes back from the log: JSON in, JSON out. A Date, Map or function becomes `never`, so the mistake shows where it is read. */
+// biome-ignore lint/suspicious/noConfusingVoidType: what a function without a result returns
 export type Stored<T> = T extends string | number | boolean | null | undefined | void | Uint8Array
   ? T
   : T extends Date | Map<unknown, unknown> | Set<unknown> | bigint | symbol | ((...args: never[]) => unknown)

@@ -33,7 +33,8 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
 
   static {
     placeOf = (session) => {
-      if (typeof session !== "object" || session === null || !(#node in session)) throw new RathError("workflow.invalid", `Expected a Session, got ${describe(session)}.`);
+      if (typeof session !== "object" || session === null || !(#node in session))
+        throw new RathError("workflow.invalid", `Expected a Session, got ${describe(session)}.`);
       const { node, context } = { node: session.#node, context: session.#context };
       return node.moved === undefined ? { node, context } : { node: node.moved, context };
     };

@@ -35,7 +35,11 @@ type StoredPart = {
 
 function toPart(part: StoredPart): Part {
   if (part.type !== "file") return part as Part;
-  return Object.freeze({ type: "file", mediaType: part.mediaType ?? "application/octet-stream", data: part.data ?? new URL(part.url ?? "about:blank") });
+  return Object.freeze({
+    type: "file",
+    mediaType: part.mediaType ?? "application/octet-stream",
+    data: part.data ?? new URL(part.url ?? "about:blank"),
+  });
 }
 
 /** What is stored of what somebody says. */
