@@ -12,9 +12,8 @@ function salted(text: string): Uint8Array {
     randomFillSync(pool);
     used = 0;
   }
-  // Three bytes for each unit always suffice; measuring first would cost as much as writing.
-  const bytes =
-    text.length < 1024 ? Buffer.allocUnsafe(saltBytes + text.length * 3) : Buffer.allocUnsafe(saltBytes + Buffer.byteLength(text));
+  // Three bytes for each unit always suffice; measuring a short text first would cost as much as writing it.
+  const bytes = Buffer.allocUnsafe(saltBytes + (text.length < 256 ? text.length * 3 : Buffer.byteLength(text)));
   pool.copy(bytes, 0, used, used + saltBytes);
   used += saltBytes;
   return bytes.subarray(0, saltBytes + bytes.write(text, saltBytes));

@@ -42,7 +42,7 @@ export function redactor(secrets: readonly string[] = []): Redact {
   const isSuspicious = literals.length === 0 ? telltale : new RegExp([...new Set(literals), telltale.source].join("|"));
   const clean = new Set<string>();
   return (text) => {
-    if (text.length < shortest || clean.has(text)) return undefined;
+    if (text.length < shortest || (text.length <= shortText && clean.has(text))) return undefined;
     let count = 0;
     const redacted = isSuspicious.test(text)
       ? text.replace(pattern, () => {

@@ -81,10 +81,7 @@ export class Connection {
    * power cut once any later commit is synced, since the log is one sequence.
    */
   transaction<T>(durable: boolean, work: () => T): T {
-    if (durable !== this.#durable) {
-      this.database.exec(`PRAGMA synchronous = ${durable ? "FULL" : "NORMAL"}`);
-      this.#durable = durable;
-    }
+    this.durably(durable);
     this.statement("BEGIN IMMEDIATE").run();
     try {
       const result = work();
@@ -98,6 +95,13 @@ export class Connection {
       }
       throw error;
     }
+  }
+
+  /** Whether the next commit is synced. */
+  durably(durable: boolean): void {
+    if (durable === this.#durable) return;
+    this.database.exec(`PRAGMA synchronous = ${durable ? "FULL" : "NORMAL"}`);
+    this.#durable = durable;
   }
 
   /** Prepares the file for appends, at the first of them. */
