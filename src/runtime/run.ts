@@ -242,7 +242,7 @@ export async function queueRun(
     input: { session: input.log.id, head: input.id },
     ...(options.key === undefined ? {} : { key: options.key }),
   });
-  const row: RunRow = { id, key: options.key, session: input.log.id, workflow: name, status: "queued", wakeAt: undefined };
+  const row: RunRow = { id, key: options.key === undefined ? undefined : runtime.clean(options.key), session: input.log.id, workflow: name, status: "queued", wakeAt: undefined };
   execution.writer.setRow(row);
   try {
     await execution.writer.flush();

@@ -1,5 +1,6 @@
 /** The runs this Rath executes, and handles on any run of the store. */
 import { RathError } from "../session/errors.ts";
+import { keyedRunId } from "../session/id.ts";
 import type { Session } from "../session/session.ts";
 import type { RunRow } from "../store/store.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
@@ -70,7 +71,7 @@ export class Runs {
   /** The run that has this key already; executed here when nobody else does. */
   async #again(name: string, workflow: Workflow, session: Session, options: RunOptions): Promise<Run> {
     const key = options.key as string;
-    const row = await this.#rowByKey(key);
+    const row = await this.#row(keyedRunId(this.#runtime.platform, key));
     const record = await loadRun(this.#runtime, row.id);
     await sameRun(this.#runtime, record, name, session, key);
     if (!hasEnded(row.status) && !this.#executing.has(row.id)) await this.#takeUp(row, workflow, "pause", options.signal);
@@ -204,11 +205,6 @@ export class Runs {
     const row = await rowOfRun(await this.#runtime.store(), id);
     if (row === undefined) throw new RathError("run.not-found", `There is no run ${id} in this store.`, { details: { run: id } });
     return row;
-  }
-
-  async #rowByKey(key: string): Promise<RunRow> {
-    for await (const row of (await this.#runtime.store()).runs({ key })) return row;
-    throw new RathError("run.not-found", `There is no run with key "${key}" in this store.`, { details: { key } });
   }
 
   #named(name: string): Workflow {

@@ -83,9 +83,9 @@ export class Runtime implements Host, Services {
         "A new session cannot be made inside a workflow or effect, because a resumed run would make another one: use session.detach() or session.fork().",
       );
     const log = new Log(this.platform.newId());
-    log.about = content;
-    const by = content.principal ?? "user";
+    const by = content.principal === undefined ? "user" : this.clean(content.principal);
     const node = link(this, { log, parents: [], kind: "session.created", data: content, by });
+    log.about = node.data<"session.created">(this.platform);
     return new SessionValue(node, this.#bare(by));
   }
 
@@ -149,6 +149,11 @@ export class Runtime implements Host, Services {
     } catch (error) {
       return Promise.reject(error);
     }
+  }
+
+  /** Text that is kept beside the log. */
+  clean(text: string): string {
+    return this.redact(text)?.text ?? text;
   }
 
   // ── where a value stands ──

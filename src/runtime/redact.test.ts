@@ -1,0 +1,77 @@
+import { describe, expect, test } from "vitest";
+import { composeRath } from "../openrath.ts";
+import { memoryStore } from "../store/memory.ts";
+import { redactor } from "./redact.ts";
+
+const keys = {
+  openai: `sk-proj-${"a1B2".repeat(8)}`,
+  anthropic: `sk-ant-api03-${"x9_-".repeat(8)}`,
+  github: `ghp_${"A1b2".repeat(9)}`,
+  githubFine: `github_pat_${"A1b2_".repeat(6)}`,
+  gitlab: `glpat-${"a1-_".repeat(5)}`,
+  aws: `AKIA${"ABCD1234".repeat(2)}`,
+  google: `AIza${"a1B2c".repeat(7)}`,
+  slack: `xoxb-${"12345-".repeat(3)}abc`,
+  stripe: `sk_live_${"a1B2".repeat(6)}`,
+  npm: `npm_${"a1B2".repeat(9)}`,
+  huggingFace: `hf_${"aB".repeat(18)}`,
+  jwt: `eyJ${"a".repeat(20)}.eyJ${"b".repeat(20)}.${"c".repeat(20)}`,
+  pem: "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----",
+};
+
+describe("well-known key shapes", () => {
+  test.each(Object.entries(keys))("%s is found alone and inside text", (_, key) => {
+    const redact = redactor();
+    expect(redact(key)).toEqual({ text: "[redacted]", count: 1 });
+    expect(redact(`before ${key} after, and "${key}"`)).toEqual({ text: 'before [redacted] after, and "[redacted]"', count: 2 });
+  });
+
+  test.each(["a task-list-of-things-to-do-today-and-tomorrow", "npm_run", "the sk-8 bus", "disk-usage-of-the-whole-machine-in-bytes", "AKIA", "eyJhbGciOi"])("%s is left alone", (text) => {
+    expect(redactor()(text)).toBeUndefined();
+    expect(redactor()(text)).toBeUndefined();
+  });
+});
+
+describe("declared secrets", () => {
+  test("are found plain, in a URL and in base64; the longer one first", () => {
+    const redact = redactor(["hunter2!", "hunter2!longer"]);
+    expect(redact("hunter2!longer hunter2!")).toEqual({ text: "[redacted] [redacted]", count: 2 });
+    expect(redactor(["p@ss w/rd"])(`?q=${encodeURIComponent("p@ss w/rd")}`)?.text).toBe("?q=[redacted]");
+    expect(redact(`Basic ${Buffer.from("hunter2!").toString("base64")}`)?.count).toBe(1);
+  });
+
+  test("that are too short to be told from ordinary text are refused", () => {
+    expect(() => redactor(["1234"])).toThrow(/fewer than 6/);
+  });
+
+  test("never reach the store: not in values, keys, inputs, messages, errors or names; the program sees the marker too", async () => {
+    const secret = "correct horse battery";
+    const store = memoryStore();
+    const bytes: Uint8Array[] = [];
+    const spied = new Proxy(store, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name);
+        if (name === "append")
+          return (write: Parameters<typeof store.append>[0]) => {
+            bytes.push(Buffer.from(JSON.stringify(write.branches.map((branch) => branch.about))));
+            for (const branch of write.branches) for (const event of branch.events) bytes.push(event.envelope, event.data ?? new Uint8Array());
+            for (const blob of write.blobs ?? []) bytes.push(blob.bytes);
+            return target.append(write);
+          };
+        return typeof member === "function" ? member.bind(target) : member;
+      },
+    });
+    await using rath = composeRath({ store: spied, secrets: [secret] }, {});
+    const session = await rath
+      .session(`use ${secret}`, { title: `about ${secret}`, tags: [secret] })
+      .note(secret)
+      .do(`call ${secret}`, () => ({ token: secret, [secret]: 1, long: `${"x".repeat(5000)}${secret}` }), { input: { header: `Bearer ${secret}` } });
+    expect(session.output).toMatchObject({ token: "[redacted]", "[redacted]": 1 });
+    await session.do("fail", () => Promise.reject(new Error(`no access with ${secret}`))).catch(() => {});
+    await rath.save(session);
+    expect(session.messages[0]?.text).toBe("use [redacted]");
+    const redacted = [...session.events()].map((event) => event.facts.redacted ?? 0);
+    expect(redacted.reduce((a, b) => a + b)).toBeGreaterThan(6);
+    expect(bytes.some((part) => Buffer.from(part).includes(secret))).toBe(false);
+  });
+});
