@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { Flow } from "../../test/support/flow.ts";
 import { composeRath } from "../openrath.ts";
 import { RathError } from "../session/errors.ts";
 import type { Session } from "../session/session.ts";
@@ -30,17 +31,6 @@ function watched(store: Store, onAppend: (write: Write) => void): Store {
 
 function kinds(session: Session): string[] {
   return [...session.events()].map((event) => event.kind);
-}
-
-class Steps extends Workflow {
-  readonly #run: (session: Session) => Promise<Session>;
-  constructor(run: (session: Session) => Promise<Session>) {
-    super();
-    this.#run = run;
-  }
-  async forward(session: Session): Promise<Session> {
-    return this.#run(session);
-  }
 }
 
 describe("an effect", () => {
@@ -127,7 +117,7 @@ describe("an effect", () => {
   test("the key is the id of its call, the signal is aborted when the run ends", async () => {
     await using rath = rathOn();
     let aborted: AbortSignal | undefined;
-    const flow = new Steps(async (session) => {
+    const flow = new Flow(async (session) => {
       void session.fork("slow").do(
         "slow",
         ({ signal }) => {
@@ -220,13 +210,13 @@ describe("the shape of a workflow", () => {
     }
     expect(() => new Field()).toThrow();
     await using rath = rathOn();
-    await expect(new Steps(async () => 5 as never).forward(rath.session())).rejects.toMatchObject({ code: "workflow.invalid" });
+    await expect(new Flow(async () => 5 as never).forward(rath.session())).rejects.toMatchObject({ code: "workflow.invalid" });
   });
 
   test("entering and leaving are events, nested ones extend the path of who acts", async () => {
     await using rath = rathOn();
-    const inner = Object.assign(new Steps((session) => session.do("x", () => 1)), { name: "inner" });
-    const outer = Object.assign(new Steps((session) => inner.forward(session)), { name: "outer" });
+    const inner = Object.assign(new Flow((session) => session.do("x", () => 1)), { name: "inner" });
+    const outer = Object.assign(new Flow((session) => inner.forward(session)), { name: "outer" });
     const done = await outer.forward(rath.session());
     expect([...done.events()].filter((event) => event.kind === "do.called").map((event) => event.by)).toEqual(["outer/inner"]);
     expect(kinds(done).filter((kind) => kind.startsWith("workflow."))).toEqual([
@@ -240,7 +230,7 @@ describe("the shape of a workflow", () => {
   test("the result keeps the id that was given, adopting the winning fork", async () => {
     await using rath = rathOn();
     const start = rath.session("go");
-    const done = await new Steps(async (session) => {
+    const done = await new Flow(async (session) => {
       const [a, b] = await Promise.all(["a", "b"].map((label) => session.fork(label).do(label, () => label)));
       (b as Session).reject("slower");
       return a as Session;

@@ -26,7 +26,14 @@ describe("well-known key shapes", () => {
     expect(redact(`before ${key} after, and "${key}"`)).toEqual({ text: 'before [redacted] after, and "[redacted]"', count: 2 });
   });
 
-  test.each(["a task-list-of-things-to-do-today-and-tomorrow", "npm_run", "the sk-8 bus", "disk-usage-of-the-whole-machine-in-bytes", "AKIA", "eyJhbGciOi"])("%s is left alone", (text) => {
+  test.each([
+    "a task-list-of-things-to-do-today-and-tomorrow",
+    "npm_run",
+    "the sk-8 bus",
+    "disk-usage-of-the-whole-machine-in-bytes",
+    "AKIA",
+    "eyJhbGciOi",
+  ])("%s is left alone", (text) => {
     expect(redactor()(text)).toBeUndefined();
     expect(redactor()(text)).toBeUndefined();
   });
@@ -54,7 +61,8 @@ describe("declared secrets", () => {
         if (name === "append")
           return (write: Parameters<typeof store.append>[0]) => {
             bytes.push(Buffer.from(JSON.stringify(write.branches.map((branch) => branch.about))));
-            for (const branch of write.branches) for (const event of branch.events) bytes.push(event.envelope, event.data ?? new Uint8Array());
+            for (const branch of write.branches)
+              for (const event of branch.events) bytes.push(event.envelope, event.data ?? new Uint8Array());
             for (const blob of write.blobs ?? []) bytes.push(blob.bytes);
             return target.append(write);
           };
@@ -65,7 +73,9 @@ describe("declared secrets", () => {
     const session = await rath
       .session(`use ${secret}`, { title: `about ${secret}`, tags: [secret] })
       .note(secret)
-      .do(`call ${secret}`, () => ({ token: secret, [secret]: 1, long: `${"x".repeat(5000)}${secret}` }), { input: { header: `Bearer ${secret}` } });
+      .do(`call ${secret}`, () => ({ token: secret, [secret]: 1, long: `${"x".repeat(5000)}${secret}` }), {
+        input: { header: `Bearer ${secret}` },
+      });
     expect(session.output).toMatchObject({ token: "[redacted]", "[redacted]": 1 });
     await session.do("fail", () => Promise.reject(new Error(`no access with ${secret}`))).catch(() => {});
     await rath.save(session);

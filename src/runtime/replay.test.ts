@@ -1,19 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { Flow } from "../../test/support/flow.ts";
 import { composeRath } from "../openrath.ts";
 import type { Session } from "../session/session.ts";
-import { Workflow } from "../workflow/workflow.ts";
 import { replay } from "./replay.ts";
-
-class Flow extends Workflow {
-  readonly #run: (session: Session) => Promise<Session>;
-  constructor(run: (session: Session) => Promise<Session>) {
-    super();
-    this.#run = run;
-  }
-  async forward(session: Session): Promise<Session> {
-    return this.#run(session);
-  }
-}
 
 function memory() {
   return composeRath({ store: "memory", implicitForks: "allow" }, { times: { stillReplayMs: 30, closeMs: 50, parkGraceMs: 1 } });

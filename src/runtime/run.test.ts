@@ -1,10 +1,10 @@
 import { hostname } from "node:os";
 import { describe, expect, test } from "vitest";
+import { Flow } from "../../test/support/flow.ts";
 import { composeRath, type RathOptions } from "../openrath.ts";
 import type { Session } from "../session/session.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Store } from "../store/store.ts";
-import { Workflow } from "../workflow/workflow.ts";
 import type { Rath } from "./rath.ts";
 
 let processes = 0;
@@ -26,19 +26,6 @@ function process(store: Store, options: RathOptions = {}, times: object = {}): R
     { implicitForks: "allow", ...options, store: kept(store) },
     { worker: `${hostname()}:${1_999_000_000 + processes++}:t`, times: { parkGraceMs: 1, closeMs: 50, stillResumeMs: 200, ...times } },
   );
-}
-
-class Flow extends Workflow {
-  readonly name: string;
-  readonly #run: (session: Session) => Promise<Session>;
-  constructor(run: (session: Session) => Promise<Session>, name = "flow") {
-    super();
-    this.name = name;
-    this.#run = run;
-  }
-  async forward(session: Session): Promise<Session> {
-    return this.#run(session);
-  }
 }
 
 const never = (): Promise<never> => new Promise(() => {});

@@ -20,7 +20,6 @@ import type { Runtime } from "./runtime.ts";
 import { inside } from "./services.ts";
 import { isDeadHere } from "./worker-id.ts";
 
-export type RunStatus = "queued" | "running" | "waiting" | "done" | "failed" | "cancelled";
 export type OnDivergence = "pause" | "fork" | "fail";
 
 export interface RunOptions {
@@ -242,7 +241,14 @@ export async function queueRun(
     input: { session: input.log.id, head: input.id },
     ...(options.key === undefined ? {} : { key: options.key }),
   });
-  const row: RunRow = { id, key: options.key === undefined ? undefined : runtime.clean(options.key), session: input.log.id, workflow: name, status: "queued", wakeAt: undefined };
+  const row: RunRow = {
+    id,
+    key: options.key === undefined ? undefined : runtime.clean(options.key),
+    session: input.log.id,
+    workflow: name,
+    status: "queued",
+    wakeAt: undefined,
+  };
   execution.writer.setRow(row);
   try {
     await execution.writer.flush();

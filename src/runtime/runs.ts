@@ -1,7 +1,7 @@
 /** The runs this Rath executes, and handles on any run of the store. */
 import { RathError } from "../session/errors.ts";
 import { keyedRunId } from "../session/id.ts";
-import type { Session } from "../session/session.ts";
+import type { RunStatus, Session } from "../session/session.ts";
 import type { RunRow } from "../store/store.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
 import { workflowName } from "./enter.ts";
@@ -13,7 +13,6 @@ import {
   queueRun,
   RunExecution,
   type RunOptions,
-  type RunStatus,
   rowOfRun,
   type Settled,
   sameRun,

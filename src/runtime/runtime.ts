@@ -213,7 +213,10 @@ export class Runtime implements Host, Services {
   // ── logs and the store ──
 
   async store(): Promise<Store> {
-    this.#store ??= this.#options.openStore();
+    this.#store ??= this.#options.openStore().catch((error: unknown) => {
+      this.#store = undefined; // whoever asks next tries again
+      throw error;
+    });
     return this.#store;
   }
 
@@ -287,7 +290,7 @@ export class Runtime implements Host, Services {
     for (const execution of this.#executions) execution.close();
     this.effects.close();
     this.answers.close();
-    if (this.#store !== undefined) await (await this.#store)[Symbol.asyncDispose]();
+    await (await this.#store)?.[Symbol.asyncDispose]();
   }
 
   // ── warnings ──

@@ -5,15 +5,9 @@
  */
 import { type EventKind, isCalled, isReturned } from "./event.ts";
 import { ancestorsOf, isAncestor, type Log, type Node } from "./log.ts";
+import type { Usage } from "./session.ts";
 
-export interface Totals {
-  readonly input: number;
-  readonly output: number;
-  readonly cached: number;
-  readonly cacheWrite: number;
-  readonly reasoning: number;
-  readonly usd: number;
-}
+export type Totals = Omit<Usage, "own">;
 
 /** A chain, newest first. */
 export interface Chain {

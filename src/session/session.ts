@@ -92,6 +92,7 @@ export interface Session<out Output = unknown> {
 }
 
 export type SessionStatus = "idle" | "waiting" | "failed" | "cancelled" | "rejected";
+export type RunStatus = "queued" | "running" | "waiting" | "done" | "failed" | "cancelled";
 export type StopReason = "finished" | "length" | "refused" | "rounds" | "budget" | "invalid" | "cancelled" | "error";
 export type Content = string | readonly Part[];
 export type Part =

@@ -151,7 +151,8 @@ export class Appends {
   #single({ branches, write, blobs }: Entry, durable: boolean): boolean {
     const [branch, ...others] = branches;
     const [frame, ...more] = branch?.frames ?? [];
-    if (branch === undefined || frame === undefined || others.length + more.length + blobs.length > 0 || write.run !== undefined) return false;
+    if (branch === undefined || frame === undefined || others.length + more.length + blobs.length > 0 || write.run !== undefined)
+      return false;
     const log = this.#logs.get(branch.session);
     const writer = frame.run === undefined ? undefined : log?.writers.get(frame.run);
     if (log === undefined || writer === undefined || log.head !== branch.expectedHead || branch.head === undefined) return false;

@@ -10,6 +10,7 @@ import type { Node } from "../../src/session/log.ts";
 import type { Session } from "../../src/session/session.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { Workflow } from "../../src/workflow/workflow.ts";
+import { Flow } from "../support/flow.ts";
 import { killEverywhere } from "./kill.ts";
 import { programs } from "./program.ts";
 import { Life, rathOf } from "./world.ts";
@@ -78,32 +79,20 @@ describe("a runtime that", { timeout: 120_000 }, () => {
   });
 });
 
-class Simple extends Workflow {
-  readonly name = "simple";
-  readonly #run: (session: Session) => Promise<Session>;
-  constructor(run: (session: Session) => Promise<Session>) {
-    super();
-    this.#run = run;
-  }
-  async forward(session: Session): Promise<Session> {
-    return this.#run(session);
-  }
-}
-
 /** Dies after one effect; the program that resumes asks for another one. What that one did. */
 async function anotherWay(): Promise<string[]> {
   const store = memoryStore();
   const ran: string[] = [];
   const mortal = rathOf(store, new Life());
   const started = await mortal.run(
-    new Simple(async (session) => (await session.do("one", () => 1)).do("two", () => new Promise(() => {}))),
+    new Flow(async (session) => (await session.do("one", () => 1)).do("two", () => new Promise(() => {}))),
     mortal.session("go"),
     { key: "k" },
   );
   await new Promise((resolve) => setTimeout(resolve, 20));
   void mortal.close();
-  const other = new Simple((session) => session.do("another", () => ran.push("another")));
-  const heir = rathOf(store, new Life(), { workflows: { simple: other } });
+  const other = new Flow((session) => session.do("another", () => ran.push("another")));
+  const heir = rathOf(store, new Life(), { workflows: { flow: other } });
   await (await heir.resume(started.id)).settle();
   await heir.close();
   return ran.map(() => "another");

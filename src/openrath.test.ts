@@ -1,0 +1,77 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openrath } from "./openrath.ts";
+
+let folder = "";
+const before = process.env["OPENRATH_HOME"];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "openrath-home-"));
+  process.env["OPENRATH_HOME"] = join(folder, "home");
+});
+afterEach(() => {
+  if (before === undefined) delete process.env["OPENRATH_HOME"];
+  else process.env["OPENRATH_HOME"] = before;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const mode = (path: string): number => statSync(path).mode & 0o777;
+
+describe("openrath()", () => {
+  test("touches nothing before the first effect, then makes a private home that repositories ignore", async () => {
+    const home = join(folder, "home");
+    await using rath = openrath();
+    const session = rath.session("hello").say("more").fork("a");
+    expect(existsSync(home)).toBe(false);
+    await session.do("x", () => 1);
+    expect(mode(home)).toBe(0o700);
+    expect(mode(join(home, "store.db"))).toBe(0o600);
+    expect(readFileSync(join(home, ".gitignore"), "utf8")).toBe("*\n");
+  });
+
+  test("makes its signing key at first use, readable by its owner alone, and uses it again", async () => {
+    const key = join(folder, "home", "signing-key.pem");
+    for (let time = 0; time < 2; time++) {
+      await using rath = openrath();
+      await rath.session().do("x", () => 1);
+    }
+    expect(mode(key)).toBe(0o600);
+    const made = readFileSync(key, "utf8");
+    await (async () => {
+      await using rath = openrath();
+      await rath.session().do("x", () => 1);
+    })();
+    expect(readFileSync(key, "utf8")).toBe(made);
+  });
+
+  test("says what is wrong with a store it cannot open", async () => {
+    await using postgres = openrath({ store: "postgres://localhost/x" });
+    await expect(postgres.ready()).rejects.toMatchObject({ code: "store.unavailable" });
+    await using file = openrath({ store: join(folder, "home", "\0") });
+    await expect(file.ready()).rejects.toThrow();
+  });
+
+  test("a closed Rath refuses verbs and closes once", async () => {
+    const rath = openrath({ store: "memory" });
+    const session = await rath.session().do("x", () => 1);
+    await rath.close();
+    await rath.close();
+    await expect(session.do("y", () => 2)).rejects.toMatchObject({ code: "rath.closed" });
+    expect(session.output).toBe(1);
+  });
+
+  test("relaxed durability still makes a once effect's call durable before it starts", async () => {
+    const path = join(folder, "relaxed.db");
+    await using rath = openrath({ store: path, durability: "relaxed" });
+    let seen: string[] = [];
+    const session = rath.session("go");
+    await session.do("pay", async () => {
+      await using other = openrath({ store: path });
+      seen = [...(await other.open(session.id)).events()].map((event) => event.kind);
+      return 1;
+    });
+    expect(seen).toEqual(["session.created", "message.added", "do.called"]);
+  });
+});
