@@ -24,13 +24,14 @@ export function fromStored(
   parents: readonly Node[],
   envelope: Envelope = parseEnvelope(platform.text(event.envelope)),
 ): Node {
-  const node = new Node({ ...envelope, id: event.id, digest: envelope.data }, log, parents);
+  const { kind, version, step, at, by, facts, data } = envelope;
+  const node = new Node({ id: event.id, kind, version, step, at, by, facts, digest: data }, log, parents);
   node.run = event.run;
   node.order = event.order;
   node.stored = true;
   node.bytes = event.data;
   log.storedHead = node;
-  if (node.kind === "session.forked" && event.data !== undefined) {
+  if (kind === "session.forked" && event.data !== undefined) {
     const { scope, label, ordinal, implicit, nested } = node.data<"session.forked">(platform);
     log.fork = { scope, label: label ?? "", ordinal, implicit: implicit ?? false, nested: nested ?? false };
   }
@@ -50,10 +51,8 @@ class Loading {
   readonly #known: Known;
   readonly #logs = new Map<string, Log>();
   readonly #raw: Raw[] = [];
-  readonly #ids = new Set<string>();
-  readonly #nodes = new Map<string, Node>();
-  /** Parents in logs not loaded yet. */
-  #missing: string[] = [];
+  /** Parents that are not simply the event before: few, so only these are looked up by id. */
+  readonly #wanted = new Map<string, Node | undefined>();
 
   constructor(platform: Platform, store: Store, known: Known) {
     this.#platform = platform;
@@ -70,78 +69,98 @@ class Loading {
     const log = known ?? new Log(id, row.log);
     log.about = { title: row.title, tags: row.tags, principal: row.principal };
     this.#logs.set(id, log);
-    if (known?.tip !== undefined) this.#keep(known.tip);
-    const from = known?.storedHead === undefined ? 0 : known.storedHead.step + 1;
     // A log whose unwritten end lies in memory is linked again by whoever writes it; here it stays as it is.
-    if (known !== undefined && known.tip !== known.storedHead) return;
-    for await (const event of this.#store.events({ session: id, from })) await this.#take(event);
+    if (known !== undefined && (known.tip !== known.storedHead || known.storedHead?.id === row.head)) return;
+    await this.#read(id, known?.storedHead);
     if (row.parent !== undefined) await this.need(row.parent);
   }
 
-  /** All that is in memory behind a place. */
-  #keep(tip: Node): void {
-    const waiting = [tip];
-    for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
-      if (this.#nodes.has(node.id)) continue;
-      this.#ids.add(node.id);
-      this.#nodes.set(node.id, node);
-      waiting.push(...node.parents);
+  async #read(id: string, after: Node | undefined): Promise<void> {
+    const origins: string[] = [];
+    let previous = after?.id;
+    for await (const event of this.#store.events({ session: id, from: after === undefined ? 0 : after.step + 1 })) {
+      const envelope = parseEnvelope(this.#platform.text(event.envelope));
+      this.#raw.push({ event, envelope });
+      for (const parent of envelope.parents) if (parent !== previous) this.#wanted.set(parent, undefined);
+      previous = event.id;
+      if (envelope.kind !== "session.detached" || event.data === undefined) continue;
+      const { from } = JSON.parse(dataText(this.#platform, event.data)) as {
+        readonly from: { readonly session: string; readonly head: string };
+      };
+      this.#wanted.set(from.head, undefined);
+      origins.push(from.session);
     }
-  }
-
-  async #take(event: StoredEvent): Promise<void> {
-    const envelope = parseEnvelope(this.#platform.text(event.envelope));
-    this.#raw.push({ event, envelope });
-    this.#ids.add(event.id);
-    for (const parent of envelope.parents) if (!this.#ids.has(parent)) this.#missing.push(parent);
-    if (envelope.kind === "session.detached" && event.data !== undefined) {
-      const { from } = JSON.parse(dataText(this.#platform, event.data)) as { readonly from: { readonly session: string } };
-      await this.need(from.session);
-    }
+    for (const origin of origins) await this.need(origin);
   }
 
   async finish(): Promise<ReadonlyMap<string, Log>> {
-    for (;;) {
-      const missing = this.#missing.filter((id) => !this.#ids.has(id));
-      this.#missing = [];
-      if (missing.length === 0) break;
-      const found: StoredEvent[] = [];
-      for await (const event of this.#store.events({ ids: missing })) found.push(event);
-      if (found.length < new Set(missing).size)
-        throw new RathError(
-          "store.corrupt",
-          `Event ${missing.find((id) => !found.some((event) => event.id === id))} is named as a parent and is not in the store.`,
-        );
-      for (const event of found) await this.need(event.session);
-    }
+    await this.#readMissing();
     // Parents have smaller steps than their children.
-    this.#raw.sort((a, b) => a.envelope.step - b.envelope.step);
+    if (this.#logs.size > 1) this.#raw.sort((a, b) => a.envelope.step - b.envelope.step);
     const fresh: Node[] = [];
     for (const { event, envelope } of this.#raw) {
-      const parents = envelope.parents.map((id) => this.#nodes.get(id) as Node);
       const log = this.#logs.get(event.session) as Log;
-      const node = fromStored(this.#platform, event, log, parents, envelope);
-      this.#nodes.set(event.id, node);
+      const node = fromStored(this.#platform, event, log, this.#parents(log, envelope), envelope);
+      if (this.#wanted.has(event.id)) this.#wanted.set(event.id, node);
       fresh.push(node);
     }
     // Steps start again at a detached session, so its origin may be linked after it.
     for (const node of fresh) {
       if (node.kind === "session.detached" && !node.erased)
-        node.log.origin = this.#nodes.get(node.data<"session.detached">(this.#platform).from.head);
+        node.log.origin = this.#find(node.data<"session.detached">(this.#platform).from.head);
     }
     await fetchBlobs(this.#platform, this.#store, fresh);
     return this.#logs;
   }
+
+  #parents(log: Log, envelope: Envelope): Node[] {
+    return envelope.parents.map((id) => {
+      const parent = log.tip?.id === id ? log.tip : this.#find(id);
+      if (parent === undefined)
+        throw new RathError("store.corrupt", `Event ${id} is named as a parent by an event of ${log.id} and is not in the store.`);
+      return parent;
+    });
+  }
+
+  /** A wanted event: linked already, or in a log that was in memory before. */
+  #find(id: string): Node | undefined {
+    const linked = this.#wanted.get(id);
+    if (linked !== undefined) return linked;
+    for (const log of this.#logs.values()) {
+      for (let node = log.tip; node !== undefined; node = node.prior) if (node.id === id) return node;
+    }
+    return undefined;
+  }
+
+  /** Reads the logs of wanted events until there is none left that lies in a log not read. */
+  async #readMissing(): Promise<void> {
+    const read = new Set<string>();
+    for (let from = 0; this.#wanted.size > 0; ) {
+      for (; from < this.#raw.length; from++) read.add((this.#raw[from] as Raw).event.id);
+      const missing = [...this.#wanted.keys()].filter((id) => !read.has(id) && this.#find(id) === undefined);
+      if (missing.length === 0) return;
+      const sessions: string[] = [];
+      for await (const event of this.#store.events({ ids: missing })) sessions.push(event.session);
+      const unread = sessions.filter((session) => !this.#logs.has(session));
+      if (unread.length === 0) throw new RathError("store.corrupt", `Event ${missing[0]} is named as a parent and is not in the store.`);
+      for (const session of unread) await this.need(session);
+    }
+  }
 }
 
 const blobMark = Buffer.from('"$":"blob"');
+/** No data that names a blob is shorter than its hash. */
+const shortestReference = 64;
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
 
 /** Brings the blobs that events name into memory. */
 export async function fetchBlobs(platform: Platform, store: Store, nodes: readonly Node[]): Promise<void> {
   const loaded = new Map<string, Uint8Array>();
   for (const node of nodes) {
-    if (node.bytes === undefined || Buffer.from(node.bytes.buffer, node.bytes.byteOffset, node.bytes.byteLength).indexOf(blobMark) < 0)
-      continue;
+    if (node.bytes === undefined || node.bytes.length < shortestReference || asBuffer(node.bytes).indexOf(blobMark) < 0) continue;
     const blobs = new Map<string, Uint8Array>();
     for (const hash of blobsIn(dataText(platform, node.bytes))) {
       const bytes = loaded.get(hash) ?? (await store.blob(hash));

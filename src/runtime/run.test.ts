@@ -2,7 +2,6 @@ import { hostname } from "node:os";
 import { describe, expect, test } from "vitest";
 import { Flow } from "../../test/support/flow.ts";
 import { composeRath, type RathOptions } from "../openrath.ts";
-import type { Session } from "../session/session.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Store } from "../store/store.ts";
 import type { Rath } from "./rath.ts";
