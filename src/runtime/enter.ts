@@ -1,5 +1,6 @@
 /** Workflows: entering and leaving are events, claimed in program order; the outermost one outside a run is a run of this process. */
 import { RathError } from "../session/errors.ts";
+import { givenName } from "../session/given.ts";
 import type { Context } from "../session/host.ts";
 import type { Node } from "../session/log.ts";
 import type { Session } from "../session/session.ts";
@@ -15,7 +16,7 @@ interface Standing {
 }
 
 export function workflowName(workflow: { readonly name?: unknown }): string {
-  return typeof workflow.name === "string" && workflow.name !== "" ? workflow.name : "workflow";
+  return typeof workflow.name === "string" && workflow.name !== "" ? givenName(workflow.name, "the workflow's name") : "workflow";
 }
 
 export function enter(

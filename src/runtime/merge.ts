@@ -91,6 +91,7 @@ function refusePlacements(execution: Execution, ours: Node, theirs: Node): void 
 
 /** Several best common ancestors that differ in what must be merged three ways leave no base to compare with. */
 function refuseBases(ours: Node, theirs: Node): void {
+  if (stateOf(ours).placement === undefined && stateOf(theirs).placement === undefined) return;
   const found = bases(ours, theirs);
   const placements = new Set(found.map((base) => stateOf(base).placement));
   if (placements.size > 1) {
@@ -119,7 +120,10 @@ function bases(a: Node, b: Node): Node[] {
     while (node !== undefined && node.seq > Math.min(newest, other)) node = node.prior;
     if (node !== undefined) common.push(node);
   }
-  return common.filter((place) => !common.some((other) => other !== place && isAncestor(place, other)));
+  // Newest first: an ancestor has a smaller step, so what is kept stays.
+  const best: Node[] = [];
+  for (const place of common.sort((x, y) => y.step - x.step)) if (!best.some((other) => isAncestor(place, other))) best.push(place);
+  return best;
 }
 
 function contextOf(options: MergeOptions, sessions: readonly Session[]): unknown {

@@ -91,7 +91,7 @@ export class OpenEffect implements Open {
     if (this.effect.repeat === "once" || this.effect.repeat === "keyed") await execution.writer.flush();
     if (execution.closed) return never();
     this.#inner = new InnerContext(execution, this.called, this.#attempt, this.#context);
-    const start = performance.now();
+    const start = execution.runtime.platform.elapsed();
     try {
       const value = await inside.run({ execution, scope: this.#inner.scope }, run, this.#inner);
       const data = this.effect.store === undefined ? (value === undefined ? {} : { value }) : this.effect.store(value);
@@ -121,7 +121,7 @@ export class OpenEffect implements Open {
   }
 
   #spent(outcome: OutcomeType, start: number): Facts {
-    const ms = Math.round((performance.now() - start) * 1000) / 1000;
+    const ms = Math.round((this.#execution.runtime.platform.elapsed() - start) * 1000) / 1000;
     const call = this.#named;
     return call === undefined ? { attempts: this.#attempt, ms, outcome } : { attempts: this.#attempt, call, ms, outcome };
   }

@@ -38,5 +38,6 @@ export const nodePlatform: Platform = {
   text: (bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(),
   salted,
   time,
+  elapsed: () => performance.now(),
   newId: () => v7(),
 };

@@ -228,7 +228,7 @@ export async function queueRun(
   options: RunOptions,
 ): Promise<{ readonly execution: Execution; readonly input: Node; readonly row: RunRow } | undefined> {
   const { platform } = runtime;
-  const { node: head } = placeOf(session);
+  const { node: head } = runtime.here(session);
   const id = options.key === undefined ? platform.newId() : keyedRunId(platform, options.key);
   if (options.key !== undefined && (await rowOfRun(await runtime.store(), id)) !== undefined) return undefined;
   const execution = new Execution(runtime, id, "run");

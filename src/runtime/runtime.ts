@@ -6,7 +6,8 @@
 import { dataText } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import type { DataOf } from "../session/event.ts";
-import type { Context, Effect, Host, PureKind } from "../session/host.ts";
+import { givenName } from "../session/given.ts";
+import type { Context, Effect, Host, Place, PureKind } from "../session/host.ts";
 import { forkId, type Scope, sameScope } from "../session/id.ts";
 import { encode, type Redact } from "../session/json.ts";
 import { Log, type Node } from "../session/log.ts";
@@ -83,7 +84,7 @@ export class Runtime implements Host, Services {
         "A new session cannot be made inside a workflow or effect, because a resumed run would make another one: use session.detach() or session.fork().",
       );
     const log = new Log(this.platform.newId());
-    const by = content.principal === undefined ? "user" : this.clean(content.principal);
+    const by = content.principal === undefined ? "user" : givenName(this.clean(content.principal), "principal");
     const node = link(this, { log, parents: [], kind: "session.created", data: content, by });
     log.about = node.data<"session.created">(this.platform);
     return new SessionValue(node, this.#bare(by));
@@ -120,7 +121,7 @@ export class Runtime implements Host, Services {
 
   async merge(session: Session, others: readonly Session[], options: MergeOptions): Promise<Session> {
     const { node, context, execution } = this.#stand(session);
-    const places = others.map((other) => placeOf(other).node);
+    const places = others.map((other) => this.here(other).node);
     const merged = mergeInto(execution, node, places, context.by, context.scope, options, others);
     return merged === node ? session : new SessionValue(merged, context);
   }
@@ -158,6 +159,17 @@ export class Runtime implements Host, Services {
 
   // ── where a value stands ──
 
+  /** The place of a value of this Rath; others are refused. */
+  here(session: Session): Place {
+    const place = placeOf(session);
+    if (place.context.host !== this)
+      throw new RathError(
+        "session.not-here",
+        `Session ${session.id} belongs to another Rath: open it here with rath.open("${session.id}").`,
+      );
+    return place;
+  }
+
   #bare(by: string): Context {
     return { host: this, execution: this.effects, scope: this.effects.scope, by };
   }
@@ -170,12 +182,7 @@ export class Runtime implements Host, Services {
   /** Undefined for a frame of a run that ended: it goes no further. */
   #standing(session: Session): Standing | undefined {
     if (this.closed) throw new RathError("rath.closed", "This Rath is closed: open another one to continue the session.");
-    const { node, context } = placeOf(session);
-    if (context.host !== this)
-      throw new RathError(
-        "session.not-here",
-        `Session ${session.id} belongs to another Rath: open it here with rath.open("${session.id}").`,
-      );
+    const { node, context } = this.here(session);
     const execution = context.execution as Execution;
     const running = inside.getStore();
     if (execution.ending && running?.execution === execution) return undefined;

@@ -143,6 +143,13 @@ describe("usage", () => {
       expect(session.usage.own.input).toBe(spent(past.filter((node) => node.log.id === session.id)));
     }));
 
+  test("begins at zero where a session is detached, and is added when it is merged back", async () => {
+    const session = spend(quiet().session("S"), 4);
+    const detached = spend(session.detach(), 2);
+    expect([session.detach().usage.input, detached.usage.input, detached.usage.own.input]).toStrictEqual([0, 2, 2]);
+    expect((await session.merge(detached)).usage).toMatchObject({ input: 6, own: { input: 4 } });
+  });
+
   test("the mutant that adds up parents is caught", async () => {
     const sum = (node: Node): number => (node.facts.usage?.input ?? 0) + node.parents.reduce((total, parent) => total + sum(parent), 0);
     await expect(every(works, (session) => expect(session.usage.input).toBe(sum(placeOf(session).node)))).rejects.toThrow();

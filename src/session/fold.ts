@@ -51,22 +51,34 @@ const empty: State = Object.freeze({
 
 /** The state at a place, computed from the nearest places that know theirs. */
 export function stateOf(node: Node): State {
-  if (node.state !== undefined) return node.state as State;
-  // Parents first, without recursion: a log may be long.
-  const waiting: Node[] = [node];
-  while (waiting.length > 0) {
-    const next = waiting[waiting.length - 1] as Node;
-    if (next.state === undefined) {
-      const missing = needs(next).filter((place) => place.state === undefined);
-      if (missing.length > 0) {
-        waiting.push(...missing);
-        continue;
-      }
-      next.state = step(foundation(next), next);
-    }
-    waiting.pop();
+  const line: Node[] = [];
+  let at = node;
+  // Most of a log is a straight line: back along it, then forth.
+  while (at.state === undefined && at.parents.length === 1 && at.prior === at.parents[0]) {
+    line.push(at);
+    at = at.prior as Node;
   }
-  return node.state as unknown as State;
+  let state = (at.state as State | undefined) ?? joinedState(at);
+  for (let index = line.length - 1; index >= 0; index--) {
+    const next = line[index] as Node;
+    state = step(state, next);
+    next.state = state;
+  }
+  return state;
+}
+
+/** Where logs begin and meet; parents first, without recursion. */
+function joinedState(node: Node): State {
+  const waiting: Node[] = [node];
+  for (let next = waiting.at(-1); next !== undefined; next = waiting.at(-1)) {
+    const missing = next.state === undefined ? needs(next).filter((place) => place.state === undefined) : [];
+    if (missing.length > 0) waiting.push(...missing);
+    else {
+      next.state ??= step(foundation(next), next);
+      waiting.pop();
+    }
+  }
+  return node.state as State;
 }
 
 /** The places whose state must be known before this one's. */

@@ -218,6 +218,7 @@ describe("redaction", () => {
     const one = encode({ [secret]: 1, [other]: 2 }, nodePlatform, redact);
     expect(Object.values(one.value as object).sort()).toStrictEqual([1, 2]);
     expect(encode({ [other]: 2, [secret]: 1 }, nodePlatform, redact).text).toBe(one.text);
+    expect(encode({ a: 1, [secret]: 2 }, nodePlatform, redact).text).toBe('{"[redacted]":2,"a":1}');
   });
 
   test("leaves ordinary text alone", () => {

@@ -8,6 +8,8 @@ export interface Platform {
   salted(text: string): Uint8Array;
   /** ISO time of now. */
   time(): string;
+  /** Milliseconds of a clock that never goes back, to measure durations with. */
+  elapsed(): number;
   /** A new sortable id for a session or a run that has no parent. */
   newId(): string;
 }

@@ -1,10 +1,10 @@
 /** The class behind `Session`. Own properties are its identity; everything else is a fold over the log or a verb of the host. */
 
 import { describeSession } from "./describe.ts";
-import { durationMs } from "./duration.ts";
 import { RathError } from "./errors.ts";
 import type { Event } from "./event.ts";
 import { list, type State, stateOf } from "./fold.ts";
+import { givenContent, givenText, givenTime, givenVerdict } from "./given.ts";
 import type { Context, Effect, Place } from "./host.ts";
 import { derivedUuid } from "./id.ts";
 import { history, type Node } from "./log.ts";
@@ -111,39 +111,44 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
     }
   }
   at(place: number | string): S.Session {
-    const node =
-      typeof place === "number"
-        ? place >= 1 && place <= this.step
-          ? this.#node.atStep(place)
-          : undefined
-        : history(this.#node).findLast((past) => past.id.startsWith(place));
+    const found =
+      typeof place === "number" ? this.#atStep(place) : history(this.#node).filter((past) => place !== "" && past.id.startsWith(place));
+    const [node, ...others] = found;
     if (node === undefined)
       throw new RathError(
         "session.not-found",
         `Session ${this.id} has no ${typeof place === "number" ? "step" : "event"} ${place}; it is at step ${this.step}.`,
         { session: this },
       );
+    if (others.length > 0)
+      throw new RathError("session.ambiguous-id", `${place} is the beginning of ${found.length} event ids: write more of it.`, {
+        session: this,
+      });
     return node === this.#node ? this : new SessionValue(node, this.#context);
+  }
+  #atStep(step: number): readonly Node[] {
+    const node = step >= 1 && step <= this.step ? this.#node.atStep(step) : undefined;
+    return node === undefined ? [] : [node];
   }
 
   say(content: S.Content): S.Session {
-    return this.#host.add(this, "message.added", { role: "user", parts: toParts(content) as never });
+    return this.#host.add(this, "message.added", { role: "user", parts: toParts(givenContent(content)) as never });
   }
   note(text: string): S.Session<Output> {
-    return this.#same(this.#host.add(this, "note.added", { text }));
+    return this.#same(this.#host.add(this, "note.added", { text: givenText(text, "text") }));
   }
   to(sandbox: S.SandboxName, spec: S.PlacementSpec = {}): S.Session<Output> {
     const given = Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== undefined));
     return this.#same(this.#host.add(this, "placement.changed", { sandbox, spec: given }));
   }
   fork(label?: string): S.Session<Output> {
-    return this.#same(this.#host.fork(this, label));
+    return this.#same(this.#host.fork(this, label === undefined ? undefined : givenText(label, "label")));
   }
   detach(): S.Session<Output> {
     return this.#same(this.#host.detach(this));
   }
   reject(reason: string): S.Session<Output> {
-    return this.#same(this.#host.add(this, "session.rejected", { reason }));
+    return this.#same(this.#host.add(this, "session.rejected", { reason: givenText(reason, "reason") }));
   }
   link(record: {
     readonly system: string;
@@ -154,10 +159,10 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
     const { system, id, uri, digest } = record;
     return this.#same(
       this.#host.add(this, "record.linked", {
-        system,
-        id,
-        ...(uri === undefined ? {} : { uri }),
-        ...(digest === undefined ? {} : { digest }),
+        system: givenText(system, "system"),
+        id: givenText(id, "id"),
+        ...(uri === undefined ? {} : { uri: givenText(uri, "uri") }),
+        ...(digest === undefined ? {} : { digest: givenText(digest, "digest") }),
       }),
     );
   }
@@ -169,32 +174,26 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
   ): Promise<S.Session<S.Stored<T>>> {
     const repeat = options.repeat ?? "once";
     const called = options.input === undefined ? { name, repeat } : { name, repeat, input: options.input };
-    return this.#perform({ op: "do", called, repeat, run });
+    return this.#perform(() => ({ op: "do", called: named(called), repeat, run }));
   }
   check(name: string, run: (context: S.EffectContext) => S.CheckResult | Promise<S.CheckResult>): Promise<S.Session<Output>> {
-    return this.#perform({ op: "check", called: { name }, repeat: "safe", run, store: verdict, failureIsValue: true });
+    const store = (value: unknown): Readonly<Record<string, unknown>> => givenVerdict(value as S.CheckResult);
+    return this.#perform(() => ({ op: "check", called: named({ name }), repeat: "safe", run, store, failureIsValue: true }));
   }
   ask<A extends S.Schema>(
     question: string,
     answer?: A,
     options: { readonly to?: string | undefined; readonly expires?: S.Duration | undefined } = {},
   ): Promise<S.Session<never>> {
-    const expires = options.expires === undefined ? {} : { expires: this.#later(options.expires) };
-    const to = options.to === undefined ? {} : { to: options.to };
-    return this.#perform({
-      op: "ask",
-      called: { question, answer: jsonSchemaOf(answer), ...to, ...expires },
-      repeat: "safe",
-      accept: accepting(answer),
+    return this.#perform(() => {
+      const expires = options.expires === undefined ? {} : { expires: givenTime(options.expires, this.now()) };
+      const to = options.to === undefined ? {} : { to: givenText(options.to, "to") };
+      const called = { question: givenText(question, "question"), answer: jsonSchemaOf(answer), ...to, ...expires };
+      return { op: "ask", called, repeat: "safe", accept: accepting(answer) };
     });
   }
   wait(time: S.Duration | Date): Promise<S.Session<Output>> {
-    return this.#perform({
-      op: "wait",
-      called: { until: time instanceof Date ? time.toISOString() : this.#later(time) },
-      repeat: "safe",
-      store: () => ({}),
-    });
+    return this.#perform(() => ({ op: "wait", called: { until: givenTime(time, this.now()) }, repeat: "safe", store: () => ({}) }));
   }
   merge(others: S.Session | readonly S.Session[], options: S.MergeOptions = {}): Promise<S.Session<Output>> {
     return this.#host.merge(this, Array.isArray(others) ? others : [others as S.Session], options) as Promise<S.Session<Output>>;
@@ -249,11 +248,13 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
   get #seed(): string {
     return this.#node.facts.source ?? this.head;
   }
-  #later(time: S.Duration): string {
-    return new Date(this.now().getTime() + durationMs(time)).toISOString();
-  }
-  #perform(effect: Effect): Promise<never> {
-    return this.#host.perform(this, effect) as Promise<never>;
+  /** What is wrong with what was given rejects, as a failed effect does. */
+  #perform(effect: () => Effect): Promise<never> {
+    try {
+      return this.#host.perform(this, effect()) as Promise<never>;
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
   #same(next: S.Session): S.Session<Output> {
     return next as S.Session<Output>;
@@ -265,10 +266,9 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
   }
 }
 
-function verdict(value: unknown): Readonly<Record<string, unknown>> {
-  if (typeof value === "boolean") return { passed: value };
-  const { passed, score, reason } = value as Exclude<S.CheckResult, boolean>;
-  return { passed: passed === true, ...(score === undefined ? {} : { score }), ...(reason === undefined ? {} : { reason }) };
+function named<T extends { readonly name: string }>(called: T): T {
+  givenText(called.name, "name");
+  return called;
 }
 
 function describe(value: unknown): string {

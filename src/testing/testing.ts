@@ -1,3 +1,3 @@
-/** For tests of programs that use openrath, and of adapters written for it. Needs vitest only where a suite is run. */
+/** For tests of programs that use openrath, and of adapters written for it. The suites are vitest tests, so this door needs vitest and fast-check. */
 export { type Conformance, type StoreConformance, storeConformance } from "./store-conformance.ts";
 export { testRath } from "./test-rath.ts";
