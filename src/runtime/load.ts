@@ -50,9 +50,10 @@ class Loading {
   readonly #store: Store;
   readonly #known: Known;
   readonly #logs = new Map<string, Log>();
-  readonly #raw: Raw[] = [];
-  /** Parents that are not simply the event before: few, so only these are looked up by id. */
-  readonly #wanted = new Map<string, Node | undefined>();
+  readonly #fresh: Node[] = [];
+  /** Events that stand on logs not read yet, and those behind them in their own log. */
+  readonly #waiting: Raw[] = [];
+  readonly #origins: string[] = [];
 
   constructor(platform: Platform, store: Store, known: Known) {
     this.#platform = platform;
@@ -71,81 +72,94 @@ class Loading {
     this.#logs.set(id, log);
     // A log whose unwritten end lies in memory is linked again by whoever writes it; here it stays as it is.
     if (known !== undefined && (known.tip !== known.storedHead || known.storedHead?.id === row.head)) return;
-    await this.#read(id, known?.storedHead);
     if (row.parent !== undefined) await this.need(row.parent);
+    await this.#read(log);
   }
 
-  async #read(id: string, after: Node | undefined): Promise<void> {
-    const origins: string[] = [];
-    let previous = after?.id;
-    for await (const event of this.#store.events({ session: id, from: after === undefined ? 0 : after.step + 1 })) {
+  /** Links the events of a log as they come, as far as their parents are there. */
+  async #read(log: Log): Promise<void> {
+    let linking = true;
+    for await (const event of this.#store.events({ session: log.id, from: log.tip === undefined ? 0 : log.tip.step + 1 })) {
       const envelope = parseEnvelope(this.#platform.text(event.envelope));
-      this.#raw.push({ event, envelope });
-      for (const parent of envelope.parents) if (parent !== previous) this.#wanted.set(parent, undefined);
-      previous = event.id;
+      const parents = linking ? this.#parents(log, envelope) : undefined;
+      if (parents === undefined) {
+        linking = false;
+        this.#waiting.push({ event, envelope });
+      } else this.#link(log, event, parents, envelope);
       if (envelope.kind !== "session.detached" || event.data === undefined) continue;
-      const { from } = JSON.parse(dataText(this.#platform, event.data)) as {
-        readonly from: { readonly session: string; readonly head: string };
-      };
-      this.#wanted.set(from.head, undefined);
-      origins.push(from.session);
+      const { from } = JSON.parse(dataText(this.#platform, event.data)) as { readonly from: { readonly session: string } };
+      this.#origins.push(from.session);
     }
-    for (const origin of origins) await this.need(origin);
   }
 
   async finish(): Promise<ReadonlyMap<string, Log>> {
+    for (let origin = this.#origins.pop(); origin !== undefined; origin = this.#origins.pop()) await this.need(origin);
     await this.#readMissing();
     // Parents have smaller steps than their children.
-    if (this.#logs.size > 1) this.#raw.sort((a, b) => a.envelope.step - b.envelope.step);
-    const fresh: Node[] = [];
-    for (const { event, envelope } of this.#raw) {
+    this.#waiting.sort((a, b) => a.envelope.step - b.envelope.step);
+    for (const { event, envelope } of this.#waiting) {
       const log = this.#logs.get(event.session) as Log;
-      const node = fromStored(this.#platform, event, log, this.#parents(log, envelope), envelope);
-      if (this.#wanted.has(event.id)) this.#wanted.set(event.id, node);
-      fresh.push(node);
+      const parents = this.#parents(log, envelope);
+      if (parents === undefined) throw missing(envelope.parents);
+      this.#link(log, event, parents, envelope);
     }
-    // Steps start again at a detached session, so its origin may be linked after it.
-    for (const node of fresh) {
+    for (const node of this.#fresh) {
       if (node.kind === "session.detached" && !node.erased)
-        node.log.origin = this.#find(node.data<"session.detached">(this.#platform).from.head);
+        node.log.origin = this.#find(node.data<"session.detached">(this.#platform).from.head, Number.POSITIVE_INFINITY);
     }
-    await fetchBlobs(this.#platform, this.#store, fresh);
+    await fetchBlobs(this.#platform, this.#store, this.#fresh);
     return this.#logs;
   }
 
-  #parents(log: Log, envelope: Envelope): Node[] {
-    return envelope.parents.map((id) => {
-      const parent = log.tip?.id === id ? log.tip : this.#find(id);
-      if (parent === undefined)
-        throw new RathError("store.corrupt", `Event ${id} is named as a parent by an event of ${log.id} and is not in the store.`);
-      return parent;
-    });
+  #link(log: Log, event: StoredEvent, parents: readonly Node[], envelope: Envelope): void {
+    this.#fresh.push(fromStored(this.#platform, event, log, parents, envelope));
   }
 
-  /** A wanted event: linked already, or in a log that was in memory before. */
-  #find(id: string): Node | undefined {
-    const linked = this.#wanted.get(id);
-    if (linked !== undefined) return linked;
-    for (const log of this.#logs.values()) {
-      for (let node = log.tip; node !== undefined; node = node.prior) if (node.id === id) return node;
+  /** Undefined when one of them is not linked yet. */
+  #parents(log: Log, envelope: Envelope): readonly Node[] | undefined {
+    const parents: Node[] = [];
+    for (const id of envelope.parents) {
+      const parent = log.tip?.id === id ? log.tip : this.#find(id, envelope.step - 1);
+      if (parent === undefined) return undefined;
+      parents.push(parent);
+    }
+    return parents;
+  }
+
+  /** A linked event, mostly the one at this step of a log. */
+  #find(id: string, step: number): Node | undefined {
+    for (const { tip } of this.#logs.values()) {
+      const node = tip?.atStep(step);
+      if (node?.id === id) return node;
+    }
+    for (const { tip } of this.#logs.values()) {
+      for (let node = tip; node !== undefined; node = node.prior) if (node.id === id) return node;
     }
     return undefined;
   }
 
-  /** Reads the logs of wanted events until there is none left that lies in a log not read. */
+  /** Reads the logs of parents until there is none left that lies in a log not read. */
   async #readMissing(): Promise<void> {
     const read = new Set<string>();
-    for (let from = 0; this.#wanted.size > 0; ) {
-      for (; from < this.#raw.length; from++) read.add((this.#raw[from] as Raw).event.id);
-      const missing = [...this.#wanted.keys()].filter((id) => !read.has(id) && this.#find(id) === undefined);
-      if (missing.length === 0) return;
-      const sessions: string[] = [];
-      for await (const event of this.#store.events({ ids: missing })) sessions.push(event.session);
-      const unread = sessions.filter((session) => !this.#logs.has(session));
-      if (unread.length === 0) throw new RathError("store.corrupt", `Event ${missing[0]} is named as a parent and is not in the store.`);
-      for (const session of unread) await this.need(session);
+    for (let from = 0; from < this.#waiting.length; ) {
+      const wanted = new Set<string>();
+      const last = this.#waiting.length;
+      for (; from < last; from++) {
+        const { event, envelope } = this.#waiting[from] as Raw;
+        read.add(event.id);
+        for (const parent of envelope.parents) wanted.add(parent);
+      }
+      const unread = [...wanted].filter((id) => !read.has(id) && this.#find(id, Number.POSITIVE_INFINITY) === undefined);
+      const sessions = new Set<string>();
+      for await (const event of this.#store.events({ ids: unread })) sessions.add(event.session);
+      if (unread.length > 0 && sessions.size === 0) throw missing(unread);
+      for (const session of sessions) await this.need(session);
     }
   }
+}
+
+function missing(ids: readonly string[]): RathError {
+  return new RathError("store.corrupt", `Event ${ids[0]} is named as a parent and is not in the store.`, { details: { events: ids } });
 }
 
 const blobMark = Buffer.from('"$":"blob"');
