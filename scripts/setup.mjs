@@ -1,11 +1,15 @@
 // Prepares a fresh checkout: checks what the machine must have, and says the next command where something is missing.
 // Idempotent. It installs nothing yet, since `npm ci` brings all there is.
 
-import { readFile } from "node:fs/promises";
+import { readFile, realpath } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { join, sep } from "node:path";
+import { fileURLToPath } from "node:url";
 
 const require = createRequire(import.meta.url);
 const root = new URL("../", import.meta.url);
+const folder = join(fileURLToPath(root), "node_modules");
+const installed = (await realpath(folder).catch(() => folder)) + sep;
 const manifest = JSON.parse(await readFile(new URL("package.json", root), "utf8"));
 
 const checks = [
@@ -50,6 +54,7 @@ async function checkSqlite() {
   });
   if (builtIn.value !== undefined) return { found: `node:sqlite, SQLite ${builtIn.value}` };
   const native = await attempt(() => {
+    if (!resolves("better-sqlite3")) throw new Error("better-sqlite3 is not installed");
     const Database = require("better-sqlite3");
     return versionOf(new Database(":memory:"));
   });
@@ -85,9 +90,10 @@ async function quietly(action) {
   }
 }
 
+/** In the node_modules of this repository: a parent folder may have others, which `npm ci` did not choose. */
 function resolves(name) {
   try {
-    return Boolean(import.meta.resolve(name));
+    return fileURLToPath(import.meta.resolve(name)).startsWith(installed);
   } catch {
     return false;
   }

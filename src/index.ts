@@ -3,12 +3,13 @@
 export { verify } from "./audit/verify.ts";
 export type { RathOptions } from "./openrath.ts";
 export { openrath } from "./openrath.ts";
+export type { Divergence } from "./runtime/divergence.ts";
 export type { Rath } from "./runtime/rath.ts";
 export { replay } from "./runtime/replay.ts";
-export { rerun } from "./runtime/rerun.ts";
-export type { RunOptions, Settled } from "./runtime/run.ts";
+export { type Rerun, type RerunOptions, rerun } from "./runtime/rerun.ts";
+export type { OnDivergence, RunOptions, Settled } from "./runtime/run.ts";
 export type { Run } from "./runtime/runs.ts";
-export { RathError } from "./session/errors.ts";
+export { type ErrorCode, RathError } from "./session/errors.ts";
 export type { Event, EventKind } from "./session/event.ts";
 export type {
   Check,

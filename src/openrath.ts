@@ -55,6 +55,7 @@ export function composeRath(options: RathOptions, internals: Internals): Rath {
     deps: options.deps ?? {},
     relaxed: options.durability === "relaxed",
     implicitForks: options.implicitForks ?? "warn",
+    workflows: options.workflows ?? {},
     times: { stillResumeMs: 5000, stillReplayMs: 100, parkGraceMs: 20, closeMs: 1000, leaseMs: 30_000, ...internals.times },
   });
   const runs = new Runs(runtime, options.workflows ?? {}, internals.worker ?? newWorkerId());

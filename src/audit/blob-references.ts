@@ -1,5 +1,6 @@
 /** The blobs that the data of an event names. */
 
+/** A blob named by data. */
 export interface BlobReference {
   readonly hash: string;
   /** How long the data says it is. */

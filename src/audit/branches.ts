@@ -9,6 +9,7 @@ import { ancestorsOf, type Log, type Node } from "../session/log.ts";
 import type { Session } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
 
+/** A log that takes part in a lineage, as far as it counts. */
 export interface Branch {
   readonly log: Log;
   readonly first: Node;

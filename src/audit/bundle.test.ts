@@ -427,6 +427,42 @@ describe("a bundle that is not what it should be", () => {
         ),
       /field "parent"/,
     ],
+    [
+      "has another title than its first event",
+      () =>
+        edited(
+          (line) => line["title"] === "Report",
+          (line) => ({ ...line, title: "Approved" }),
+        ),
+      /field "title".*its title is "Approved", its first event says "Report"/,
+    ],
+    [
+      "has a tag that its first event has not",
+      () =>
+        edited(
+          (line) => line["title"] === "Report",
+          (line) => ({ ...line, tags: ["a", "b", "c"] }),
+        ),
+      /field "tags".*its first event says \["b","a"\]/,
+    ],
+    [
+      "has a principal on a fork, which begins with none",
+      () =>
+        edited(
+          (line) => "log" in line && "parent" in line,
+          (line) => ({ ...line, principal: "root" }),
+        ),
+      /field "principal".*its first event says not given/,
+    ],
+    [
+      "has a run that is marked otherwise than it ended",
+      () =>
+        edited(
+          (line) => "workflow" in line,
+          (line) => ({ ...line, status: "failed" }),
+        ),
+      /field "status".*marked failed but it ended as done/,
+    ],
   ];
   const countOf = (part: string): number =>
     text

@@ -2,6 +2,7 @@
 import { isCalled, isReturned } from "../session/event.ts";
 import type { Entry } from "./inspect.ts";
 
+/** A call of an effect, and how far it came. */
 export interface Call {
   readonly call: string;
   /** It has a result. */
@@ -10,6 +11,7 @@ export interface Call {
   readonly started: boolean;
 }
 
+/** The calls in the events of one log, oldest first. */
 export function callsOf(entries: readonly Entry[]): readonly Call[] {
   const calls = new Map<string, { -readonly [K in keyof Call]: Call[K] }>();
   let last: string | undefined;

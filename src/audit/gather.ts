@@ -8,13 +8,14 @@
 import { RathError } from "../session/errors.ts";
 import { answerLogId } from "../session/id.ts";
 import type { Platform } from "../session/platform.ts";
-import type { LogRow, Store, StoredEvent } from "../store/store.ts";
+import type { LogRow, RunRow, Store, StoredEvent } from "../store/store.ts";
 import { callsOf } from "./calls.ts";
 import type { Entry, Finding, Inspect, Place } from "./inspect.ts";
 
 /** Where a record is read from: a store, or a bundle that is not in one yet. */
-export type Source = Pick<Store, "events" | "sessions" | "blob">;
+export type Source = Pick<Store, "events" | "sessions" | "runs" | "blob">;
 
+/** A log, and how much of it belongs to the record. */
 export interface GatheredLog {
   readonly id: string;
   readonly row: LogRow | undefined;
@@ -25,14 +26,18 @@ export interface GatheredLog {
   readonly whole: boolean;
 }
 
+/** A run that wrote events of the record. */
 export interface GatheredRun {
   readonly id: string;
   /** No workflow: it holds effects of any session of one Rath. */
   readonly shared: boolean;
   /** Its own log, if it has one. */
   readonly log: GatheredLog | undefined;
+  /** Its row as it was before its log was read, so that a run which ends meanwhile does not seem to lack its end. */
+  readonly row: RunRow | undefined;
 }
 
+/** The record of a place. */
 export interface Gathered {
   readonly logs: ReadonlyMap<string, GatheredLog>;
   readonly runs: ReadonlyMap<string, GatheredRun>;
@@ -41,11 +46,13 @@ export interface Gathered {
   readonly findings: readonly Finding[];
 }
 
+/** What counts as the record. */
 export interface GatherOptions {
   /** The own logs of shared runs belong to it too: their statements can only be checked where all their events are. */
   readonly sharedLogs?: boolean | undefined;
 }
 
+/** Finds the record of places, from a store or a bundle. */
 export async function gather(
   source: Source,
   platform: Platform,
@@ -151,9 +158,13 @@ class Gathering implements Gathered {
     const runs = this.#newRuns;
     this.#newRuns = [];
     for (const id of runs) {
+      let row: RunRow | undefined;
+      await this.#read(id, this.#source.runs({ id }), (found) => {
+        row = found;
+      });
       const log = await this.#load(id);
       const shared = log === undefined || isShared(log);
-      this.runs.set(id, { id, shared, log });
+      this.runs.set(id, { id, shared, log, row });
       if (shared) {
         if (log !== undefined && this.#options.sharedLogs === true) this.#take(log, log.entries.length - 1);
         continue;

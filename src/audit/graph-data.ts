@@ -38,6 +38,7 @@ export interface GraphEdge {
   readonly step: number;
 }
 
+/** A branch as a node of the graph. */
 export function nodeOf({ log, first, tip, nodes, session, current }: Branch, won: ReadonlySet<string>, platform: Platform): GraphNode {
   return {
     id: log.id,
@@ -84,6 +85,7 @@ export function winners(branches: readonly Branch[]): ReadonlySet<string> {
   return won;
 }
 
+/** A join as an edge of the graph. */
 export function edgeOf({ kind, from, to }: Join): GraphEdge {
   return { kind, from: from.log.id, to: to.log.id, parent: from.id, event: to.id, left: from.step, step: to.step };
 }

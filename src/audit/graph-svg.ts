@@ -8,6 +8,7 @@ const gutter = 250;
 const widest = 640;
 const colours = { current: "#1f6feb", won: "#1a7f37", rejected: "#b42318", other: "#64748b" };
 
+/** The graph as a drawing, one lane for each branch. */
 export function toSvg(nodes: readonly GraphNode[], edges: readonly GraphEdge[]): string {
   const steps = [
     ...new Set([...nodes.flatMap((node) => [node.first, node.step]), ...edges.flatMap((edge) => [edge.left, edge.step])]),

@@ -12,6 +12,7 @@ export function captionOf({ label, kind, status, reason, events, current, won }:
   return [clip(label), facts.join(" · ")];
 }
 
+/** The graph as a Mermaid flowchart; labels are escaped. */
 export function toMermaid(nodes: readonly GraphNode[], edges: readonly GraphEdge[]): string {
   const names = new Map(nodes.map((node, index) => [node.id, `b${index}`]));
   const lines = ["flowchart LR"];
@@ -29,6 +30,7 @@ export function toMermaid(nodes: readonly GraphNode[], edges: readonly GraphEdge
   return `${lines.join("\n")}\n`;
 }
 
+/** The graph as a Graphviz digraph; labels are escaped. */
 export function toDot(nodes: readonly GraphNode[], edges: readonly GraphEdge[]): string {
   const names = new Map(nodes.map((node, index) => [node.id, `b${index}`]));
   const lines = [

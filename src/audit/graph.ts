@@ -6,10 +6,13 @@ import { edgeOf, type GraphEdge, type GraphNode, nodeOf, winners } from "./graph
 import { toSvg } from "./graph-svg.ts";
 import { toDot, toMermaid } from "./graph-text.ts";
 
+/** The lineage of a session: branches, how they take part in each other, and drawings of them. */
 export interface Graph {
   readonly nodes: readonly GraphNode[];
   readonly edges: readonly GraphEdge[];
+  /** A Mermaid flowchart. */
   toMermaid(): string;
+  /** A Graphviz digraph. */
   toDot(): string;
   /** A drawing with one lane for each branch; the same graph always gives the same text. */
   toSvg(): string;

@@ -27,6 +27,7 @@ export interface Finding extends Flaw {
   readonly event: string;
 }
 
+/** An event in a log. */
 export interface Place {
   readonly session: string;
   readonly head: string;
@@ -42,6 +43,10 @@ export interface Names {
   readonly question?: string | undefined;
   /** The run whose work a `workflow.entered` begins. */
   readonly run?: string | undefined;
+  /** What a session is called and whose it is. */
+  readonly about?: DataOf<"session.created"> | undefined;
+  /** How a run ended. */
+  readonly ended?: string | undefined;
   readonly signed?: DataOf<"run.signed"> | undefined;
 }
 
@@ -62,6 +67,7 @@ export interface Entry {
   readonly flaws: readonly Flaw[];
 }
 
+/** Reads one stored event. */
 export type Inspect = (event: StoredEvent) => Entry;
 
 interface Schema {
@@ -212,10 +218,14 @@ function misfit(schema: Schema, value: unknown, name: string): Flaw | undefined 
 function namesIn(kind: EventKind, value: unknown): Names {
   if (value === undefined) return {};
   switch (kind) {
+    case "session.created":
+      return { about: value as DataOf<"session.created"> };
     case "session.detached":
       return { origin: (value as DataOf<"session.detached">).from };
     case "run.started":
       return { origin: (value as DataOf<"run.started">).input };
+    case "run.ended":
+      return { ended: (value as DataOf<"run.ended">).status };
     case "answer.given":
       return { question: (value as DataOf<"answer.given">).question };
     case "workflow.entered":
@@ -232,6 +242,7 @@ function namesIn(kind: EventKind, value: unknown): Names {
   }
 }
 
+/** The message of whatever was thrown. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,7 +1,7 @@
-import { mkdtemp, readFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { openrath } from "../openrath.ts";
 import type { Session } from "../session/session.ts";
 import { Workflow } from "../workflow/workflow.ts";
@@ -22,7 +22,9 @@ it("writes one row for each branch: who made it, from what, and what became of i
   await using rath = openrath({ store: "memory" });
   const begun = rath.session("Choose", { title: "choice", principal: "p1" }).to("local", { workspace: "./repo" });
   const session = await new Choose().forward(await begun.do("prepare", () => 0));
-  const file = join(await mkdtemp(join(tmpdir(), "openrath-lineage-")), "lineage.jsonl");
+  const folder = await mkdtemp(join(tmpdir(), "openrath-lineage-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const file = join(folder, "lineage.jsonl");
   await write(session, file, { format: "lineage-jsonl" });
   const rows = (await readFile(file, "utf8"))
     .trimEnd()

@@ -5,11 +5,13 @@
 import { createPublicKey, verify } from "node:crypto";
 import canonicalize from "canonicalize";
 import { orderDigest, statementBytes } from "../runtime/key.ts";
+import { hasEnded } from "../runtime/run.ts";
 import { RathError } from "../session/errors.ts";
 import type { DataOf } from "../session/event.ts";
 import type { Gathered, GatheredRun, Source } from "./gather.ts";
 import type { Entry, Finding } from "./inspect.ts";
 
+/** A statement with its signature. */
 export type Signed = DataOf<"run.signed">;
 
 /** Undefined: any key is accepted that fits the signature. */
@@ -23,6 +25,7 @@ export interface Ordered {
   readonly order: number;
 }
 
+/** What the statements of one run vouch for. */
 export interface RunStatements {
   readonly run: string;
   /** All events of the run in order; undefined when they are not all here, so that nothing can be said. */
@@ -34,6 +37,7 @@ export interface RunStatements {
   readonly findings: readonly Finding[];
 }
 
+/** Checks the statements of every run in a record. */
 export async function checkStatements(source: Source, gathered: Gathered, keys: TrustedKeys): Promise<readonly RunStatements[]> {
   const byRun = new Map<string, Entry[]>();
   for (const entry of gathered.entries.values()) {
@@ -45,9 +49,19 @@ export async function checkStatements(source: Source, gathered: Gathered, keys: 
   const results: RunStatements[] = [];
   for (const run of gathered.runs.values()) {
     const mine = (byRun.get(run.id) ?? []).sort((a, b) => a.order - b.order);
-    results.push(run.shared ? await checkShared(source, run, keys) : checkRun(gathered, run, mine, keys));
+    const result = run.shared ? await checkShared(source, run, keys) : checkRun(gathered, run, mine, keys);
+    results.push({ ...result, findings: [...result.findings, ...checkRowOf(run)] });
   }
   return [...results, ...lostRuns(gathered)];
+}
+
+/** A row is written in one commit with what it says of the log: where it says more, the log was cut. */
+function checkRowOf({ id, row, log }: GatheredRun): Finding[] {
+  if (row === undefined || !hasEnded(row.status) || log?.whole === false) return [];
+  const end = log?.entries.find((entry) => entry.kind === "run.ended");
+  if (end === undefined) return [{ event: id, problem: `the run is marked ${row.status} but its end is missing`, field: "status" }];
+  const { ended = row.status } = end.names;
+  return ended === row.status ? [] : [{ event: id, problem: `the run is marked ${row.status} but it ended as ${ended}`, field: "status" }];
 }
 
 /** Work of a workflow whose run says nothing of itself. */

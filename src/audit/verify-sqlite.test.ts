@@ -1,6 +1,6 @@
-import { mkdtemp } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openrath } from "../openrath.ts";
@@ -34,7 +34,10 @@ describe("verify on a SQLite file that somebody changed", () => {
     session = await new Work().forward(await rath.session("Hello").do("first", () => 1));
   });
   // Closing brings the index of ids up to date and says so when it meets what was damaged.
-  afterEach(() => rath.close().catch(() => {}));
+  afterEach(async () => {
+    await rath.close().catch(() => {});
+    await rm(dirname(file), { recursive: true, force: true });
+  });
 
   /** Changes the file through a connection of its own. */
   function change(apply: (database: Database.Database, last: Row, log: number) => unknown): void {

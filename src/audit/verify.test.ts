@@ -1,7 +1,7 @@
-import { mkdtemp, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { composeRath } from "../openrath.ts";
 import { Key, orderDigest } from "../runtime/key.ts";
 import { nodePlatform } from "../runtime/platform.ts";
@@ -11,7 +11,7 @@ import type { DataOf } from "../session/event.ts";
 import { saltBytes } from "../session/platform.ts";
 import type { Session } from "../session/session.ts";
 import { memoryStore } from "../store/memory.ts";
-import type { EventQuery, LogQuery, LogRow, Store, StoredEvent } from "../store/store.ts";
+import type { EventQuery, LogQuery, LogRow, RunQuery, RunRow, Store, StoredEvent } from "../store/store.ts";
 import { Workflow } from "../workflow/workflow.ts";
 import { verify } from "./verify.ts";
 
@@ -19,9 +19,11 @@ import { verify } from "./verify.ts";
 class Forgery {
   readonly logs = new Map<string, { row: LogRow; events: StoredEvent[] }>();
   readonly blobs = new Map<string, Uint8Array>();
+  readonly runs = new Map<string, RunRow>();
 
   static async of(store: Store): Promise<Forgery> {
     const forgery = new Forgery();
+    for await (const row of store.runs({})) forgery.runs.set(row.id, row);
     for await (const row of store.sessions({})) {
       const events: StoredEvent[] = [];
       for await (const event of store.events({ session: row.id })) events.push(event);
@@ -85,6 +87,10 @@ function forgeable(): Store & { forgery: Forgery | undefined } {
       if (forgeable.forgery === undefined) yield* store.sessions(query);
       else yield* forgeable.forgery.rows(query);
     },
+    async *runs(query: RunQuery) {
+      if (forgeable.forgery === undefined) yield* store.runs(query);
+      else for (const row of forgeable.forgery.runs.values()) if (query.id === undefined || query.id === row.id) yield row;
+    },
     async blob(hash: string) {
       return forgeable.forgery === undefined ? store.blob(hash) : forgeable.forgery.blobs.get(hash);
     },
@@ -107,8 +113,10 @@ let session: Session;
 let forgery: Forgery;
 let openStatement = "";
 let run = "";
+let folder = "";
 
 beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "openrath-verify-"));
   const key = new Key(undefined);
   rath = composeRath({ store, implicitForks: "allow" }, { openKey: async () => key });
   const begun = await rath.session("Write a report", { title: "report", tags: ["r"] }).do("prepare", () => 1);
@@ -119,6 +127,11 @@ beforeAll(async () => {
   openStatement = (await verify(settled.session)).statement as string;
   await rath.decide(settled.pending[0]?.id as string, { by: "p1", answer: "yes" });
   session = await started.result();
+});
+
+afterAll(async () => {
+  await rath.close();
+  await rm(folder, { recursive: true, force: true });
 });
 
 /** The problems after a change of everything stored. */
@@ -370,6 +383,7 @@ describe("verify", () => {
     const cut = (all: Forgery): void => {
       const last = (journal(all).find((event) => kindOf(event) === "run.signed") as StoredEvent).order;
       for (const event of all.find({ run })) if (event.order > last) all.remove(event);
+      all.runs.set(run, { ...(all.runs.get(run) as RunRow), status: "waiting" });
     };
     const older = session.at((JSON.parse(openStatement) as DataOf<"run.signed">).statement.head);
     expect(await problemsAfter(cut, {}, older)).toEqual([]);
@@ -377,10 +391,26 @@ describe("verify", () => {
     expect(await problemsAfter(cut, { anchor: statement }, older)).toEqual([
       { event: expect.any(String), problem: expect.stringContaining("the record was cut back or changed since the anchor was made") },
     ]);
-    const file = join(await mkdtemp(join(tmpdir(), "openrath-anchor-")), "anchors.jsonl");
+    const file = join(folder, "anchors.jsonl");
     await writeFile(file, `${openStatement}\n${statement}\n`);
     expect((await verify(session, { anchor: file })).problems).toEqual([]);
     expect(await problemsAfter(cut, { anchor: file }, older)).toHaveLength(1);
+  });
+
+  it("names a run that is marked as ended although its end was cut off, and one that is marked otherwise than it ended", async () => {
+    const cut = (status: string) => (all: Forgery) => {
+      const last = (journal(all).find((event) => kindOf(event) === "run.signed") as StoredEvent).order;
+      for (const event of all.find({ run })) if (event.order > last) all.remove(event);
+      all.runs.set(run, { ...(all.runs.get(run) as RunRow), status });
+    };
+    const older = session.at((JSON.parse(openStatement) as DataOf<"run.signed">).statement.head);
+    for (const status of ["done", "failed", "cancelled"])
+      expect(await problemsAfter(cut(status), {}, older)).toEqual([
+        { event: run, problem: `the run is marked ${status} but its end is missing` },
+      ]);
+    expect(await problemsAfter(cut("running"), {}, older)).toEqual([]);
+    const marked = (all: Forgery) => all.runs.set(run, { ...(all.runs.get(run) as RunRow), status: "failed" });
+    expect(await problemsAfter(marked)).toEqual([{ event: run, problem: "the run is marked failed but it ended as done" }]);
   });
 
   it("judges anchors by what they cover even where the statement itself is gone", async () => {

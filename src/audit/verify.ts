@@ -12,6 +12,7 @@ import { type Gathered, gather, type Source } from "./gather.ts";
 import { type Finding, inspector, type Place } from "./inspect.ts";
 import { checkStatements, type RunStatements, type Signed, statementLine, type TrustedKeys } from "./statements.ts";
 
+/** What a record is checked against besides itself. */
 export interface VerifyOptions {
   /** A file of statements that `verify` returned earlier, kept outside the store; or such a statement itself. */
   readonly anchor?: string | undefined;
@@ -19,13 +20,17 @@ export interface VerifyOptions {
   readonly keys?: readonly string[] | undefined;
 }
 
+/** One thing that is wrong with a record. */
 export interface Problem {
   /** The event it is about, or the log or run. */
   readonly event: string;
+  /** What is wrong, in words. */
   readonly problem: string;
 }
 
+/** What `verify` found. */
 export interface Verification {
+  /** True when there are no problems. Unsigned events are none: see `unsigned`. */
   readonly ok: boolean;
   readonly problems: readonly Problem[];
   /** How many events were checked. */
@@ -63,6 +68,7 @@ export async function verify(session: Session, options: VerifyOptions = {}): Pro
   };
 }
 
+/** A checked record, with what is wrong and what is signed. */
 export interface Checked {
   readonly gathered: Gathered;
   readonly runs: readonly RunStatements[];

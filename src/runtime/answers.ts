@@ -1,5 +1,6 @@
 /** Answers from outside: each is the only event of a log derived from its question, so exactly one wins and no lease is needed. */
 import { RathError } from "../session/errors.ts";
+import { givenName, givenText } from "../session/given.ts";
 import { answerLogId } from "../session/id.ts";
 import { Log } from "../session/log.ts";
 import type { Decision } from "../session/session.ts";
@@ -9,7 +10,7 @@ import type { Given, Services } from "./services.ts";
 
 interface Waiter {
   readonly execution: object;
-  readonly settle: (given: Given | "expired" | "dropped") => void;
+  readonly settle: (given: Given | "expired" | "dropped" | "closed") => void;
 }
 
 const pollMs = 1000;
@@ -25,7 +26,7 @@ export class Answers {
   }
 
   /** The answer when it comes, from this process or another, or "expired" at `until`. Keeps the process alive meanwhile. */
-  async wait(question: string, until: string | undefined, execution: { readonly closed: boolean }): Promise<Given | "expired"> {
+  async wait(question: string, until: string | undefined, execution: { readonly closed: boolean }): Promise<Given | "expired" | "closed"> {
     const known = await this.find(question);
     if (known !== undefined) return known;
     return new Promise((resolve) => {
@@ -35,7 +36,7 @@ export class Answers {
         settle: (given) => {
           clearTimeout(timer);
           this.#forget(question, waiter);
-          if (given !== "dropped" && !execution.closed) resolve(given);
+          if (given === "closed" || (given !== "dropped" && !execution.closed)) resolve(given);
         },
       };
       const arm = (): void => {
@@ -70,14 +71,16 @@ export class Answers {
 
   /** Writes the answer, or fails with `pending.answered` when somebody was faster. */
   async give(question: string, decision: Decision): Promise<void> {
-    const { by, reason, ...rest } = decision as Decision & Record<string, unknown>;
+    const { by, reason: why, ...rest } = decision as Decision & Record<string, unknown>;
+    const who = givenName(this.#runtime.clean(givenText(by, "by")), "by");
+    const reason = why === undefined ? undefined : givenText(why, "reason");
     const log = new Log(answerLogId(this.#runtime.platform, question), "answer");
     const data = {
       question,
       ...(reason === undefined ? {} : { reason }),
       ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)),
     };
-    const node = link(this.#runtime, { log, parents: [], kind: "answer.given", data, by });
+    const node = link(this.#runtime, { log, parents: [], kind: "answer.given", data, by: who });
     const store = await this.#runtime.store();
     const blobs = [...(node.blobs ?? [])].map(([hash, bytes]) => ({ hash, bytes }));
     const written = await store.append({
@@ -86,11 +89,11 @@ export class Answers {
     });
     if (!written.ok)
       throw new RathError("pending.answered", `${question} was already answered; the first answer counts.`, { details: { question } });
-    this.#tell(question, { id: node.id, by, data: node.data<"answer.given">(this.#runtime.platform) });
+    this.#tell(question, { id: node.id, by: who, data: node.data<"answer.given">(this.#runtime.platform) });
   }
 
   close(): void {
-    for (const waiters of [...this.#waiters.values()]) for (const waiter of [...waiters]) waiter.settle("dropped");
+    for (const waiters of [...this.#waiters.values()]) for (const waiter of [...waiters]) waiter.settle("closed");
   }
 
   #tell(question: string, given: Given): void {

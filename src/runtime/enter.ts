@@ -1,12 +1,11 @@
 /** Workflows: entering and leaving are events, claimed in program order; the outermost one outside a run is a run of this process. */
 import { RathError } from "../session/errors.ts";
-import { givenName } from "../session/given.ts";
 import type { Context } from "../session/host.ts";
 import type { Node } from "../session/log.ts";
 import type { Session } from "../session/session.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
 import { Execution } from "./execution.ts";
-import { finish } from "./finish.ts";
+import { type Ending, finish } from "./finish.ts";
 import { inside, type Services } from "./services.ts";
 
 interface Standing {
@@ -15,17 +14,13 @@ interface Standing {
   readonly execution: Execution;
 }
 
-export function workflowName(workflow: { readonly name?: unknown }): string {
-  return typeof workflow.name === "string" && workflow.name !== "" ? givenName(workflow.name, "the workflow's name") : "workflow";
-}
-
 export function enter(
   runtime: Services,
   standing: Standing,
-  workflow: { readonly name?: unknown },
+  workflow: object,
   forward: (session: Session) => Promise<Session>,
 ): Promise<Session> {
-  const name = workflowName(workflow);
+  const name = runtime.nameOf(workflow);
   const { node, context } = standing;
   const outermost = standing.execution.mode === "effects" && "run" in context.scope;
   if (!outermost) return within(standing.execution, standing.node, context, name, forward);
@@ -49,7 +44,8 @@ function within(
   const data = context.by === "" ? { name, run: execution.id } : { name };
   const entered = execution.add(node, context.scope, "workflow.entered", data, by);
   const inner = new SessionValue(entered, { ...context, by });
-  return Promise.resolve(forward(inner)).then((returned) => {
+  // Also a `forward` that is not async and throws at once must end what was begun.
+  return (async () => forward(inner))().then((returned) => {
     const place = placeOfReturned(returned, execution, name);
     const left = execution.add(place, context.scope, "workflow.left", { entered: entered.id }, by);
     return new SessionValue(left, context);
@@ -71,13 +67,23 @@ function placeOfReturned(returned: unknown, execution: Execution, name: string):
   return node;
 }
 
-async function conclude(runtime: Services, execution: Execution, result: Promise<Session>, by: string): Promise<Session> {
+/** Exactly one verdict is written; if that fails, its error is what the caller gets. */
+export async function conclude(runtime: Services, execution: Execution, result: Promise<Session>, by: string): Promise<Session> {
+  let left: Node;
   try {
-    const left = placeOf(await result).node;
-    return runtime.outside(await finish(execution, { status: "done", node: left }), by);
+    left = placeOf(await result).node;
   } catch (error) {
-    if (!execution.closed) await finish(execution, { status: "failed", error }).catch(() => {});
+    if (!execution.closed) await end(execution, { status: "failed", error }).catch(() => {});
     throw RathError.is(error) && error.session !== undefined ? outsideError(runtime, error, by) : error;
+  }
+  return runtime.outside(await end(execution, { status: "done", node: left }), by);
+}
+
+async function end(execution: Execution, ending: Ending): Promise<Node> {
+  try {
+    return await finish(execution, ending);
+  } finally {
+    execution.close();
   }
 }
 

@@ -8,7 +8,7 @@ import type { EventKind, OutcomeType } from "../session/event.ts";
 import type { Effect } from "../session/host.ts";
 import { forkId, type Scope, scopeName } from "../session/id.ts";
 import { encode } from "../session/json.ts";
-import { Log, type Node } from "../session/log.ts";
+import { current, Log, type Node } from "../session/log.ts";
 import type { Lease } from "../store/store.ts";
 import { Delivery } from "./delivery.ts";
 import { link } from "./link.ts";
@@ -17,7 +17,7 @@ import type { Reuse } from "./reuse.ts";
 import type { Services } from "./services.ts";
 import { Signer } from "./sign.ts";
 import { Stillness } from "./stillness.ts";
-import { Writer } from "./writer.ts";
+import { fenced, Writer } from "./writer.ts";
 
 /** `effects`: verbs outside any workflow; `bare`: a workflow called directly; `run`: started by `rath.run`; `replay`: never writes, never calls the world. */
 export type ExecutionMode = "effects" | "bare" | "run" | "replay";
@@ -36,6 +36,8 @@ export interface Open {
   readonly effect: Effect;
   /** For a person or a timer: nothing happens meanwhile. */
   readonly waiting: boolean;
+  /** When it stops waiting by itself. */
+  readonly deadline: string | undefined;
   /** The scope it was called in: an effect inside another one. */
   readonly scope: Scope;
   abort(reason: string): void;
@@ -64,6 +66,7 @@ export class Execution {
   /** Where the run's work began, and the newest event of its program. */
   entered: Node | undefined;
   #newest: Node | undefined;
+  #branch: Log | undefined;
   /** Requests that were not found in the record, as they came. */
   readonly strays: Stray[] = [];
   /** Who acts now under which name, where the record has another one. */
@@ -134,7 +137,7 @@ export class Execution {
     if (this.recorded === undefined) return undefined;
     const found = this.recorded.take(head, scope, kind, encoded.text);
     if (found !== undefined && found.by !== by) this.renames.set(found.by, by);
-    if (found === undefined && !this.recorded.complete) this.strays.push({ head, kind, data: encoded.value });
+    if (found === undefined && (this.mode === "replay" || !this.recorded.complete)) this.strays.push({ head, kind, data: encoded.value });
     return found;
   }
 
@@ -195,7 +198,19 @@ export class Execution {
   }
 
   get newest(): Node | undefined {
-    return this.#newest?.moved ?? this.#newest;
+    return this.#newest === undefined ? undefined : current(this.#newest);
+  }
+  set newest(node: Node | undefined) {
+    this.#newest = node;
+  }
+
+  /** The branch the run goes on with: where it was entered, or the fork made because somebody else continued that. */
+  get branch(): Log | undefined {
+    return this.#branch ?? (this.entered === undefined ? undefined : current(this.entered).log);
+  }
+  movedTo(log: Log, fork: Log): void {
+    if (log === this.branch) this.#branch = fork;
+    if (this.#owned.has(log)) this.own(fork);
   }
 
   own(log: Log): void {
@@ -250,8 +265,8 @@ export class Execution {
     });
   }
   openGate(): void {
-    this.stillness.stop();
     if (this.mode === "replay") return;
+    this.stillness.stop();
     for (const node of this.#held.splice(0)) this.record(node);
     for (const go of this.#gate.splice(0)) go();
   }
@@ -291,17 +306,35 @@ export class Execution {
 
   /** Says something of the run's own and writes everything; says it again if a branch had moved meanwhile. */
   async sayLast(say: () => void): Promise<void> {
-    do {
+    for (let tries = 1; ; tries++) {
       this.writer.retracted = false;
       say();
-      await this.writer.flush();
-    } while (this.writer.retracted);
+      await this.#persist();
+      if (!this.writer.retracted) return;
+      if (tries === 20)
+        throw new RathError("store.conflict", `The branches of run ${this.id} are continued elsewhere faster than it can end: resume it.`, {
+          retryable: true,
+        });
+    }
+  }
+
+  /** The last word of a run is worth several tries. */
+  async #persist(): Promise<void> {
+    for (let wait = 20; ; wait *= 3) {
+      try {
+        return await this.writer.flush();
+      } catch (error) {
+        if (!RathError.is(error) || !error.retryable || wait > 2000) throw error;
+        await new Promise((resolve) => setTimeout(resolve, wait));
+      }
+    }
   }
 
   fence(epoch: number): void {
-    const error = new RathError("run.fenced", `Run ${this.id} was taken over by another worker (epoch ${epoch}); this one stops.`);
+    const stored = this.#newestStored();
     this.close();
-    this.onFenced(error);
+    this.#newest = stored;
+    this.onFenced(fenced(this.id, epoch));
   }
 
   /** Ends it here: effects are aborted, later verbs of its frames never resolve, its branches are free. */
@@ -313,6 +346,18 @@ export class Execution {
     this.delivery.close();
     for (const effect of this.open) effect.abort("the run ended");
     this.runtime.answers.drop(this);
-    for (const log of this.#owned) if (log.owner === this) log.owner = undefined;
+    this.writer.abandon();
+    for (const log of this.#owned) {
+      if (log.owner !== this) continue;
+      log.owner = undefined;
+      // What was made and not written is forgotten with the frames that made it.
+      if (this.mode === "run" && log.storedHead !== undefined) log.rewind();
+    }
+  }
+
+  #newestStored(): Node | undefined {
+    let node = this.newest;
+    while (node !== undefined && !node.stored) node = node.prior ?? node.parent;
+    return node;
   }
 }

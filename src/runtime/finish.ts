@@ -1,6 +1,6 @@
 /** The end of a run: open effects are closed, the result gets the id the run was given, and a signed statement is written with `run.ended`. */
 import { RathError } from "../session/errors.ts";
-import type { Node } from "../session/log.ts";
+import { current, type Node } from "../session/log.ts";
 import type { RunRow } from "../store/store.ts";
 import type { Execution, Open } from "./execution.ts";
 import { adopt } from "./merge.ts";
@@ -20,7 +20,7 @@ export async function finish(execution: Execution, ending: Ending, row?: RunRow)
   );
   let at: Node | undefined;
   await execution.sayLast(() => {
-    const result = ending.status === "done" ? adopt(execution, ending.node.moved ?? ending.node, ending.node.by) : undefined;
+    const result = ending.status === "done" ? adopt(execution, current(ending.node), ending.node.by) : undefined;
     if (result !== undefined) execution.record(result);
     const ended = execution.journal("run.ended", verdict(ending, result));
     at = result ?? execution.newest ?? ended;
@@ -28,7 +28,7 @@ export async function finish(execution: Execution, ending: Ending, row?: RunRow)
     if (row !== undefined) execution.writer.setRow({ ...row, status: ending.status, wakeAt: undefined });
   });
   execution.close();
-  return (at as Node | undefined)?.moved ?? (at as unknown as Node);
+  return current(at as unknown as Node);
 }
 
 function verdict(ending: Ending, result: Node | undefined): object {

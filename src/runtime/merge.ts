@@ -42,9 +42,9 @@ export function mergeInto(
 
 /** The end of a run gives its session the head that `forward` returned: views follow that alone. */
 export function adopt(execution: Execution, result: Node, by: string): Node {
-  const entered = execution.entered ?? result;
-  const own = (entered.moved ?? entered).log.tip as Node;
+  const own = (execution.branch ?? result.log).tip as Node;
   if (own === result) return result;
+  if (own.kind === "session.merged" && own.parent === result) return own; // said before, and moved
   return join(execution, own, [result, own], { adopt: true, branches: [{ session: result.log.id, head: result.id }] }, by, execution.scope);
 }
 

@@ -1,10 +1,12 @@
 /** A call that has no result yet: it runs, waits for a person or a timer, or is unknown after a crash. */
 import { facts as toFacts } from "../session/codec.ts";
+import { RathError } from "../session/errors.ts";
 import type { Facts, OutcomeType, ReturnedKind } from "../session/event.ts";
 import type { Context, Effect } from "../session/host.ts";
 import type { Scope } from "../session/id.ts";
-import type { Node } from "../session/log.ts";
+import { current, type Node } from "../session/log.ts";
 import type { EffectContext } from "../session/session.ts";
+import { deadlineOf } from "../session/views.ts";
 import { InnerContext } from "./effect-context.ts";
 import type { Execution, Open } from "./execution.ts";
 import { link } from "./link.ts";
@@ -38,10 +40,10 @@ export class OpenEffect implements Open {
 
   /** Where its call is now. */
   get called(): Node {
-    return this.#called.moved ?? this.#called;
+    return current(this.#called);
   }
   get mark(): Node {
-    return this.#mark.moved ?? this.#mark;
+    return current(this.#mark);
   }
   get scope(): Scope {
     return this.#context.scope;
@@ -78,8 +80,12 @@ export class OpenEffect implements Open {
     if (unknown) return this.#decided("unknown");
     const { reuse } = this.#execution;
     const source = reuse?.take(this.#called);
-    if (source !== undefined)
-      return this.#return(source.data, toFacts({ outcome: source.outcome, attempts: 1, source: source.id, call: this.#named }), source.at);
+    if (source !== undefined) {
+      const facts = toFacts({ outcome: source.outcome, attempts: 1, source: source.id, call: this.#named });
+      const returned = await this.#return(source.data, facts, source.at);
+      reuse?.reused(this.#called, returned, source.node);
+      return returned;
+    }
     if (run === undefined) return this.#waited();
     if (reuse?.asks(this.effect) && !this.#started) return this.#decided("approval");
     return this.#live(run);
@@ -88,8 +94,15 @@ export class OpenEffect implements Open {
   async #live(run: Run, answer?: string): Promise<Node> {
     const execution = this.#execution;
     if (!this.#started) this.#start();
-    if (this.effect.repeat === "once" || this.effect.repeat === "keyed") await execution.writer.flush();
-    if (execution.closed) return never();
+    if (this.effect.repeat === "once" || this.effect.repeat === "keyed") {
+      try {
+        await execution.writer.flush();
+      } catch (error) {
+        // It has not begun, and will not: that is its result.
+        return this.#settled("error", { message: `it did not begin, because its call could not be stored: ${failure(error).message}` });
+      }
+    }
+    if (execution.closed) return this.#gone();
     this.#inner = new InnerContext(execution, this.called, this.#attempt, this.#context);
     const start = execution.runtime.platform.elapsed();
     try {
@@ -97,7 +110,12 @@ export class OpenEffect implements Open {
       const data = this.effect.store === undefined ? (value === undefined ? {} : { value }) : this.effect.store(value);
       return this.#return(answer === undefined ? data : { ...data, answer }, this.#spent("ok", start));
     } catch (error) {
-      return this.#return(answer === undefined ? failure(error) : { ...failure(error), answer }, this.#spent("error", start));
+      const returned = await this.#return(
+        answer === undefined ? failure(error) : { ...failure(error), answer },
+        this.#spent("error", start),
+      );
+      causes.set(returned, error);
+      return returned;
     }
   }
 
@@ -126,10 +144,21 @@ export class OpenEffect implements Open {
     return call === undefined ? { attempts: this.#attempt, ms, outcome } : { attempts: this.#attempt, call, ms, outcome };
   }
 
+  /** Whoever waits outside a workflow is told that its Rath was closed; a frame of a run that ended goes no further. */
+  #gone(): Promise<never> {
+    const { runtime, mode } = this.#execution;
+    return runtime.closed && mode !== "run" ? Promise.reject(closedRath()) : never();
+  }
+
+  /** When it stops waiting by itself. */
+  get deadline(): string | undefined {
+    return this.effect.run === undefined ? deadlineOf(this.called, this.#execution.runtime.platform) : undefined;
+  }
+
   /** Waits for an answer or until its time. */
   async #waited(): Promise<Node> {
-    const { op, called } = this.effect;
-    const given = await this.#wait((op === "wait" ? called["until"] : called["expires"]) as string | undefined);
+    const { op } = this.effect;
+    const given = await this.#wait(this.deadline);
     if (given === "expired") return this.#settled(op === "wait" ? "ok" : "expired", {});
     const answer = given.id;
     try {
@@ -141,6 +170,10 @@ export class OpenEffect implements Open {
 
   /** A person says what became of it, or whether it may run. */
   async #decided(what: "unknown" | "approval"): Promise<Node> {
+    if (what === "approval")
+      this.#execution.runtime.warn(
+        `"${String(this.effect.called["name"])}" may not be repeated and found no equal result: decide on ${this.mark.id}, or rerun with effects: "live".`,
+      );
     const given = await this.#wait(undefined);
     if (given === "expired") return this.#settled("expired", {});
     const { approve, outcome, reason } = given.data;
@@ -160,7 +193,7 @@ export class OpenEffect implements Open {
     this.#execution.delivery.schedule();
     const given = await this.#execution.runtime.answers.wait(this.mark.id, until, this.#execution);
     this.waiting = false;
-    return given;
+    return given === "closed" ? this.#gone() : given;
   }
 
   #settled(outcome: OutcomeType, data: Data): Node | Promise<never> {
@@ -168,7 +201,7 @@ export class OpenEffect implements Open {
   }
 
   #return(data: Data, facts: Facts, at?: string): Node | Promise<never> {
-    return this.#execution.closed || this.#closed ? never() : this.#link(data, facts, at);
+    return this.#execution.closed || this.#closed ? this.#gone() : this.#link(data, facts, at);
   }
 
   #link(data: Data, facts: Facts, at?: string): Node {
@@ -190,6 +223,17 @@ export class OpenEffect implements Open {
 function failure(error: unknown): { readonly message: string; readonly name?: string } {
   if (!(error instanceof Error)) return { message: String(error) };
   return error.name === "Error" ? { message: error.message } : { message: error.message, name: error.name };
+}
+
+const causes = new WeakMap<Node, unknown>();
+
+/** What was thrown, where it was thrown in this process: for people, not for programs, since a resumed one does not have it. */
+export function causeOf(returned: Node): unknown {
+  return causes.get(returned);
+}
+
+export function closedRath(): RathError {
+  return new RathError("rath.closed", "This Rath was closed: open another one to continue the session.");
 }
 
 /** A frame of a run that ended here goes no further. */

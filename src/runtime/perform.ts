@@ -5,14 +5,15 @@
  */
 import { RathError } from "../session/errors.ts";
 import type { CalledKind } from "../session/event.ts";
+import { callOf } from "../session/fold.ts";
 import type { Context, Effect } from "../session/host.ts";
 import { encode } from "../session/json.ts";
-import type { Node } from "../session/log.ts";
+import { current, type Node } from "../session/log.ts";
 import type { Session } from "../session/session.ts";
 import { SessionValue } from "../session/value.ts";
 import type { Execution } from "./execution.ts";
 import { link } from "./link.ts";
-import { type Batch, never, OpenEffect } from "./open-effect.ts";
+import { type Batch, causeOf, never, OpenEffect } from "./open-effect.ts";
 
 /** Performs one effect. The head is claimed before this returns. */
 export function perform(execution: Execution, head: Node, context: Context, effect: Effect): Promise<Session> {
@@ -88,8 +89,10 @@ async function follow(execution: Execution, called: Node, effect: Effect, contex
   try {
     const returned = await open.result();
     execution.open.delete(open);
-    await execution.delivery.handOver(returned);
-    return returned;
+    // Outside a workflow the value leaves at once: it is on disk before anybody holds it.
+    if (execution.mode === "effects" && "run" in context.scope) await execution.writer.flush(execution.runtime.relaxed);
+    await execution.delivery.handOver(current(returned));
+    return current(returned);
   } finally {
     execution.open.delete(open);
   }
@@ -101,12 +104,14 @@ function conclude(returned: Node, effect: Effect, context: Context): Session {
   const outcome = returned.facts.outcome ?? "unknown";
   if (outcome === "ok" || effect.failureIsValue === true) return session;
   const data = returned.data<"do.returned">(context.host.platform);
-  const name = effect.called["name"] ?? effect.called["question"] ?? effect.op;
+  const asked = callOf(returned).data(context.host.platform) as { readonly name?: string; readonly question?: string } | undefined;
+  const name = asked?.name ?? asked?.question ?? effect.op;
   const said = data?.message ?? data?.reason;
   const code = outcome === "error" ? "effect.failed" : (`effect.${outcome}` as const);
   const ended = outcome === "error" ? "failed" : outcome === "unknown" ? "has an unknown outcome" : `was ${outcome}`;
   throw new RathError(code, `"${String(name)}" ${ended}${said === undefined ? "" : `: ${said}`}`, {
     session,
-    details: { event: returned.id, outcome },
+    cause: causeOf(returned),
+    details: { event: returned.id, outcome, ...(data?.name === undefined ? {} : { name: data.name }) },
   });
 }

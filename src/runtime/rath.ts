@@ -8,7 +8,7 @@ import { pendingOf } from "../session/views.ts";
 import type { LogRow } from "../store/store.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
 import { fetchBlobs, fromStored } from "./load.ts";
-import { type OnDivergence, pendingIn, type RunOptions } from "./run.ts";
+import { type OnDivergence, pendingIn, type RunOptions, rowOfRun } from "./run.ts";
 import { loadRun } from "./run-record.ts";
 import type { Run, Runs } from "./runs.ts";
 import type { Runtime } from "./runtime.ts";
@@ -81,6 +81,7 @@ export class RathOnStore implements Rath {
   }
 
   async open(id: string): Promise<Session> {
+    this.#runtime.assertOpen();
     await this.#runtime.effects.writer.flush();
     const [name = "", step] = id.split("@");
     const row = await this.#find(name);
@@ -117,6 +118,7 @@ export class RathOnStore implements Rath {
   }
 
   async save<S extends Session>(session: S): Promise<S> {
+    this.#runtime.assertOpen();
     await this.#runtime.save(session);
     return session;
   }
@@ -135,28 +137,46 @@ export class RathOnStore implements Rath {
   }
 
   async pending(query: { readonly run?: string | undefined; readonly session?: string | undefined } = {}): Promise<readonly Pending[]> {
+    this.#runtime.assertOpen();
     const found: Pending[] = this.#runtime.waiting().map((call) => pendingOf(call, this.#runtime.platform));
     for await (const row of (await this.#runtime.store()).runs(query.run === undefined ? { status: "waiting" } : { id: query.run })) {
       for (const one of pendingIn(this.#runtime, await loadRun(this.#runtime, row.id)))
         if (!found.some((known) => known.id === one.id)) found.push(one);
     }
-    return found.filter(
+    const answered = await Promise.all(found.map((one) => this.#runtime.answers.find(one.id)));
+    const open = found.filter((_, index) => answered[index] === undefined);
+    return open.filter(
       (one) => (query.run === undefined || one.run === query.run) && (query.session === undefined || one.session === query.session),
     );
   }
 
   async decide(id: string, decision: Decision): Promise<void> {
+    this.#runtime.assertOpen();
     const { platform } = this.#runtime;
     const store = await this.#runtime.store();
     const [mark, call] = await this.#marked(id);
     if (mark !== undefined && call !== undefined && isCalled(call.kind)) {
       await fetchBlobs(platform, store, [call]);
-      await validateAnswer(pendingOf(mark, platform, call), decision, opOf(call.kind));
+      const pending = pendingOf(mark, platform, call);
+      await validateAnswer(pending, decision, opOf(call.kind));
+      await this.#refuseUnheard(pending);
       await this.#runtime.answers.give(id, decision);
       if (mark.run !== undefined) await this.#runs.wake(mark.run);
       return;
     }
     throw new RathError("pending.not-found", `Nothing is pending under ${id}: see rath.pending().`, { details: { pending: id } });
+  }
+
+  /** An effect of a workflow that was called directly in a process that is gone: nobody would ever hear the answer. */
+  async #refuseUnheard(pending: Pending): Promise<void> {
+    if (pending.kind !== "unknown" || pending.run === undefined) return;
+    const here = this.#runtime.waiting().some((mark) => mark.id === pending.id);
+    if (here || (await rowOfRun(await this.#runtime.store(), pending.run)) !== undefined) return;
+    throw new RathError(
+      "pending.not-found",
+      `${pending.id} belongs to a process that is gone and cannot be resumed: fork session ${pending.session} before it and go on there.`,
+      { details: { pending: pending.id } },
+    );
   }
 
   /** The event something is pending under, and the call it belongs to. */
@@ -179,10 +199,12 @@ export class RathOnStore implements Rath {
   }
 
   async import(source: string | AsyncIterable<Uint8Array>): Promise<Session> {
+    this.#runtime.assertOpen();
     return this.#importer(this.#runtime, source);
   }
 
   async ready(): Promise<void> {
+    this.#runtime.assertOpen();
     const store = await this.#runtime.store();
     for await (const _ of store.sessions({ id: "ready" })) break;
   }

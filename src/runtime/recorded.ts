@@ -35,19 +35,17 @@ export class Recorded {
   }
 
   #index(node: Node): void {
-    const inLog = this.#byLog.get(node.log);
-    if (inLog === undefined) this.#byLog.set(node.log, [node]);
-    else inLog.push(node);
+    push(this.#byLog, node.log, node);
     if (node.kind === "session.detached") this.#forks.set(node.log.id, node);
     else if (node.kind === "session.forked") {
       this.#forks.set(node.log.id, node);
       const { scope, implicit } = node.log.fork ?? {};
-      if (scope !== undefined && "call" in scope) this.#inside.set(scope.call, [...(this.#inside.get(scope.call) ?? []), node.log]);
+      if (scope !== undefined && "call" in scope) push(this.#inside, scope.call, node.log);
       const parent = node.parent;
-      if (implicit && parent !== undefined) this.#implicit.set(parent, [...(this.#implicit.get(parent) ?? []), node]);
+      if (implicit && parent !== undefined) push(this.#implicit, parent, node);
     } else if (node.prior !== undefined) this.#next.set(node.prior, node);
     if (isReturned(node.kind)) this.#returns.set(callOf(node), node);
-    if (node.kind === "do.started") this.#started.set(callOf(node), [...(this.#started.get(callOf(node)) ?? []), node]);
+    if (node.kind === "do.started") push(this.#started, callOf(node), node);
   }
 
   get complete(): boolean {
@@ -133,4 +131,10 @@ export class Recorded {
       this.#cursor++;
     }
   }
+}
+
+function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
+  const list = map.get(key);
+  if (list === undefined) map.set(key, [value]);
+  else list.push(value);
 }

@@ -55,6 +55,7 @@ async function execute(runtime: Runtime, execution: Execution, record: RunRecord
     execution.onStill = () => resolve("still");
   });
   execution.drive(record.program);
+  execution.stillness.watch();
   const complete = new Promise<void>((resolve) => {
     const progress = execution.recorded?.onProgress ?? (() => {});
     const check = (): void => {
@@ -72,12 +73,26 @@ async function execute(runtime: Runtime, execution: Execution, record: RunRecord
       (error: unknown) => ({ error }),
     );
   const ended = await Promise.race([forward, still]);
-  if (ended === "still") return divergenceOf(runtime.platform, execution);
+  if (ended === "still") return stillWaiting(runtime, execution, record);
   claimEnd(execution, record, ended);
   execution.stillness.watch();
   const all = await Promise.race([complete, still]);
-  if (all === "still") return divergenceOf(runtime.platform, execution);
+  if (all === "still") return "error" in ended ? thrown(runtime, execution, ended.error) : divergenceOf(runtime.platform, execution);
   return compareEnds(runtime, record, ended);
+}
+
+/** Nothing moves: the program asks for something else, or waits as it waited when the run was parked, cancelled or killed. */
+function stillWaiting(runtime: Runtime, execution: Execution, record: RunRecord): Divergence | undefined {
+  if (execution.recorded?.complete !== true || execution.strays.length > 0) return divergenceOf(runtime.platform, execution);
+  const was = record.ended?.status;
+  if (was === undefined || was === "cancelled") return undefined;
+  return describe((record.program.at(-1) ?? record.input).event(runtime.platform), "status", was, "waiting");
+}
+
+/** The program threw before it had asked for everything. */
+function thrown(runtime: Runtime, execution: Execution, error: unknown): Divergence {
+  const { at, field, expected } = divergenceOf(runtime.platform, execution);
+  return describe(at, field, expected, `threw: ${error instanceof Error ? error.message : String(error)}`);
 }
 
 type End = { readonly result: Node } | { readonly error: unknown };

@@ -5,9 +5,8 @@ import type { Node } from "../session/log.ts";
 import type { Session, Usage } from "../session/session.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
-import { outsideError } from "./enter.ts";
+import { conclude } from "./enter.ts";
 import { Execution } from "./execution.ts";
-import { finish } from "./finish.ts";
 import { flushBehind, runtimeOf } from "./replay.ts";
 import { Reuse } from "./reuse.ts";
 import { runBehind } from "./run-record.ts";
@@ -67,23 +66,18 @@ export async function rerun<W extends Workflow>(session: Session, workflow: W, o
   const changing = typeof options.change === "function" ? options.change : undefined;
   if (changing !== undefined && options.from !== undefined)
     reuse.replaceAfter(start, (node) => placeOf(changing(new SessionValue(node, context))).node);
-  try {
-    const left = await inside.run({ execution, scope: execution.scope }, () => {
-      const given = new SessionValue(input, context);
-      return workflow.forward(changing !== undefined && options.from === undefined ? changing(given) : given);
-    });
-    const end = await finish(execution, { status: "done", node: placeOf(left).node });
-    return {
-      session: runtime.outside(end) as Session<OutputOf<W>>,
-      reused: reuse.taken.length,
-      of: reuse.of,
-      saved: savedBy(reuse.taken),
-      split: reuse.split?.event(runtime.platform),
-    };
-  } catch (error) {
-    if (!execution.closed) await finish(execution, { status: "failed", error }).catch(() => {});
-    throw RathError.is(error) && error.session !== undefined ? outsideError(runtime, error, start.by) : error;
-  }
+  const forward = inside.run({ execution, scope: execution.scope }, () => {
+    const given = new SessionValue(input, context);
+    return workflow.forward(changing !== undefined && options.from === undefined ? changing(given) : given);
+  });
+  const end = await conclude(runtime, execution, forward, start.by);
+  return {
+    session: end as Session<OutputOf<W>>,
+    reused: reuse.taken.length,
+    of: reuse.of,
+    saved: savedBy(reuse.taken),
+    split: reuse.split?.event(runtime.platform),
+  };
 }
 
 function savedBy(taken: readonly Node[]): Usage {

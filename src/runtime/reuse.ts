@@ -14,6 +14,7 @@ export interface Source {
   readonly outcome: OutcomeType;
   readonly data: Readonly<Record<string, unknown>>;
   readonly at: string;
+  readonly node: Node;
 }
 
 export class Reuse {
@@ -45,7 +46,9 @@ export class Reuse {
       const result = isCalled(call.kind) ? results.get(call) : undefined;
       if (result === undefined) continue;
       const key = this.#key(call.parent as Node, call.kind as CalledKind, runtime.textOf(call));
-      this.#held.set(key, [...(this.#held.get(key) ?? []), result]);
+      const held = this.#held.get(key);
+      if (held === undefined) this.#held.set(key, [result]);
+      else held.push(result);
     }
   }
 
@@ -76,7 +79,12 @@ export class Reuse {
     if (changed) this.split ??= called;
     else this.taken.push(result);
     const data = changed ? { value: this.#change?.output } : (result.data(platform) as Readonly<Record<string, unknown>>);
-    return { id: result.id, outcome: changed ? "ok" : (result.facts.outcome ?? "unknown"), data, at: result.at };
+    return { id: result.id, outcome: changed ? "ok" : (result.facts.outcome ?? "unknown"), data, at: result.at, node: result };
+  }
+
+  /** With an equal history before it, a reused result stands for its source: inner work is not done again and still counts. */
+  reused(called: Node, returned: Node, source: Node): void {
+    if (this.#what(called) === this.#what(callOf(source))) this.standsFor(returned, source);
   }
 
   /** An effect that may not be repeated and finds no equal result stops and asks. */

@@ -38,8 +38,13 @@ export async function loadRun(runtime: Runtime, id: string): Promise<RunRecord> 
     .flatMap((session) => nodesOf(logs.get(session) as Log).filter((node) => node.run === id))
     .sort((a, b) => a.order - b.order);
   const end = journal.findLast((node) => node.kind === "run.ended");
-  const program = events.filter((node) => node.log.kind === "session" && !isAncestor(node, input));
+  const program = events.filter((node) => node.log.kind === "session" && !isAncestor(node, input) && !isForeign(node, input));
   return { id, started, input, log, journal, events, program, ended: end?.data<"run.ended">(runtime.platform) };
+}
+
+/** A session from outside that was merged into the run and written with it is no work of the run. */
+function isForeign(node: Node, input: Node): boolean {
+  return node.log !== input.log && node.log.first?.kind === "session.created";
 }
 
 /** The stored events of a log, oldest first. */

@@ -3,7 +3,7 @@ import { RathError } from "../session/errors.ts";
 import { isCalled, isReturned } from "../session/event.ts";
 import { callOf } from "../session/fold.ts";
 import { keyedRunId } from "../session/id.ts";
-import type { Log, Node } from "../session/log.ts";
+import { current, type Log, type Node } from "../session/log.ts";
 import type { Pending, Session } from "../session/session.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
 import { pendingOf } from "../session/views.ts";
@@ -14,6 +14,7 @@ import { type Divergence, divergenceOf } from "./divergence.ts";
 import { outsideError } from "./enter.ts";
 import { Execution } from "./execution.ts";
 import { type Ending, finish } from "./finish.ts";
+import { closedRath } from "./open-effect.ts";
 import { Reuse } from "./reuse.ts";
 import { findEvent, type RunRecord } from "./run-record.ts";
 import type { Runtime } from "./runtime.ts";
@@ -45,8 +46,11 @@ const endedStatuses: ReadonlySet<string> = new Set(["done", "failed", "cancelled
 export class RunExecution {
   readonly id: string;
   readonly workflow: Workflow;
-  settled: Promise<Settled>;
+  readonly settled: Promise<Settled>;
+  /** When a parked run goes on by itself. */
+  wakeAt: string | undefined;
   #settle: (settled: Settled) => void = () => {};
+  #reject: (error: RathError) => void = () => {};
   readonly #runtime: Runtime;
   readonly #input: Node;
   readonly #execution: Execution;
@@ -55,6 +59,7 @@ export class RunExecution {
   #renewal: NodeJS.Timeout | undefined;
   #grace: NodeJS.Timeout | undefined;
   #over = false;
+  #unlisten: () => void = () => {};
 
   constructor(runtime: Runtime, workflow: Workflow, execution: Execution, input: Node, row: RunRow, onDivergence: OnDivergence = "pause") {
     this.id = execution.id;
@@ -64,9 +69,11 @@ export class RunExecution {
     this.#input = input;
     this.#row = row;
     this.#onDivergence = onDivergence;
-    this.settled = new Promise((resolve) => {
+    this.settled = new Promise((resolve, reject) => {
       this.#settle = resolve;
+      this.#reject = reject;
     });
+    this.settled.catch(() => {}); // whoever waits for it is told; nobody has to
   }
 
   /** Calls `forward`; what it comes to is in `settled`. */
@@ -80,9 +87,8 @@ export class RunExecution {
     execution.onStill = () => void this.#diverged();
     const { leaseMs } = this.#runtime.times;
     this.#renewal = setInterval(() => void this.#renew(leaseMs), leaseMs / 3);
-    signal?.addEventListener("abort", () => void this.cancel(String((signal.reason as Error | undefined)?.message ?? "aborted")), {
-      once: true,
-    });
+    if (signal !== undefined) this.#obey(signal);
+    if (this.#over) return;
     const session = new SessionValue(this.#input, { host: this.#runtime, execution, scope: execution.scope, by: "" });
     const forward = inside.run({ execution, scope: execution.scope }, () => this.workflow.forward(session));
     forward.then(
@@ -95,6 +101,16 @@ export class RunExecution {
   async #ended(ending: Ending): Promise<void> {
     await this.#execution.gate();
     await this.#finish(() => finish(this.#execution, ending, this.#row), ending.status === "failed" ? ending.error : undefined);
+  }
+
+  #obey(signal: AbortSignal): void {
+    const cancel = (): void => void this.cancel(String((signal.reason as Error | undefined)?.message ?? "aborted"));
+    if (signal.aborted) {
+      cancel();
+      return;
+    }
+    signal.addEventListener("abort", cancel, { once: true });
+    this.#unlisten = () => signal.removeEventListener("abort", cancel);
   }
 
   async cancel(reason: string): Promise<void> {
@@ -110,6 +126,7 @@ export class RunExecution {
     await this.#execution.writer.flush().catch(() => {});
     this.#execution.close();
     await this.#release();
+    this.#reject(closedRath());
   }
 
   async #finish(end: () => Promise<Node>, error?: unknown, cancelled = false): Promise<void> {
@@ -124,7 +141,11 @@ export class RunExecution {
       else this.#settle({ status: "failed", session, error: asRathError(this.#runtime, error, session) });
       await this.#release();
     } catch (failure) {
-      this.#settle({ status: "failed", session: this.#newest(), error: asRathError(this.#runtime, failure, this.#newest()) });
+      // Its end could not be written: it is not over, only left, and can be resumed.
+      const newest = this.#newest();
+      this.#execution.close();
+      this.#settle({ status: "failed", session: newest, error: asRathError(this.#runtime, failure, newest) });
+      await this.#release();
     }
   }
 
@@ -137,6 +158,7 @@ export class RunExecution {
 
   #stop(): void {
     this.#over = true;
+    this.#unlisten();
     clearInterval(this.#renewal);
     clearTimeout(this.#grace);
   }
@@ -174,16 +196,20 @@ export class RunExecution {
     if (this.#over || !execution.parkable) return;
     const open = [...execution.open].filter((effect) => effect.waiting);
     const pending = open.map((effect) => pendingOf(effect.mark, this.#runtime.platform));
-    const wakes = pending.flatMap((one) => (one.kind === "timer" ? [one.wakes] : [])).sort();
-    const soon = wakes[0] !== undefined && Date.parse(wakes[0]) - Date.parse(this.#runtime.platform.time()) < 1000;
+    const [wakeAt] = open.flatMap(({ deadline }) => (deadline === undefined ? [] : [deadline])).sort();
+    const soon = wakeAt !== undefined && Date.parse(wakeAt) - Date.parse(this.#runtime.platform.time()) < 1000;
     if (soon) return;
-    await this.#stopAs({ pending: open.map((effect) => effect.mark.id), wakeAt: wakes[0] });
+    this.wakeAt = wakeAt;
+    await this.#stopAs({ pending: open.map((effect) => effect.mark.id), wakeAt });
     this.#settle({ status: "waiting", session: this.#newest(), pending });
   }
 
   async #stopAs(parked: { readonly pending: readonly string[]; readonly wakeAt: string | undefined }): Promise<void> {
     const execution = this.#execution;
     this.#stop();
+    // From here on nothing goes on in this process: an answer that comes now wakes the parked run.
+    execution.ending = true;
+    this.#runtime.answers.drop(execution);
     const key = await this.#runtime.key();
     await execution.sayLast(() => {
       execution.journal("run.parked", { pending: parked.pending, ...(parked.wakeAt === undefined ? {} : { wakeAt: parked.wakeAt }) });
@@ -257,7 +283,7 @@ export async function queueRun(
     if (options.key !== undefined && RathError.is(error, "store.conflict")) return undefined;
     throw error;
   }
-  return { execution, input: input.moved ?? input, row: { ...row, session: (input.moved ?? input).log.id } };
+  return { execution, input: current(input), row: { ...row, session: current(input).log.id } };
 }
 
 /** Refuses a key that was used for another workflow or another input. */
@@ -293,6 +319,7 @@ export function takeUp(runtime: Runtime, record: RunRecord, lease: Lease, worker
   execution.writer.order = Math.max(-1, ...record.events.map((node) => node.order)) + 1;
   execution.signer.restore(record.journal, record.events);
   execution.own(record.input.log);
+  execution.newest = record.program.at(-1) ?? record.input;
   execution.journal("run.resumed", { worker, epoch: lease.epoch });
   return execution;
 }

@@ -4,7 +4,6 @@ import { keyedRunId } from "../session/id.ts";
 import type { RunStatus, Session } from "../session/session.ts";
 import type { RunRow } from "../store/store.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
-import { workflowName } from "./enter.ts";
 import {
   cancelParked,
   claimRun,
@@ -37,6 +36,8 @@ export interface Run<out Output = unknown> {
   cancel(reason?: string): Promise<void>;
 }
 
+type Waiting = Extract<Settled, { readonly status: "waiting" }>;
+
 const pollMs = 250;
 
 export class Runs {
@@ -47,6 +48,8 @@ export class Runs {
   /** Parked runs that go on here as soon as they can. */
   readonly #parked = new Map<string, Workflow>();
   readonly #timers = new Map<string, NodeJS.Timeout>();
+  /** Take-ups under way: two of one run would fence each other. */
+  readonly #taking = new Map<string, Promise<boolean>>();
 
   constructor(runtime: Runtime, workflows: Readonly<Record<string, Workflow>>, worker: string) {
     this.#runtime = runtime;
@@ -56,7 +59,7 @@ export class Runs {
 
   async start<W extends Workflow>(given: W | string, session: Session, options: RunOptions): Promise<Run<OutputOf<W>>> {
     const workflow = typeof given === "string" ? this.#named(given) : given;
-    const name = typeof given === "string" ? given : this.#nameOf(given);
+    const name = typeof given === "string" ? given : this.#runtime.nameOf(given);
     await this.#runtime.effects.writer.flush();
     const queued = await queueRun(this.#runtime, name, session, options);
     if (queued === undefined) return (await this.#again(name, workflow, session, options)) as Run<OutputOf<W>>;
@@ -112,11 +115,24 @@ export class Runs {
     this.#executing.clear();
   }
 
-  async #takeUp(row: RunRow, workflow: Workflow, onDivergence: OnDivergence, signal?: AbortSignal): Promise<boolean> {
+  #takeUp(row: RunRow, workflow: Workflow, onDivergence: OnDivergence, signal?: AbortSignal): Promise<boolean> {
+    if (this.#executing.has(row.id)) return Promise.resolve(true);
+    const under = this.#taking.get(row.id);
+    if (under !== undefined) return under;
+    const taking = this.#takeUpNow(row, workflow, onDivergence, signal).finally(() => this.#taking.delete(row.id));
+    this.#taking.set(row.id, taking);
+    return taking;
+  }
+
+  async #takeUpNow(row: RunRow, workflow: Workflow, onDivergence: OnDivergence, signal?: AbortSignal): Promise<boolean> {
     const store = await this.#runtime.store();
     const lease = await claimRun(this.#runtime, store, row.id, this.#worker);
     if (lease === undefined) return false;
     const record = await loadRun(this.#runtime, row.id);
+    if (record.ended !== undefined) {
+      await store.release(lease);
+      return true;
+    }
     const execution = takeUp(this.#runtime, record, lease, this.#worker);
     execution.drive(record.program);
     this.#execute(new RunExecution(this.#runtime, workflow, execution, record.input, row, onDivergence), lease, signal);
@@ -126,22 +142,30 @@ export class Runs {
   #execute(run: RunExecution, lease: Parameters<RunExecution["start"]>[0], signal: AbortSignal | undefined): void {
     this.#executing.set(run.id, run);
     this.#parked.delete(run.id);
-    void run.settled.then((settled) => {
-      this.#executing.delete(run.id);
-      if (settled.status === "waiting" && settled.diverged === undefined) void this.#park(run, settled.pending);
-    });
+    clearTimeout(this.#timers.get(run.id));
+    this.#timers.delete(run.id);
+    const ended = (settled?: Settled): void => {
+      if (this.#executing.get(run.id) === run) this.#executing.delete(run.id);
+      if (settled?.status === "waiting" && settled.diverged === undefined && !this.#runtime.closed) void this.#park(run, settled.pending);
+    };
+    run.settled.then(ended, () => ended());
     run.start(lease, signal);
   }
 
-  async #park(run: RunExecution, pending: Extract<Settled, { readonly status: "waiting" }>["pending"]): Promise<void> {
+  async #park(run: RunExecution, pending: Waiting["pending"]): Promise<void> {
     this.#parked.set(run.id, run.workflow);
-    const wakes = pending.flatMap((one) => (one.kind === "timer" ? [Date.parse(one.wakes)] : []));
-    if (wakes.length > 0) {
-      const left = Math.max(0, Math.min(...wakes) - Date.parse(this.#runtime.platform.time()));
-      this.#timers.set(run.id, setTimeout(() => void this.wake(run.id), Math.min(left, 2 ** 31 - 1)).unref());
+    if (run.wakeAt !== undefined) {
+      const left = Math.max(0, Date.parse(run.wakeAt) - Date.parse(this.#runtime.platform.time()));
+      const timer = setTimeout(() => void this.wake(run.id), Math.min(left, 2 ** 31 - 1));
+      this.#timers.set(run.id, timer.unref());
     }
     // An answer may have come between the last look and the parking.
-    for (const one of pending) if ((await this.#runtime.answers.find(one.id)) !== undefined) return this.wake(run.id);
+    await this.#wakeIfAnswered(run.id, pending);
+  }
+
+  /** An answer given in another process is seen when somebody looks. */
+  async #wakeIfAnswered(id: string, pending: Waiting["pending"]): Promise<void> {
+    for (const one of pending) if ((await this.#runtime.answers.find(one.id)) !== undefined) return this.wake(id);
   }
 
   async #cancel(id: string, reason: string): Promise<void> {
@@ -180,7 +204,9 @@ export class Runs {
               session: settled.session,
               details: { ...settled.diverged },
             });
-          await new Promise((resolve) => setTimeout(resolve, pollMs));
+          await this.#wakeIfAnswered(id, settled.pending);
+          if (!this.#executing.has(id)) await new Promise((resolve) => setTimeout(resolve, pollMs));
+          this.#runtime.assertOpen();
         }
       },
       cancel: (reason = "cancelled") => this.#cancel(id, reason),
@@ -189,6 +215,7 @@ export class Runs {
 
   async #settle(id: string): Promise<Settled> {
     for (;;) {
+      this.#runtime.assertOpen();
       const executing = this.#executing.get(id);
       if (executing !== undefined) return executing.settled;
       const { status } = await this.#row(id);
@@ -215,11 +242,5 @@ export class Runs {
         { details: { workflow: name } },
       );
     return workflow;
-  }
-
-  #nameOf(workflow: Workflow): string {
-    return (
-      Object.entries(this.#workflows).find(([, known]) => known === workflow)?.[0] ?? workflowName(workflow as { readonly name?: unknown })
-    );
   }
 }

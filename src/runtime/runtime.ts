@@ -6,7 +6,7 @@
 import { dataText } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import type { DataOf } from "../session/event.ts";
-import { givenName } from "../session/given.ts";
+import { givenName, givenText } from "../session/given.ts";
 import type { Context, Effect, Host, Place, PureKind } from "../session/host.ts";
 import { forkId, type Scope, sameScope } from "../session/id.ts";
 import { encode, type Redact } from "../session/json.ts";
@@ -22,7 +22,7 @@ import type { Key } from "./key.ts";
 import { link } from "./link.ts";
 import { loadLogs, rowOf } from "./load.ts";
 import { mergeInto } from "./merge.ts";
-import { never } from "./open-effect.ts";
+import { closedRath, never } from "./open-effect.ts";
 import { perform, performAll } from "./perform.ts";
 import { inside, type Living, type Services, type Times } from "./services.ts";
 
@@ -35,6 +35,7 @@ export interface RuntimeOptions {
   readonly relaxed: boolean;
   readonly implicitForks: "allow" | "warn" | "error";
   readonly times: Times;
+  readonly workflows: Readonly<Record<string, object>>;
 }
 
 interface Standing {
@@ -84,7 +85,10 @@ export class Runtime implements Host, Services {
         "A new session cannot be made inside a workflow or effect, because a resumed run would make another one: use session.detach() or session.fork().",
       );
     const log = new Log(this.platform.newId());
-    const by = content.principal === undefined ? "user" : givenName(this.clean(content.principal), "principal");
+    this.assertOpen();
+    if (content.title !== undefined) givenText(content.title, "title");
+    for (const tag of content.tags ?? []) givenText(tag, "tag");
+    const by = content.principal === undefined ? "user" : givenName(this.clean(givenText(content.principal, "principal")), "principal");
     const node = link(this, { log, parents: [], kind: "session.created", data: content, by });
     log.about = node.data<"session.created">(this.platform);
     return new SessionValue(node, this.#bare(by));
@@ -143,13 +147,20 @@ export class Runtime implements Host, Services {
     return standing === undefined ? never() : performAll(standing.execution, standing.node, standing.context, effects);
   }
 
-  enter(session: Session, workflow: { readonly name?: unknown }, forward: (session: Session) => Promise<Session>): Promise<Session> {
+  enter(session: Session, workflow: object, forward: (session: Session) => Promise<Session>): Promise<Session> {
     try {
       const standing = this.#standing(session);
       return standing === undefined ? never() : enter(this, standing, workflow, forward);
     } catch (error) {
       return Promise.reject(error);
     }
+  }
+
+  nameOf(workflow: object): string {
+    const registered = Object.entries(this.#options.workflows).find(([, known]) => known === workflow)?.[0];
+    const { name } = workflow as { readonly name?: unknown };
+    const own = typeof name === "string" && name !== "" ? name : "workflow";
+    return givenName(this.clean(registered ?? own), "the workflow's name");
   }
 
   /** Text that is kept beside the log. */
@@ -181,7 +192,7 @@ export class Runtime implements Host, Services {
 
   /** Undefined for a frame of a run that ended: it goes no further. */
   #standing(session: Session): Standing | undefined {
-    if (this.closed) throw new RathError("rath.closed", "This Rath is closed: open another one to continue the session.");
+    this.assertOpen();
     const { node, context } = this.here(session);
     const execution = context.execution as Execution;
     const running = inside.getStore();
@@ -189,6 +200,13 @@ export class Runtime implements Host, Services {
     if (execution.closed) {
       const bare = this.#bare(context.by);
       return { node, context: bare, execution: this.effects };
+    }
+    if (running === undefined && execution.mode !== "effects") {
+      throw new RathError(
+        "session.outer-scope",
+        `Session ${session.id} belongs to a workflow that is still running: use what it returns, or fork the session.`,
+        { session },
+      );
     }
     if (running !== undefined && (running.execution !== execution || !sameScope(running.scope, context.scope))) {
       throw new RathError(
@@ -213,6 +231,10 @@ export class Runtime implements Host, Services {
     const running = inside.getStore();
     if (running !== undefined && running.execution === context.execution)
       return { node, context, execution: context.execution as Execution, scope: running.scope };
+    if (running === undefined && (context.execution as Execution).mode !== "effects") {
+      const bare = this.#bare(context.by);
+      return { node, context: bare, execution: this.effects, scope: bare.scope };
+    }
     const standing = this.#stand(session);
     return { ...standing, scope: standing.context.scope };
   }
@@ -264,6 +286,11 @@ export class Runtime implements Host, Services {
   }
 
   /** The tips of stored logs, with everything behind them. */
+  /** Refuses everything once it is closed. */
+  assertOpen(): void {
+    if (this.closed) throw closedRath();
+  }
+
   async load(ids: readonly string[]): Promise<ReadonlyMap<string, Log>> {
     const logs = await loadLogs(this.platform, await this.store(), ids, (id) => this.#logs.get(id)?.deref());
     for (const log of logs.values()) if (this.#logs.get(log.id)?.deref() !== log) this.remember(log);
@@ -323,7 +350,8 @@ export class Runtime implements Host, Services {
   }
 }
 
-const ownFolder = new URL("../", import.meta.url).href.replace("file://", "");
+const root = new URL("../../", import.meta.url).pathname;
+const ownFolders = [`${root}src/`, `${root}dist/`];
 
 /** The first place on the stack that is not this package. */
 function callSite(): string {
@@ -331,7 +359,9 @@ function callSite(): string {
   Error.stackTraceLimit = 50;
   const frames = (new Error().stack ?? "").split("\n").slice(1);
   Error.stackTraceLimit = limit;
-  const line = frames.find((frame) => !(frame.includes(ownFolder) && !frame.includes(".test.")) && !frame.includes("node:"));
+  const line = frames.find(
+    (frame) => !(ownFolders.some((folder) => frame.includes(folder)) && !frame.includes(".test.")) && !frame.includes("node:"),
+  );
   const where = line === undefined ? undefined : /\(?((?:file:\/\/)?\/[^)]+:\d+:\d+)\)?$/.exec(line)?.[1];
   return where === undefined ? "" : ` (${where})`;
 }

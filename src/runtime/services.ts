@@ -49,9 +49,14 @@ export interface Services {
   readonly deps: object;
   /** Writes that nobody waits for may be acknowledged before they are on disk. */
   readonly relaxed: boolean;
+  readonly closed: boolean;
+  /** Text that is kept beside the log. */
+  clean(text: string): string;
+  /** The name a workflow is registered under, or its own. */
+  nameOf(workflow: object): string;
   readonly times: Times;
   readonly answers: {
-    wait(question: string, until: string | undefined, execution: { readonly closed: boolean }): Promise<Given | "expired">;
+    wait(question: string, until: string | undefined, execution: { readonly closed: boolean }): Promise<Given | "expired" | "closed">;
     drop(execution: object): void;
   };
   store(): Promise<Store>;

@@ -2,7 +2,7 @@
  * Signed statements: who held this key saw this head, after these events in this order. Written into the run's own log when a
  * run ends or parks, at export, and at least every thousand events. Whoever holds the key can forge.
  */
-import type { Node } from "../session/log.ts";
+import { current, type Node } from "../session/log.ts";
 import { type Key, orderDigest, type Statement } from "./key.ts";
 import type { Services } from "./services.ts";
 
@@ -49,11 +49,12 @@ export class Signer {
   /** Adds a statement over everything recorded so far, with this place as what the run has come to. */
   state(key: Key, at: Node, state: "open" | "final"): void {
     const { writer, runtime } = this.#execution;
-    const covered = writer.unsigned.map((node) => (node.moved ?? node).id);
+    const covered = writer.unsigned.map((node) => current(node).id);
     if (covered.length === 0) return;
     const [number, order, events, unsigned, previous] = [this.#number, this.#order, this.#events, writer.unsigned, key.previous];
     this.#undo = () => {
-      [this.#number, this.#order, this.#events, writer.unsigned, key.previous] = [number, order, events, unsigned, previous];
+      [this.#number, this.#order, this.#events, key.previous] = [number, order, events, previous];
+      writer.unsigned = [...unsigned, ...writer.unsigned];
     };
     const statement: Statement = {
       session: at.log.id,

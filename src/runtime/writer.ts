@@ -4,6 +4,7 @@
  * A stale epoch means that the run was taken over: nothing is written any more.
  */
 import { RathError } from "../session/errors.ts";
+import type { Scope } from "../session/id.ts";
 import type { Log, Node } from "../session/log.ts";
 import type { BranchWrite, Lease, RunRow, Store, StoredEvent, Write, Written } from "../store/store.ts";
 import { relink } from "./relink.ts";
@@ -17,7 +18,9 @@ export interface WriterOwner {
   /** The run's own log. */
   readonly log: Log;
   readonly signer: { takeBack(): void };
-  ordinal(head: Node, scope: { readonly run: string }, name: string): number;
+  ordinal(head: Node, scope: Scope, name: string): number;
+  /** What was unwritten of a log goes on as a fork of it. */
+  movedTo(log: Log, fork: Log): void;
   fence(epoch: number): void;
 }
 
@@ -31,6 +34,8 @@ export class Writer {
   #buffer: Node[] = [];
   #row: RunRow | undefined;
   #store: Store | undefined;
+  /** Written perhaps: the store did not say. */
+  #doubtful: readonly Node[] | undefined;
   #since = 0;
   #writing: Promise<void> | undefined;
   /** Position of the next event in the run's order. */
@@ -114,7 +119,7 @@ export class Writer {
 
   async #writeAll(relaxed: boolean): Promise<void> {
     this.beforeWrite();
-    let nodes = this.#buffer;
+    let nodes: readonly Node[] = this.#buffer;
     const row = this.#row;
     this.#buffer = [];
     this.#row = undefined;
@@ -122,16 +127,16 @@ export class Writer {
       for (;;) {
         const orphan = nodes.find((node) => node.prior?.stored === true && node.log.storedHead !== node.prior);
         const written =
-          orphan === undefined ? await this.#append(nodes, row, relaxed) : ({ ok: false, reason: "head", session: orphan.log.id } as const);
+          orphan === undefined
+            ? await this.#append(nodes, row, relaxed)
+            : ({ ok: false, reason: "head", session: orphan.log.id, head: undefined } as const);
         if (written.ok) break;
         if (written.reason === "epoch") {
           this.#owner.fence(written.epoch);
-          throw new RathError(
-            "run.fenced",
-            `Run ${this.#owner.id} was taken over by another worker (epoch ${written.epoch}); this one stops.`,
-          );
+          throw fenced(this.#owner.id, written.epoch);
         }
-        nodes = this.#relink(nodes, written.session);
+        nodes = this.#landed(written.head) ? nodes.filter((node) => !node.stored) : this.#relink(nodes, written.session);
+        if (nodes.length === 0 && row === undefined) return;
       }
     } catch (error) {
       // Nothing is lost: whoever writes next tries again.
@@ -149,11 +154,22 @@ export class Writer {
     try {
       return await store.append({ branches, blobs: blobsOf(nodes), lease: this.#owner.lease, run: row, relaxed });
     } catch (error) {
-      // The outcome is not known: it is, once the heads are read again.
+      // The outcome is not known: it is, once the heads are read again, now or when the next write meets them.
+      this.#doubtful = nodes;
       const heads = await Promise.all(branches.map(async ({ session }) => this.#runtime.storedHead(session)));
+      this.#doubtful = undefined;
       if (branches.length > 0 && branches.every((branch, index) => heads[index] === branch.events.at(-1)?.id)) return { ok: true };
       throw error;
     }
+  }
+
+  /** The head that is in our way is our own: a commit whose acknowledgement was lost, whole as every commit. */
+  #landed(head: string | undefined): boolean {
+    const doubtful = this.#doubtful;
+    this.#doubtful = undefined;
+    if (head === undefined || doubtful?.some((node) => node.id === head) !== true) return false;
+    for (const node of doubtful) this.#stored(node);
+    return true;
   }
 
   #branches(nodes: readonly Node[]): BranchWrite[] {
@@ -179,25 +195,40 @@ export class Writer {
         details: { session },
       });
     }
-    const ordinal = this.#owner.ordinal(log.storedHead, this.#owner.scope, "implicit");
-    const moved = relink(this.#runtime, log, this.#withoutVerdicts(nodes), this.#owner.scope, ordinal);
+    const first = Math.min(...nodes.map((node) => node.order));
+    const kept = this.#withoutVerdicts([...nodes, ...this.#buffer]);
+    // Work inside an effect stays inside it, so that a resumed program finds it there.
+    const scope = log.fork !== undefined && "call" in log.fork.scope ? log.fork.scope : this.#owner.scope;
+    const moved = relink(this.#runtime, log, kept, scope, this.#owner.ordinal(log.storedHead, scope, "implicit"));
+    this.#owner.movedTo(log, (moved[0] as Node).log);
     this.#runtime.warnMoved(log);
-    for (const node of moved) if (node.queued === undefined) this.#number(node);
+    this.#renumber(moved, first);
+    this.#buffer = [];
     return moved;
+  }
+
+  /** The order of what is unwritten has no gaps and nothing twice. */
+  #renumber(nodes: readonly Node[], from: number): void {
+    this.order = from;
+    this.unsigned = this.unsigned.filter((node) => node.stored);
+    for (const node of nodes) this.#number(node);
   }
 
   /** What the run says about ids that are about to change is taken back; whoever said it says it again. */
   #withoutVerdicts(nodes: readonly Node[]): readonly Node[] {
     const first = nodes.find((node) => node.log === this.#owner.log && node.kind !== "run.started" && node.kind !== "run.resumed");
     if (first === undefined) return nodes;
-    const isKept = (node: Node): boolean => node.log !== this.#owner.log || node.seq < first.seq;
-    const signed = nodes.some((node) => node.kind === "run.signed");
-    if (signed) this.#owner.signer.takeBack();
-    this.unsigned = this.unsigned.filter(isKept);
+    if (nodes.some((node) => node.kind === "run.signed")) this.#owner.signer.takeBack();
     this.#owner.log.tip = first.prior;
-    this.order = first.order;
     this.retracted = true;
-    return nodes.filter(isKept);
+    return nodes.filter((node) => node.log !== this.#owner.log || node.seq < first.seq);
+  }
+
+  /** Lets go of what will not be written by this execution any more; somebody else may. */
+  abandon(): void {
+    for (const node of this.#buffer) node.queued = undefined;
+    this.#buffer = [];
+    this.#row = undefined;
   }
 
   #stored(node: Node): void {
@@ -217,4 +248,10 @@ function blobsOf(nodes: readonly Node[]): Write["blobs"] {
     for (const [hash, bytes] of node.blobs) blobs.push({ hash, bytes });
   }
   return blobs;
+}
+
+export function fenced(run: string, epoch: number): RathError {
+  return new RathError("run.fenced", `Run ${run} was taken over by another worker (epoch ${epoch}); this one stops.`, {
+    details: { run, epoch },
+  });
 }

@@ -1,7 +1,7 @@
 /** What verbs are given, checked once where it enters: what is stored has the shape that verify and import expect. */
 import { durationMs } from "./duration.ts";
 import { RathError } from "./errors.ts";
-import type { CheckResult, Content, Duration } from "./session.ts";
+import type { CheckResult, Content, Duration, Repeat } from "./session.ts";
 
 /** A string, named by its field when it is none. */
 export function givenText(value: unknown, field: string): string {
@@ -10,10 +10,11 @@ export function givenText(value: unknown, field: string): string {
 }
 
 /** A name that becomes part of `by`, which is hashed in clear and so must be well-formed. */
-export function givenName(value: string, field: string): string {
-  if (!(value as string & { isWellFormed(): boolean }).isWellFormed())
+export function givenName(value: unknown, field: string): string {
+  const text = givenText(value, field);
+  if (!(text as string & { isWellFormed(): boolean }).isWellFormed())
     throw unsupported(field, "has a lone surrogate", "give a well-formed string");
-  return value;
+  return text;
 }
 
 export function givenContent(content: Content): Content {
@@ -48,13 +49,33 @@ export function givenVerdict(value: CheckResult): Readonly<Record<string, unknow
   };
 }
 
-/** The time of a date, or so long after `now`. */
-export function givenTime(time: Duration | Date, now: Date): string {
-  const at = time instanceof Date ? time : new Date(now.getTime() + durationMs(time));
-  const year = at.getUTCFullYear();
+/** What is stored of a time to wait for: a date as it is, a duration to be counted from the call. */
+export function givenTime(time: Duration | Date): { readonly until: string } | { readonly for: Duration } {
+  if (!(time instanceof Date)) return { for: givenDuration(time) };
+  const year = time.getUTCFullYear();
   if (!(year >= 0 && year <= 9999))
     throw unsupported("time", `("${String(time)}") is no time before the year 10000`, "give an earlier one");
-  return at.toISOString();
+  return { until: time.toISOString() };
+}
+
+const longestDays = 1000 * 365;
+
+export function givenDuration(duration: Duration): Duration {
+  if (durationMs(duration) > longestDays * 86_400_000)
+    throw unsupported("time", `("${duration}") is longer than ${longestDays} days`, "give a shorter one");
+  return duration;
+}
+
+/** A function, before anything is recorded. */
+export function givenFunction(value: unknown, field: string): void {
+  if (typeof value !== "function") throw unsupported(field, `is ${kindOf(value)}`, "give a function");
+}
+
+const repeats: ReadonlySet<unknown> = new Set(["safe", "keyed", "once", "nested"]);
+
+export function givenRepeat(repeat: Repeat): Repeat {
+  if (!repeats.has(repeat)) throw unsupported("repeat", `is ${JSON.stringify(repeat)}`, 'give "safe", "keyed", "once" or "nested"');
+  return repeat;
 }
 
 function kindOf(value: unknown): string {

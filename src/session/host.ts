@@ -44,7 +44,7 @@ export interface Host {
   merge(session: Session, others: readonly Session[], options: MergeOptions): Promise<Session>;
   perform(session: Session, effect: Effect): Promise<Session>;
   /** Enters a workflow, calls `forward` with the session inside it, and leaves. Claims the head before it returns. */
-  enter(session: Session, workflow: { readonly name?: unknown }, forward: (session: Session) => Promise<Session>): Promise<Session>;
+  enter(session: Session, workflow: object, forward: (session: Session) => Promise<Session>): Promise<Session>;
 }
 
 /** A place in a log with the context it is used in. */

@@ -244,6 +244,13 @@ export class Log {
 let logs = 0;
 const nothing = Vector.empty<Log>();
 
+/** Where a place is now: its log may have been continued elsewhere before it was written. */
+export function current(node: Node): Node {
+  let at = node;
+  while (at.moved !== undefined) at = at.moved;
+  return at;
+}
+
 /** Every log that has an ancestor of this place, with the position of the newest one. The place itself counts. */
 export function ancestorsOf(node: Node): Vector<Log> {
   return node.log.othersAt(node.seq).with(node.log, node.seq);

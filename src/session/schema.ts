@@ -4,6 +4,7 @@ import { z } from "zod";
 const id = z.string().regex(/^[0-9a-f]{64}$/);
 const session = z.string().min(1);
 const iso = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+const duration = z.string().regex(/^\d+(?:\.\d+)?(?:ms|s|m|h|d)$/);
 const place = z.strictObject({ session, head: id });
 const scope = z.union([z.strictObject({ run: z.string() }), z.strictObject({ call: id, attempt: z.int().min(1) })]);
 const part = z.union([
@@ -56,9 +57,9 @@ export const schemas = {
   "do.returned": z.strictObject(result),
   "check.called": z.strictObject({ name: z.string(), batch }),
   "check.returned": z.strictObject({ ...result, passed: z.boolean().optional(), score: z.number().optional() }),
-  "ask.called": z.strictObject({ question: z.string(), answer: z.unknown(), to: z.string().optional(), expires: iso.optional() }),
+  "ask.called": z.strictObject({ question: z.string(), answer: z.unknown(), to: z.string().optional(), expires: duration.optional() }),
   "ask.returned": z.strictObject(result),
-  "wait.called": z.strictObject({ until: iso }),
+  "wait.called": z.strictObject({ until: iso.optional(), for: duration.optional() }),
   "wait.returned": z.strictObject(result),
   "run.started": z.strictObject({
     workflow: z.string(),

@@ -58,7 +58,11 @@ export interface Session<out Output = unknown> {
     options?: { readonly repeat?: Repeat | undefined; readonly input?: unknown },
   ): Promise<Session<Stored<T>>>;
   call<Input, T>(tool: Tool<Input, T>, input: Input): Promise<Session<T>>;
-  ask(question: string): Promise<Session<string>>;
+  ask(
+    question: string,
+    answer?: undefined,
+    options?: { readonly to?: string | undefined; readonly expires?: Duration | undefined },
+  ): Promise<Session<string>>;
   ask<S extends Schema>(
     question: string,
     answer: S,
@@ -199,14 +203,16 @@ export interface MergeOptions {
 export type Duration = `${number}${"ms" | "s" | "m" | "h" | "d"}`;
 export type Repeat = "safe" | "keyed" | "once" | "nested";
 /** What comes back from the log: JSON in, JSON out. A Date, Map or function becomes `never`, so the mistake shows where it is read. */
-// biome-ignore lint/suspicious/noConfusingVoidType: what a function without a result returns
-export type Stored<T> = T extends string | number | boolean | null | undefined | void | Uint8Array
-  ? T
-  : T extends Date | Map<unknown, unknown> | Set<unknown> | bigint | symbol | ((...args: never[]) => unknown)
-    ? never
-    : T extends object
-      ? { readonly [K in keyof T]: Stored<T[K]> }
-      : never;
+export type Stored<T> = unknown extends T
+  ? unknown
+  : // biome-ignore lint/suspicious/noConfusingVoidType: what a function without a result returns
+    T extends string | number | boolean | null | undefined | void | Uint8Array
+    ? T
+    : T extends Date | Map<unknown, unknown> | Set<unknown> | bigint | symbol | ((...args: never[]) => unknown)
+      ? never
+      : T extends object
+        ? { readonly [K in keyof T]: Stored<T[K]> }
+        : never;
 
 export interface EffectContext {
   /** A child of the branch, forked at the call: inner effects go here. */

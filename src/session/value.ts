@@ -4,10 +4,10 @@ import { describeSession } from "./describe.ts";
 import { RathError } from "./errors.ts";
 import type { Event } from "./event.ts";
 import { list, type State, stateOf } from "./fold.ts";
-import { givenContent, givenText, givenTime, givenVerdict } from "./given.ts";
+import { givenContent, givenDuration, givenFunction, givenRepeat, givenText, givenTime, givenVerdict } from "./given.ts";
 import type { Context, Effect, Place } from "./host.ts";
 import { derivedUuid } from "./id.ts";
-import { history, type Node } from "./log.ts";
+import { current, history, type Node } from "./log.ts";
 import { accepting, jsonSchemaOf } from "./question.ts";
 import type * as S from "./session.ts";
 import { checkOf, lineageOf, messageOf, pendingOf, placementOf, statusOf, toParts } from "./views.ts";
@@ -36,7 +36,7 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
       if (typeof session !== "object" || session === null || !(#node in session))
         throw new RathError("workflow.invalid", `Expected a Session, got ${describe(session)}.`);
       const { node, context } = { node: session.#node, context: session.#context };
-      return node.moved === undefined ? { node, context } : { node: node.moved, context };
+      return { node: current(node), context };
     };
   }
 
@@ -139,7 +139,7 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
   }
   to(sandbox: S.SandboxName, spec: S.PlacementSpec = {}): S.Session<Output> {
     const given = Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== undefined));
-    return this.#same(this.#host.add(this, "placement.changed", { sandbox, spec: given }));
+    return this.#same(this.#host.add(this, "placement.changed", { sandbox: givenText(sandbox, "sandbox"), spec: given }));
   }
   fork(label?: string): S.Session<Output> {
     return this.#same(this.#host.fork(this, label === undefined ? undefined : givenText(label, "label")));
@@ -174,11 +174,11 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
   ): Promise<S.Session<S.Stored<T>>> {
     const repeat = options.repeat ?? "once";
     const called = options.input === undefined ? { name, repeat } : { name, repeat, input: options.input };
-    return this.#perform(() => ({ op: "do", called: named(called), repeat, run }));
+    return this.#perform(() => ({ op: "do", called: named(called, run), repeat: givenRepeat(repeat), run }));
   }
   check(name: string, run: (context: S.EffectContext) => S.CheckResult | Promise<S.CheckResult>): Promise<S.Session<Output>> {
     const store = (value: unknown): Readonly<Record<string, unknown>> => givenVerdict(value as S.CheckResult);
-    return this.#perform(() => ({ op: "check", called: named({ name }), repeat: "safe", run, store, failureIsValue: true }));
+    return this.#perform(() => ({ op: "check", called: named({ name }, run), repeat: "safe", run, store, failureIsValue: true }));
   }
   ask<A extends S.Schema>(
     question: string,
@@ -186,14 +186,14 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
     options: { readonly to?: string | undefined; readonly expires?: S.Duration | undefined } = {},
   ): Promise<S.Session<never>> {
     return this.#perform(() => {
-      const expires = options.expires === undefined ? {} : { expires: givenTime(options.expires, this.now()) };
+      const expires = options.expires === undefined ? {} : { expires: givenDuration(options.expires) };
       const to = options.to === undefined ? {} : { to: givenText(options.to, "to") };
       const called = { question: givenText(question, "question"), answer: jsonSchemaOf(answer), ...to, ...expires };
       return { op: "ask", called, repeat: "safe", accept: accepting(answer) };
     });
   }
   wait(time: S.Duration | Date): Promise<S.Session<Output>> {
-    return this.#perform(() => ({ op: "wait", called: { until: givenTime(time, this.now()) }, repeat: "safe", store: () => ({}) }));
+    return this.#perform(() => ({ op: "wait", called: givenTime(time), repeat: "safe", store: () => ({}) }));
   }
   merge(others: S.Session | readonly S.Session[], options: S.MergeOptions = {}): Promise<S.Session<Output>> {
     return this.#host.merge(this, Array.isArray(others) ? others : [others as S.Session], options) as Promise<S.Session<Output>>;
@@ -266,8 +266,9 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
   }
 }
 
-function named<T extends { readonly name: string }>(called: T): T {
+function named<T extends { readonly name: string }>(called: T, run: unknown): T {
   givenText(called.name, "name");
+  givenFunction(run, `the code of "${called.name}"`);
   return called;
 }
 

@@ -1,8 +1,9 @@
 /** Views of single events: what a message, a check, a placement or something pending looks like to the user of a session. */
+import { durationMs } from "./duration.ts";
 import { callOf, callUnder, type State } from "./fold.ts";
 import type { Node } from "./log.ts";
 import type { Platform } from "./platform.ts";
-import type { Check, Content, Lineage, Message, Part, Pending, Placement, SessionStatus } from "./session.ts";
+import type { Check, Content, Duration, Lineage, Message, Part, Pending, Placement, SessionStatus } from "./session.ts";
 
 const messages = new WeakMap<Node, Message>();
 
@@ -79,7 +80,7 @@ export function pendingOf(mark: Node, platform: Platform, call: Node = callUnder
       return { ...base, kind: "question", question, answer: answer as object };
     }
     case "wait.called":
-      return { ...base, kind: "timer", wakes: call.data<"wait.called">(platform).until };
+      return { ...base, kind: "timer", wakes: deadlineOf(call, platform) ?? call.at };
     case "do.called": {
       const { name, input } = call.data<"do.called">(platform);
       return call.facts.started === true || mark !== call
@@ -89,6 +90,13 @@ export function pendingOf(mark: Node, platform: Platform, call: Node = callUnder
     default:
       return { ...base, kind: "unknown", op: call.data<"check.called">(platform).name, input: undefined };
   }
+}
+
+/** When a wait ends or a question expires: a given time, or so long after the call. */
+export function deadlineOf(call: Node, platform: Platform): string | undefined {
+  const data = call.data(platform) as { readonly until?: string; readonly for?: Duration; readonly expires?: Duration } | undefined;
+  const duration = data?.for ?? data?.expires;
+  return duration === undefined ? data?.until : new Date(Date.parse(call.at) + durationMs(duration)).toISOString();
 }
 
 export function statusOf(state: State): SessionStatus {

@@ -15,6 +15,7 @@ import type {
   Written,
 } from "./store.ts";
 
+/** How a store in memory is made. */
 export interface MemoryOptions {
   /** Milliseconds since 1970, for leases. */
   readonly clock?: (() => number) | undefined;

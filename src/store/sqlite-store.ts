@@ -16,6 +16,7 @@ import { sessionPages, writtenPages } from "./sqlite-read.ts";
 import { claimRun, releaseLease, renewLease, runPages } from "./sqlite-runs.ts";
 import type { Store } from "./store.ts";
 
+/** How a SQLite store is opened. */
 export interface SqliteOptions {
   /** Whose logs these are; "default" when left out. */
   readonly tenant?: string | undefined;
@@ -29,6 +30,7 @@ export interface SqliteOptions {
   readonly clock?: (() => number) | undefined;
 }
 
+/** The store in the file at `path`, on the driver that `open` gives. */
 export function storeOn(path: string, options: SqliteOptions, open: OpenDatabase, patienceMs = 10_000): Store {
   const { tenant = "default", project = "default", durability = "sync", clock = Date.now } = options;
   const connection = new Connection({ path: resolve(path), tenant, project, clock, open, patienceMs });

@@ -58,9 +58,12 @@ export type Written =
   | { readonly ok: false; readonly reason: "head"; readonly session: string; readonly head: string | undefined }
   | { readonly ok: false; readonly reason: "epoch"; readonly epoch: number };
 
+/** A run as it is found: what it executes, where it stands, and when it goes on by itself. */
 export interface RunRow {
   readonly id: string;
+  /** The key it was started with; no two runs have the same. */
   readonly key: string | undefined;
+  /** The session it works on. */
   readonly session: string;
   readonly workflow: string;
   readonly status: string;
@@ -70,8 +73,10 @@ export interface RunRow {
   readonly owner?: string | undefined;
 }
 
+/** The right to write for a run, until it expires or somebody takes the run over. */
 export interface Lease {
   readonly run: string;
+  /** Raised by every claim; a write with an older one is refused. */
   readonly epoch: number;
   /** ISO time by the store's clock. */
   readonly expires: string;
@@ -85,6 +90,7 @@ export interface LogRow extends LogAbout {
   readonly run: string | undefined;
 }
 
+/** Which events, and in which order. */
 export type EventQuery =
   /** One log by step, both ends included. */
   | { readonly session: string; readonly from?: number | undefined; readonly to?: number | undefined }
@@ -93,6 +99,7 @@ export type EventQuery =
   /** In the order asked; unknown ids are left out. */
   | { readonly ids: readonly string[] };
 
+/** Which logs; every condition given must hold. */
 export interface LogQuery {
   /** An id or the beginning of one. */
   readonly id?: string | undefined;
@@ -106,6 +113,7 @@ export interface LogQuery {
   readonly after?: string | undefined;
 }
 
+/** Which runs; every condition given must hold. */
 export interface RunQuery {
   readonly id?: string | undefined;
   readonly status?: string | undefined;
@@ -116,10 +124,13 @@ export interface RunQuery {
 
 /** Opened for one tenant and project; whatever it returns belongs to them. */
 export interface Store extends AsyncDisposable {
+  /** Stores all of a write durably, or nothing of it; says which check refused it. */
   append(write: Write): Promise<Written>;
+  /** The events asked for, with the bytes that were appended. */
   events(query: EventQuery): AsyncIterable<StoredEvent>;
   /** In order of creation. */
   sessions(query: LogQuery): AsyncIterable<LogRow>;
+  /** The rows of runs as they were last written, with whoever holds the lease now. */
   runs(query: RunQuery): AsyncIterable<RunRow>;
   /**
    * Takes the run and raises its epoch, so that every earlier lease is fenced. Undefined while somebody else's lease lasts;
@@ -128,9 +139,12 @@ export interface Store extends AsyncDisposable {
   claim(run: string, worker: string, forMs: number, options?: { readonly from?: string | undefined }): Promise<Lease | undefined>;
   /** Undefined when it was taken over. */
   renew(lease: Lease, forMs: number): Promise<Lease | undefined>;
+  /** Gives the run back before the lease ends; nothing happens when it was taken over. */
   release(lease: Lease): Promise<void>;
+  /** The content of a blob by its SHA-256; undefined when there is none. */
   blob(hash: string): Promise<Uint8Array | undefined>;
   /** Removes the data of events for good and keeps their envelopes. */
   erase?(ids: readonly string[]): Promise<void>;
+  /** Removes blobs older than `before` that no event names, or only lists them. */
   sweep?(options: { readonly before: string; readonly dryRun: boolean }): AsyncIterable<{ readonly hash: string; readonly bytes: number }>;
 }

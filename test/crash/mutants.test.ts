@@ -142,10 +142,13 @@ async function forksOutside(): Promise<{ readonly calls: number; readonly status
     const life = new Life(point);
     const dying = rathOf(fresh, life);
     let over = false;
-    dying.run(new Forking(life, seen), dying.session("go"), { key: "k" }).then(
-      (started) => started.settle().then(() => (over = true)),
-      () => (over = true),
-    );
+    const end = (): void => {
+      over = true;
+    };
+    dying
+      .run(new Forking(life, seen), dying.session("go"), { key: "k" })
+      .then((started) => started.settle())
+      .then(end, end);
     while (!life.dead && !over) await new Promise((resolve) => setImmediate(resolve));
     void dying.close();
     const heir = rathOf(fresh, new Life());

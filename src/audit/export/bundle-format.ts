@@ -10,6 +10,7 @@ import type { LogAbout, RunRow, StoredEvent } from "../../store/store.ts";
 export const formatName = "openrath.bundle";
 export const formatVersion = 1;
 
+/** The first line: which session, and how much there is of everything. */
 export interface Header {
   readonly format: typeof formatName;
   readonly version: number;
@@ -21,6 +22,7 @@ export interface Header {
   readonly blobs: number;
 }
 
+/** A log. */
 export interface LogLine {
   readonly log: string;
   readonly kind: LogAbout["log"];
@@ -33,6 +35,7 @@ export interface LogLine {
   readonly title?: string | undefined;
 }
 
+/** The row of a run. */
 export interface RunLine {
   readonly run: string;
   readonly key?: string | undefined;
@@ -42,6 +45,7 @@ export interface RunLine {
   readonly workflow: string;
 }
 
+/** An event, its bytes as parsed JSON. */
 export interface EventLine {
   readonly id: string;
   readonly order: number;
@@ -60,6 +64,7 @@ export interface BlobLine {
   readonly base64?: string | undefined;
 }
 
+/** The canonical text of a line. */
 export function lineOf(line: Header | LogLine | RunLine | BlobLine): string {
   return canonicalize(line) as string;
 }
@@ -86,6 +91,7 @@ export function storedOf({ id, order, run, envelope, data, salt }: EventLine): S
   };
 }
 
+/** The line of a blob in one file: text where it is UTF-8, else base64. */
 export function blobLineOf(hash: string, content: Uint8Array): string {
   const buffer = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
   return lineOf({
@@ -95,15 +101,18 @@ export function blobLineOf(hash: string, content: Uint8Array): string {
   });
 }
 
+/** The content in the line of a blob; undefined when it lies beside it. */
 export function contentOf({ text, base64 }: BlobLine): Uint8Array | undefined {
   if (text !== undefined) return Buffer.from(text);
   return base64 === undefined ? undefined : Buffer.from(base64, "base64");
 }
 
+/** The line of a row. */
 export function runLineOf({ id, key, session, status, wakeAt, workflow }: RunRow): string {
   return lineOf({ run: id, key, session, status, wakeAt, workflow });
 }
 
+/** The row of a line. */
 export function runRowOf({ run, key, session, status, wakeAt, workflow }: RunLine): RunRow {
   return { id: run, key, session, workflow, status, wakeAt };
 }

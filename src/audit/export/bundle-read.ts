@@ -3,7 +3,7 @@ import { isUtf8 } from "node:buffer";
 import canonicalize from "canonicalize";
 import { z } from "zod";
 import { type ErrorCode, RathError } from "../../session/errors.ts";
-import type { EventQuery, LogQuery, LogRow, RunRow, StoredEvent } from "../../store/store.ts";
+import type { EventQuery, LogQuery, LogRow, RunQuery, RunRow, StoredEvent } from "../../store/store.ts";
 import { isHash } from "../blob-references.ts";
 import type { Source } from "../gather.ts";
 import {
@@ -88,7 +88,7 @@ export type Beside = (hash: string, bytes: number) => Promise<Uint8Array | undef
 /** A bundle in memory, readable like a store. */
 export class BundleSource implements Source {
   readonly header: Header;
-  readonly runs: readonly RunRow[];
+  readonly runRows: readonly RunRow[];
   readonly rows: readonly LogRow[];
   readonly #logs: ReadonlyMap<string, readonly StoredEvent[]>;
   readonly #byId: ReadonlyMap<string, StoredEvent>;
@@ -98,7 +98,7 @@ export class BundleSource implements Source {
   constructor(header: Header, content: Content) {
     this.header = header;
     this.rows = [...content.logs.values()].map(rowOf);
-    this.runs = [...content.runs.values()].map(runRowOf);
+    this.runRows = [...content.runs.values()].map(runRowOf);
     this.#logs = content.events;
     this.#byId = content.byId;
     this.#blobs = content.blobs;
@@ -128,6 +128,9 @@ export class BundleSource implements Source {
     for (const row of this.rows)
       if ((id === undefined || row.id === id) && (run === undefined || this.eventsOf(row.id).some((event) => event.run === run))) yield row;
   }
+  async *runs({ id }: RunQuery): AsyncIterable<RunRow> {
+    yield* this.runRows.filter((row) => id === undefined || row.id === id);
+  }
   async blob(name: string): Promise<Uint8Array | undefined> {
     return this.#blobs.get(name);
   }
@@ -146,6 +149,7 @@ interface Content {
   readonly lines: Map<string, number>;
 }
 
+/** Reads all lines of a bundle; throws at the first that is wrong by itself. */
 export async function readBundle(lines: AsyncIterable<Line>, beside: Beside | undefined): Promise<BundleSource> {
   const content: Content = { logs: new Map(), runs: new Map(), events: new Map(), byId: new Map(), blobs: new Map(), lines: new Map() };
   let header: Header | undefined;

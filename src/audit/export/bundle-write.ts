@@ -10,6 +10,7 @@ import type { RunRow, Store } from "../../store/store.ts";
 import { checkBlobs, checkChain } from "../chain.ts";
 import { type Gathered, type GatheredLog, gather } from "../gather.ts";
 import { type Entry, inspector, type Place } from "../inspect.ts";
+import { aboutOf } from "../log-about.ts";
 import { blobLineOf, eventLineOf, formatName, formatVersion, lineOf, runLineOf } from "./bundle-format.ts";
 import { longestLine, writeLines } from "./lines.ts";
 
@@ -32,9 +33,10 @@ export async function writeBundle(session: Session, file: string): Promise<void>
   }
   const bundle: Bundle = {
     store,
+    gathered,
     place,
     logs: logsOf(gathered),
-    runs: await runsOf(store, gathered),
+    runs: runsOf(gathered),
     blobs: blobsOf(gathered),
     events: gathered.entries.size,
   };
@@ -53,6 +55,7 @@ export async function writeBundle(session: Session, file: string): Promise<void>
 
 interface Bundle {
   readonly store: Store;
+  readonly gathered: Gathered;
   readonly place: Place;
   readonly logs: readonly GatheredLog[];
   readonly runs: readonly RunRow[];
@@ -74,7 +77,7 @@ async function signOpenRun(session: Session): Promise<void> {
 async function* linesOf(bundle: Bundle, blobLine: (hash: string) => Promise<string>): AsyncGenerator<string, void> {
   const { store, place, logs, runs, blobs, events } = bundle;
   yield lineOf({ format: formatName, version: formatVersion, ...place, logs: logs.length, runs: runs.length, events, blobs: blobs.length });
-  for (const log of logs) yield logLineOf(log);
+  for (const log of logs) yield logLineOf(log, bundle.gathered);
   for (const run of runs) yield runLineOf(run);
   for (const log of logs) yield* eventLines(store, log);
   for (const hash of blobs) {
@@ -89,8 +92,10 @@ async function* linesOf(bundle: Bundle, blobLine: (hash: string) => Promise<stri
   }
 }
 
-function logLineOf({ id, row, entries, length }: GatheredLog): string {
-  const { log = "session", parent, principal, tags, title } = row ?? {};
+function logLineOf(gatheredLog: GatheredLog, gathered: Gathered): string {
+  const { id, row, entries, length } = gatheredLog;
+  const { log = "session", parent } = row ?? {};
+  const { principal, tags, title } = aboutOf(gathered, gatheredLog) ?? row ?? {};
   const last = entries[length - 1] as Entry;
   const named = tags === undefined || tags.length === 0 ? undefined : tags;
   return lineOf({ log: id, kind: log, head: last.id, events: length, parent, principal, run: entries[0]?.run, tags: named, title });
@@ -142,10 +147,10 @@ function logsOf(gathered: Gathered): GatheredLog[] {
 }
 
 /** The rows of the runs in it; a workflow called without `rath.run` has none. */
-async function runsOf(store: Store, gathered: Gathered): Promise<RunRow[]> {
-  const rows: RunRow[] = [];
-  for (const { id, shared } of gathered.runs.values()) if (!shared) for await (const row of store.runs({ id })) rows.push(row);
-  return rows.sort((a, b) => (a.id < b.id ? -1 : 1));
+function runsOf(gathered: Gathered): RunRow[] {
+  return [...gathered.runs.values()]
+    .flatMap(({ shared, row }) => (shared || row === undefined ? [] : [row]))
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
 function blobsOf(gathered: Gathered): string[] {

@@ -11,6 +11,7 @@ import { RathError } from "../../session/errors.ts";
 import type { Session } from "../../session/session.ts";
 import type { BranchWrite, RunRow, Store, StoredEvent } from "../../store/store.ts";
 import { isHash } from "../blob-references.ts";
+import { checkAbout } from "../log-about.ts";
 import { checkRecord } from "../verify.ts";
 import { type Beside, type BundleSource, invalid, readBundle } from "./bundle-read.ts";
 import { readLines } from "./lines.ts";
@@ -67,7 +68,7 @@ async function check(runtime: Runtime, bundle: BundleSource): Promise<void> {
   const { session, head } = bundle.header;
   const { gathered, findings } = await checkRecord(bundle, runtime.platform, [{ session, head }], undefined, false);
   // What is wrong with an event says more than what is therefore wrong with its log.
-  const [first] = findings
+  const [first] = [...findings, ...checkAbout(gathered)]
     .map((finding) => ({ finding, line: bundle.lineOf(finding.event) ?? 1, rank: isHash(finding.event) ? 0 : 1 }))
     .sort((a, b) => a.rank - b.rank || a.line - b.line);
   if (first !== undefined)
@@ -77,7 +78,7 @@ async function check(runtime: Runtime, bundle: BundleSource): Promise<void> {
     if (!gathered.entries.has(id)) throw invalid(bundle.lineOf(id), "id", `event ${id} does not belong to the record of the session`);
   const named = new Set([...gathered.entries.values()].flatMap((entry) => entry.blobs.map((blob) => blob.hash)));
   for (const hash of bundle.hashes) if (!named.has(hash)) throw invalid(bundle.lineOf(hash), "blob", `no event names blob ${hash}`);
-  for (const { id, session: works } of bundle.runs) {
+  for (const { id, session: works } of bundle.runRows) {
     if (gathered.runs.get(id)?.shared !== false) throw invalid(bundle.lineOf(id), "run", `run ${id} wrote nothing in this bundle`);
     if (!gathered.logs.has(works)) throw invalid(bundle.lineOf(id), "session", `there is no log ${works} for run ${id}`);
   }
@@ -138,7 +139,7 @@ async function put(store: Store, write: Parameters<Store["append"]>[0]): Promise
 /** A row that is here is newer, unless the bundle brings more of its run. */
 async function newRows(store: Store, bundle: BundleSource, extended: ReadonlySet<string>): Promise<RunRow[]> {
   const rows: RunRow[] = [];
-  for (const row of bundle.runs) {
+  for (const row of bundle.runRows) {
     let known = false;
     for await (const _ of store.runs({ id: row.id })) known = true;
     if (!known && row.key !== undefined) {

@@ -36,6 +36,7 @@ export interface LineageRow {
   readonly run: string | null;
 }
 
+/** Writes one line for each branch. */
 export async function writeLineage(session: Session, file: string): Promise<void> {
   await runtimeOf(session).save(session);
   const rows = await lineageRows(session);

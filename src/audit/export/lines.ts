@@ -8,6 +8,7 @@ import { RathError } from "../../session/errors.ts";
 export const longestLine = 256 * 1024 * 1024;
 const chunkLength = 64 * 1024;
 
+/** One line of a file, without its line feed. */
 export interface Line {
   /** Counted from 1. */
   readonly number: number;

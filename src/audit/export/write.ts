@@ -2,8 +2,10 @@
 import { RathError } from "../../session/errors.ts";
 import type { Session } from "../../session/session.ts";
 
+/** The formats `write` knows by name; those that are not there yet are refused with `session.not-here`. */
 export type WriteFormat = "bundle" | "otlp" | "atif" | "chat-jsonl" | "lineage-jsonl" | "html";
 
+/** How a session is written. */
 export interface WriteOptions {
   /** Default: "bundle", which `rath.import` takes in again. */
   readonly format?: WriteFormat | undefined;
