@@ -47,6 +47,13 @@ describe("declared secrets", () => {
     expect(redact(`Basic ${Buffer.from("hunter2!").toString("base64")}`)?.count).toBe(1);
   });
 
+  test("are refused among bytes, where replacing them could break what the bytes are", async () => {
+    await using rath = composeRath({ store: memoryStore(), secrets: ["correct horse battery"] }, {});
+    const bytes = (text: string) => rath.session().do("read", () => Buffer.from(`key=${text};`));
+    await expect(bytes("correct horse battery")).rejects.toThrow(/holds a secret among its bytes/);
+    expect(Buffer.from((await bytes("nothing")).output).toString()).toBe("key=nothing;");
+  });
+
   test("that are too short to be told from ordinary text are refused", () => {
     expect(() => redactor(["1234"])).toThrow(/fewer than 6/);
   });

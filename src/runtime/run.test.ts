@@ -162,6 +162,57 @@ describe("a run that waits", () => {
     ]);
   });
 
+  test("two questions of one run each get their own answer, in any order", async () => {
+    await using rath = process(memoryStore());
+    const two = new Flow(async (session) => {
+      const answers = await Promise.all(["first", "second"].map((name) => session.fork(name).ask(name)));
+      return session.fork("end").do("tell", () => answers.map((answer) => answer.output));
+    });
+    const run = await rath.run(two, rath.session());
+    await run.settle();
+    const pending = await rath.pending({ run: run.id });
+    for (const one of pending.toReversed())
+      if (one.kind === "question") await rath.decide(one.id, { by: "human:ada", answer: `to ${one.question}` });
+    expect((await run.result()).output).toEqual(["to first", "to second"]);
+  });
+
+  test("asked and asked again gets an answer of its own each time", async () => {
+    await using rath = process(memoryStore());
+    const run = await rath.run(new Flow(async (session) => (await session.ask("one?")).ask("two?")), rath.session());
+    for (const answer of ["a", "b"]) {
+      await run.settle();
+      const [pending] = await rath.pending({ run: run.id });
+      await rath.decide(pending?.id as string, { by: "human:ada", answer });
+    }
+    const done = await run.result();
+    expect(
+      [...done.events()].filter((event) => event.kind === "ask.returned").map((event) => (event.data as { value: unknown }).value),
+    ).toEqual(["a", "b"]);
+  });
+
+  test("is woken by an answer from another process, which does not execute it", async () => {
+    const store = memoryStore();
+    await using here = process(store);
+    await using there = process(store);
+    const run = await here.run(flow, here.session());
+    const waiting = await run.settle();
+    const result = run.result();
+    await there.decide(waiting.status === "waiting" ? (waiting.pending[0]?.id as string) : "", { by: "human:bob", answer: "from afar" });
+    expect(await there.pending({ run: run.id })).toEqual([]);
+    expect((await result).output).toBe("from afar");
+  });
+
+  test("is left alone by a Rath that does not know its workflow", async () => {
+    const store = memoryStore();
+    const first = process(store);
+    const run = await first.run(flow, first.session());
+    await run.settle();
+    await first.close();
+    await using other = process(store);
+    await expect(other.resume(run.id)).rejects.toMatchObject({ code: "run.unknown-workflow" });
+    expect(await (await other.attach(run.id)).status()).toBe("waiting");
+  });
+
   test("for a timer wakes by itself", async () => {
     await using rath = process(memoryStore());
     const run = await rath.run(new Flow((session) => session.wait("1200ms")), rath.session());

@@ -65,7 +65,7 @@ export class Writer {
     const path: Node[] = [node];
     while (path.length > 0) {
       const next = path[path.length - 1] as Node;
-      const missing = next.parents.filter((parent) => !parent.stored && parent.queued === undefined);
+      const missing = standsOn(next).filter((place) => !place.stored && place.queued === undefined);
       if (missing.length > 0 && next.queued === undefined) path.push(...missing);
       else {
         path.pop();
@@ -75,7 +75,7 @@ export class Writer {
   }
 
   #push(node: Node): void {
-    for (const parent of node.parents) if (parent.queued instanceof Writer && parent.queued !== this) this.#after.add(parent.queued);
+    for (const place of standsOn(node)) if (place.queued instanceof Writer && place.queued !== this) this.#after.add(place.queued);
     if (this.#buffer.length === 0) this.#since = performance.now();
     this.#number(node);
     this.#buffer.push(node);
@@ -238,6 +238,12 @@ export class Writer {
     node.log.storedHead = node;
     if (node.prior === undefined) this.#runtime.remember(node.log);
   }
+}
+
+/** Its parents, and for a detached session where its content comes from. */
+function standsOn(node: Node): readonly Node[] {
+  const { origin } = node.log;
+  return origin === undefined || node.prior !== undefined ? node.parents : [...node.parents, origin];
 }
 
 function blobsOf(nodes: readonly Node[]): Write["blobs"] {

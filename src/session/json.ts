@@ -125,6 +125,8 @@ class Walk {
 
   #object(value: object): unknown {
     if (value instanceof Uint8Array) {
+      // Replacing bytes could break what they are: a secret in them is refused.
+      if (this.#redact(latin1(value)) !== undefined) throw this.#refuse("holds a secret among its bytes", "leave it out");
       // Bytes cannot be frozen: what is stored under their hash is not what the program holds.
       this.#blob(new Uint8Array(value));
       return new Uint8Array(value);
@@ -279,6 +281,12 @@ function isMarked(value: object, mark: string): value is Record<string, unknown>
 // In every supported Node, though not yet in the es2023 library types.
 function isWellFormed(text: string): boolean {
   return (text as string & { isWellFormed(): boolean }).isWellFormed();
+}
+
+function latin1(bytes: Uint8Array): string {
+  let text = "";
+  for (let from = 0; from < bytes.length; from += 8192) text += String.fromCharCode(...bytes.subarray(from, from + 8192));
+  return text;
 }
 
 function units(text: string): string {

@@ -14,6 +14,7 @@ interface Manifest {
   readonly bin: Readonly<Record<string, string>>;
   readonly exports: Readonly<Record<string, string>>;
   readonly dependencies: Readonly<Record<string, string>>;
+  readonly peerDependencies: Readonly<Record<string, string>>;
 }
 
 const run = promisify(execFile);
@@ -91,7 +92,8 @@ async function install(tarball: string): Promise<void> {
   await mkdir(target, { recursive: true });
   await writeFile(join(project, "package.json"), JSON.stringify({ name: "empty", private: true }));
   await loud("tar", ["-xzf", tarball, "-C", target, "--strip-components=1"], project);
-  for (const name of Object.keys(manifest.dependencies)) {
+  // The door for tests needs the peers it runs suites with.
+  for (const name of [...Object.keys(manifest.dependencies), ...Object.keys(manifest.peerDependencies)]) {
     const link = join(project, "node_modules", name);
     await mkdir(dirname(link), { recursive: true });
     await symlink(join(root, "node_modules", name), link);
