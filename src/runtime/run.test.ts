@@ -315,6 +315,25 @@ describe("a program that takes another way", () => {
     expect(ran).toBe(0);
   });
 
+  test("or only takes its time goes on by itself when it asks after all", async () => {
+    const store = memoryStore();
+    const slow = (ms: number) =>
+      new Flow(async (session) => {
+        const one = await session.do("a", () => 1, { repeat: "safe" });
+        await new Promise((resolve) => setTimeout(resolve, ms)); // not recorded
+        return (await one.do("b", () => 2, { repeat: "safe" })).do("c", ms === 0 ? never : () => 3, { repeat: "safe" });
+      });
+    const first = process(store);
+    const run = await first.run(slow(0), first.session());
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    void first.close();
+    await using rath = process(store, { workflows: { flow: slow(600) } });
+    const again = await rath.resume(run.id);
+    expect(await again.settle()).toMatchObject({ status: "waiting", diverged: {} });
+    while ((await again.status()) !== "done") await new Promise((resolve) => setTimeout(resolve, 20));
+    expect((await again.result()).output).toBe(3);
+  });
+
   test("fails if asked to", async () => {
     const store = memoryStore();
     const id = await interrupted(store);

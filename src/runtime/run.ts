@@ -59,6 +59,7 @@ export class RunExecution {
   #renewal: NodeJS.Timeout | undefined;
   #grace: NodeJS.Timeout | undefined;
   #over = false;
+  #paused = false;
   #unlisten: () => void = () => {};
 
   constructor(runtime: Runtime, workflow: Workflow, execution: Execution, input: Node, row: RunRow, onDivergence: OnDivergence = "pause") {
@@ -223,7 +224,7 @@ export class RunExecution {
   /** The program does not ask again for what it did before. */
   async #diverged(): Promise<void> {
     const execution = this.#execution;
-    if (this.#over || execution.recorded === undefined || execution.recorded.complete) return;
+    if (this.#over || this.#paused || execution.recorded === undefined || execution.recorded.complete) return;
     const diverged = divergenceOf(this.#runtime.platform, execution);
     if (this.#onDivergence === "fork") {
       execution.reuse = new Reuse(this.#runtime, execution.recorded.unclaimed, { effects: "ask" });
@@ -236,7 +237,14 @@ export class RunExecution {
       { details: { ...diverged } },
     );
     if (this.#onDivergence === "fail") return this.#finish(() => finish(execution, { status: "failed", error }, this.#row), error);
-    await this.#stopAs({ pending: [], wakeAt: undefined });
+    // It waits where it is: if what is missing is still asked for, it goes on by itself.
+    this.#paused = true;
+    const key = await this.#runtime.key();
+    await execution.sayLast(() => {
+      execution.journal("run.parked", { pending: [] });
+      execution.signer.state(key, execution.newest ?? this.#input, "open");
+      execution.writer.setRow({ ...this.#row, status: "waiting", wakeAt: undefined });
+    });
     this.#settle({ status: "waiting", session: this.#newest(), pending: [], diverged });
   }
 }

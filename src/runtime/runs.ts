@@ -48,6 +48,8 @@ export class Runs {
   /** Parked runs that go on here as soon as they can. */
   readonly #parked = new Map<string, Workflow>();
   readonly #timers = new Map<string, NodeJS.Timeout>();
+  /** Runs that wait here for what they recorded to be asked for again. */
+  readonly #paused = new Map<string, RunExecution>();
   /** Take-ups under way: two of one run would fence each other. */
   readonly #taking = new Map<string, Promise<boolean>>();
 
@@ -111,7 +113,7 @@ export class Runs {
 
   async close(): Promise<void> {
     for (const timer of this.#timers.values()) clearTimeout(timer);
-    await Promise.all([...this.#executing.values()].map((run) => run.leave()));
+    await Promise.all([...this.#executing.values(), ...this.#paused.values()].map((run) => run.leave()));
     this.#executing.clear();
   }
 
@@ -125,6 +127,8 @@ export class Runs {
   }
 
   async #takeUpNow(row: RunRow, workflow: Workflow, onDivergence: OnDivergence, signal?: AbortSignal): Promise<boolean> {
+    await this.#paused.get(row.id)?.leave();
+    this.#paused.delete(row.id);
     const store = await this.#runtime.store();
     const lease = await claimRun(this.#runtime, store, row.id, this.#worker);
     if (lease === undefined) return false;
@@ -146,7 +150,8 @@ export class Runs {
     this.#timers.delete(run.id);
     const ended = (settled?: Settled): void => {
       if (this.#executing.get(run.id) === run) this.#executing.delete(run.id);
-      if (settled?.status === "waiting" && settled.diverged === undefined && !this.#runtime.closed) void this.#park(run, settled.pending);
+      if (settled?.status === "waiting" && settled.diverged !== undefined) this.#paused.set(run.id, run);
+      else if (settled?.status === "waiting" && !this.#runtime.closed) void this.#park(run, settled.pending);
     };
     run.settled.then(ended, () => ended());
     run.start(lease, signal);
@@ -169,7 +174,7 @@ export class Runs {
   }
 
   async #cancel(id: string, reason: string): Promise<void> {
-    const running = this.#executing.get(id);
+    const running = this.#executing.get(id) ?? this.#paused.get(id);
     if (running !== undefined) return running.cancel(reason);
     const row = await this.#row(id);
     if (hasEnded(row.status)) return;
