@@ -12,6 +12,7 @@ import { RathError } from "./session/errors.ts";
 import type { Store } from "./store/store.ts";
 import type { Workflow } from "./workflow/workflow.ts";
 
+/** Where adapters and workflows are named. */
 export interface RathOptions {
   /** A path (SQLite), "memory", or any Store. Default: SQLite under `OPENRATH_HOME`, else `./.openrath/`. */
   readonly store?: Store | "memory" | (string & {}) | undefined;

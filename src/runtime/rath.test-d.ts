@@ -46,4 +46,8 @@ export async function whatCompiles(rath: Rath, session: Session): Promise<void> 
   await session.do("x", () => 1, { repeat: "twice" });
   // @ts-expect-error a duration has a unit
   await session.wait("10");
+  expectTypeOf((await session.do("x", (): unknown => 1)).output).toEqualTypeOf<unknown>();
+  expectTypeOf((await session.ask("?", undefined, { expires: "1d" })).output).toEqualTypeOf<string>();
+  for (const event of session.events())
+    if (event.kind === "message.added") expectTypeOf(event.data.role).toEqualTypeOf<"user" | "system">();
 }

@@ -14,6 +14,14 @@ import type { Run, Runs } from "./runs.ts";
 import type { Runtime } from "./runtime.ts";
 import { validateAnswer } from "./validate-answer.ts";
 
+/**
+ * Sessions, runs and decisions on one store.
+ *
+ * @example
+ * await using rath = openrath({ workflows: { migrate } });
+ * const run = await rath.run(migrate, rath.session("Move the tables"), { key: "migrate-1" });
+ * const settled = await run.settle();
+ */
 export interface Rath extends AsyncDisposable {
   /** A new session. Not stored until its first effect or `save`. */
   session(
@@ -26,6 +34,7 @@ export interface Rath extends AsyncDisposable {
   ): Session;
   /** By id, unique prefix, or `ID@step`. */
   open(id: string): Promise<Session>;
+  /** The sessions of the store, oldest first. */
   sessions(query?: {
     readonly tag?: string | undefined;
     readonly status?: SessionStatus | undefined;
@@ -40,6 +49,7 @@ export interface Rath extends AsyncDisposable {
   attach(run: string): Promise<Run>;
   /** Executes here a run that was interrupted; recorded results are taken from the log. */
   resume(run: string, options?: { readonly onDivergence?: OnDivergence | undefined }): Promise<Run>;
+  /** The durable runs of the store. */
   runs(query?: { readonly status?: RunStatus | undefined; readonly workflow?: string | undefined }): AsyncIterable<Run>;
   /** What waits for a person: questions, approvals, effects with an unknown outcome; and timers. */
   pending(query?: { readonly run?: string | undefined; readonly session?: string | undefined }): Promise<readonly Pending[]>;
@@ -49,6 +59,7 @@ export interface Rath extends AsyncDisposable {
   import(source: string | AsyncIterable<Uint8Array>): Promise<Session>;
   /** Checks the store before anything is spent. */
   ready(workflow?: Workflow): Promise<void>;
+  /** Leaves what is running to be resumed, and closes the store. Whoever still waits gets `rath.closed`. */
   close(): Promise<void>;
 }
 

@@ -11,6 +11,7 @@ import { type RunRecord, runBehind } from "./run-record.ts";
 import { Runtime } from "./runtime.ts";
 import { inside } from "./services.ts";
 
+/** What a replay found: identical, or the first difference. */
 export type ReplayReport = {
   readonly events: number;
   /** Who acts under another name than recorded: worth knowing, no divergence. */

@@ -21,14 +21,17 @@ import type { Runtime } from "./runtime.ts";
 import { inside } from "./services.ts";
 import { isDeadHere } from "./worker-id.ts";
 
+/** What a resumed run does that does not ask again for what it recorded. */
 export type OnDivergence = "pause" | "fork" | "fail";
 
+/** How a durable run is started. */
 export interface RunOptions {
   /** The same key and input give the same run, in this process or another. */
   readonly key?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
+/** What a run has come to when it cannot go on by itself. */
 export type Settled<Output = unknown> =
   | { readonly status: "done"; readonly session: Session<Output> }
   | {

@@ -62,7 +62,7 @@ export interface ErrorDetails {
  * @example
  * try { session = await session.do("pay", pay) }
  * catch (error) {
- *   if (!RathError.is(error, "effect.failed")) throw error;
+ *   if (!RathError.is(error, "effect.failed") || error.session === undefined) throw error;
  *   session = await error.session.do("tell", tell); // goes on after the failure, its cost included
  * }
  */

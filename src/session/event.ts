@@ -13,8 +13,8 @@ export type DataOf<K extends EventKind> = z.infer<(typeof schemas)[K]>;
 export type Facts = Readonly<z.infer<typeof envelopeSchema>["facts"]>;
 export type OutcomeType = NonNullable<Facts["outcome"]>;
 
-/** One thing that happened. Its id is the SHA-256 of its canonical envelope, which names its parents and a salted digest of `data`. */
-export interface Event<K extends string = EventKind> {
+/** An event of one kind. */
+interface EventOf<K extends EventKind> {
   readonly id: EventId;
   readonly session: SessionId;
   readonly parents: readonly EventId[];
@@ -25,8 +25,17 @@ export interface Event<K extends string = EventKind> {
   readonly by: string;
   readonly facts: Facts;
   /** Decoded and frozen; undefined once erased. */
-  readonly data: K extends EventKind ? DataOf<K> : unknown;
+  readonly data: DataOf<K>;
 }
+
+/**
+ * One thing that happened. Its id is the SHA-256 of its canonical envelope, which names its parents and a salted digest of
+ * `data`. Looking at `kind` tells what `data` is.
+ *
+ * @example
+ * for (const event of session.events()) if (event.kind === "message.added") console.log(event.data.role);
+ */
+export type Event<K extends EventKind = EventKind> = K extends EventKind ? EventOf<K> : never;
 
 /** The version of each kind that this package writes. Older ones are upcast when read, newer ones refused by name. */
 export const versions: Readonly<Record<EventKind, number>> = {

@@ -4,7 +4,14 @@
  */
 import type { Event } from "./event.ts";
 
-/** Immutable. `Output` is what the newest agent, effect or question produced. */
+/**
+ * Immutable. `Output` is what the newest agent, effect or question produced. Verbs give the next value and leave this one
+ * as it is; a value used twice is a fork.
+ *
+ * @example
+ * const asked = await rath.session("Fix the test").do("read the log", () => readLog(), { repeat: "safe" });
+ * const [a, b] = await Promise.all(["small", "thorough"].map((label) => asked.fork(label).do(label, () => attempt(label))));
+ */
 export interface Session<out Output = unknown> {
   readonly id: string;
   readonly head: string;
@@ -12,7 +19,9 @@ export interface Session<out Output = unknown> {
 
   /** What the newest effect produced. Throws `session.no-output` when there is none. */
   readonly output: Output;
+  /** The newest output, when it is text. */
   readonly text: string;
+  /** The conversation, oldest first; after a merge the shared part once, then each branch's own. */
   readonly messages: readonly Message[];
   readonly stop: StopReason | undefined;
   readonly status: SessionStatus;
@@ -20,8 +29,10 @@ export interface Session<out Output = unknown> {
   readonly usage: Usage;
   readonly placement: Placement | undefined;
   readonly lineage: Lineage;
+  /** Calls without a result: questions, approvals, timers, effects with an unknown outcome. */
   readonly pending: readonly Pending[];
   readonly calls: readonly ToolCall[];
+  /** Verdicts, oldest first. */
   readonly checks: readonly Check[];
   readonly routes: readonly Route[];
   readonly memory: { readonly reads: readonly MemoryHit[]; readonly writes: readonly MemoryItem[] };
@@ -31,14 +42,19 @@ export interface Session<out Output = unknown> {
   /** The value at a step of the first-parent line, or at an event's id anywhere among the ancestors. */
   at(place: number | string): Session;
 
+  /** Adds a message of the user. */
   say(content: Content): Session;
+  /** Adds a remark that no model reads. */
   note(text: string): Session<Output>;
+  /** Records where tools are to act. Nothing opens before a tool needs it. */
   to(sandbox: SandboxName, spec?: PlacementSpec): Session<Output>;
   /** A branch of its own that begins here. Constant time; the source is never touched. */
   fork(label?: string): Session<Output>;
   /** A new lineage root with this conversation and these files; usage starts from zero, the origin is recorded. */
   detach(): Session<Output>;
+  /** Records that this branch is not wanted, and why. It stays in the graph. */
   reject(reason: string): Session<Output>;
+  /** Records a pointer to something that stays in another system. */
   link(record: {
     readonly system: string;
     readonly id: string;
@@ -58,6 +74,7 @@ export interface Session<out Output = unknown> {
     options?: { readonly repeat?: Repeat | undefined; readonly input?: unknown },
   ): Promise<Session<Stored<T>>>;
   call<Input, T>(tool: Tool<Input, T>, input: Input): Promise<Session<T>>;
+  /** Asks a person and gives the answer; `rath.decide` answers, in this process or another. */
   ask(
     question: string,
     answer?: undefined,
@@ -78,6 +95,7 @@ export interface Session<out Output = unknown> {
     readonly because?: readonly string[];
   }): Promise<Session<Output>>;
   forget(key: string, reason: string): Promise<Session<Output>>;
+  /** Goes on at a time, or so long after this call. */
   wait(time: Duration | Date): Promise<Session<Output>>;
   /** Joins other branches into this one at their common ancestor. Rejects with `merge.conflict` or `merge.refused` and changes nothing then. */
   merge(others: Session | readonly Session[], options?: MergeOptions): Promise<Session<Output>>;
@@ -95,14 +113,20 @@ export interface Session<out Output = unknown> {
   toJSON(): { readonly id: string; readonly head: string; readonly step: number };
 }
 
+/** What a session is doing: nothing, waiting for something open, or how its newest effect or judgement left it. */
 export type SessionStatus = "idle" | "waiting" | "failed" | "cancelled" | "rejected";
+/** Where a durable run stands. */
 export type RunStatus = "queued" | "running" | "waiting" | "done" | "failed" | "cancelled";
+/** Why an agent stopped. */
 export type StopReason = "finished" | "length" | "refused" | "rounds" | "budget" | "invalid" | "cancelled" | "error";
+/** What can be said: text, or parts. */
 export type Content = string | readonly Part[];
+/** A piece of a message. */
 export type Part =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "reasoning"; readonly text: string; readonly signature?: string }
   | { readonly type: "file"; readonly mediaType: string; readonly data: Uint8Array | Blob | URL };
+/** Something said, and where it is on record. */
 export interface Message {
   readonly role: "system" | "user" | "assistant" | "tool";
   readonly parts: readonly Part[];
@@ -112,6 +136,7 @@ export interface Message {
   readonly event: string;
   readonly session: string;
 }
+/** Tokens and money, cached and reasoning tokens apart. */
 export interface Usage {
   readonly input: number;
   readonly output: number;
@@ -121,6 +146,7 @@ export interface Usage {
   readonly usd: number;
   readonly own: Omit<Usage, "own">;
 }
+/** Where a session comes from. */
 export interface Lineage {
   readonly kind: "root" | "fork" | "detach" | "merge" | "import";
   /** Event ids: where it forked, what it was detached from, or the parents of its newest merge. */
@@ -128,6 +154,7 @@ export interface Lineage {
   readonly label: string | undefined;
   readonly implicit: boolean;
 }
+/** A verdict on record. */
 export interface Check {
   readonly name: string;
   readonly passed: boolean;
@@ -135,7 +162,9 @@ export interface Check {
   readonly reason: string | undefined;
   readonly event: string;
 }
+/** What a check may return. */
 export type CheckResult = boolean | { readonly passed: boolean; readonly score?: number; readonly reason?: string };
+/** A call of a tool and what it came to. */
 export interface ToolCall {
   readonly id: string;
   readonly tool: string;
@@ -146,12 +175,14 @@ export interface ToolCall {
   readonly by: string;
   readonly step: number;
 }
+/** A choice that a selector made. */
 export interface Route {
   readonly choice: string;
   readonly candidates: readonly string[];
   readonly reason: string;
   readonly event: string;
 }
+/** What became of an effect. */
 export type Outcome =
   | { readonly type: "ok"; readonly value: unknown }
   | { readonly type: "error"; readonly message: string }
@@ -159,20 +190,25 @@ export type Outcome =
   | { readonly type: "cancelled"; readonly reason: string }
   | { readonly type: "expired" }
   | { readonly type: "unknown" };
+/** One file that differs. */
 export interface Change {
   readonly path: string;
   readonly kind: "added" | "changed" | "removed";
   readonly before?: string;
   readonly after?: string;
 }
+/** The files of a session at this place. */
 export interface Files {
   readonly hash: string;
   list(glob?: string): AsyncIterable<string>;
   read(path: string): Promise<Uint8Array>;
   text(path: string): Promise<string>;
 }
+/** A kind of placement. */
 export type SandboxName = "local" | "host" | "docker" | "e2b" | "opensandbox" | "cube" | "memory" | (string & {});
+/** What a sandbox may reach. */
 export type Network = "none" | "all" | { readonly allow: readonly string[] };
+/** How a sandbox is to be opened. */
 export interface PlacementSpec {
   readonly workspace?: string | undefined;
   readonly image?: string | undefined;
@@ -180,14 +216,17 @@ export interface PlacementSpec {
   readonly network?: Network | undefined;
   readonly limits?: { readonly memory?: string; readonly time?: Duration; readonly disk?: string } | undefined;
 }
+/** Where the tools of a session act. */
 export interface Placement extends PlacementSpec {
   readonly sandbox: string;
   readonly isolation: string | undefined;
   readonly id: string | undefined;
 }
+/** Something two branches changed differently. */
 export type Conflict =
   | { readonly kind: "file"; readonly path: string; readonly base?: string; readonly ours?: string; readonly theirs?: string }
   | { readonly kind: "memory"; readonly key: string; readonly base?: string; readonly ours?: string; readonly theirs?: string };
+/** How a merge settles conflicts, what the model reads of it, and why it was made. */
 export interface MergeOptions {
   readonly conflicts?:
     | "ours"
@@ -200,7 +239,9 @@ export interface MergeOptions {
   readonly context?: "answers" | "all" | ((branches: readonly Session[]) => Content) | undefined;
   readonly reason?: string | undefined;
 }
+/** A time span like "250ms", "30s" or "2d". */
 export type Duration = `${number}${"ms" | "s" | "m" | "h" | "d"}`;
+/** What may happen to an effect after a crash: see `Session.do`. */
 export type Repeat = "safe" | "keyed" | "once" | "nested";
 /** What comes back from the log: JSON in, JSON out. A Date, Map or function becomes `never`, so the mistake shows where it is read. */
 export type Stored<T> = unknown extends T
@@ -214,6 +255,7 @@ export type Stored<T> = unknown extends T
         ? { readonly [K in keyof T]: Stored<T[K]> }
         : never;
 
+/** What the code of an effect is given. */
 export interface EffectContext {
   /** A child of the branch, forked at the call: inner effects go here. */
   readonly session: Session;
@@ -224,6 +266,7 @@ export interface EffectContext {
   readonly deps: object;
 }
 
+/** What everything pending has in common. */
 export interface PendingBase {
   /** The id of the event that asked: give it to `rath.decide`. */
   readonly id: string;
@@ -232,11 +275,13 @@ export interface PendingBase {
   readonly since: string;
   readonly by: string;
 }
+/** Something that waits for a person or a timer. */
 export type Pending =
   | (PendingBase & { readonly kind: "question"; readonly question: string; readonly answer: object })
   | (PendingBase & { readonly kind: "approval"; readonly tool: string; readonly input: unknown })
   | (PendingBase & { readonly kind: "unknown"; readonly op: string; readonly input: unknown })
   | (PendingBase & { readonly kind: "timer"; readonly wakes: string });
+/** What a person says about something pending, and who says it. */
 export type Decision = { readonly by: string; readonly reason?: string | undefined } & (
   | { readonly answer: unknown }
   | { readonly approve: boolean; readonly input?: unknown }
@@ -254,6 +299,7 @@ export interface Sandbox {
   list(path?: string): AsyncIterable<{ readonly path: string; readonly kind: "file" | "directory" | "link" }>;
   remove(path: string): Promise<void>;
 }
+/** What a command came to. */
 export interface CommandResult {
   readonly exitCode: number;
   readonly stdout: string;
@@ -269,9 +315,11 @@ export interface Tool<in Input = any, out Output = unknown> {
   readonly repeat: Repeat;
   readonly "~run": (input: Input, context: ToolContext) => Promise<Output>;
 }
+/** What the code of a tool is given. */
 export interface ToolContext extends EffectContext {
   progress(update: string | { readonly done: number; readonly of: number }): void;
 }
+/** What a model is asked. */
 export interface ModelRequest {
   readonly model: string;
   readonly instructions: string;
@@ -279,7 +327,9 @@ export interface ModelRequest {
   readonly tools: readonly { readonly name: string }[];
   readonly settings: object;
 }
+/** Whom a memory belongs to. */
 export type MemoryScope = "user" | "agent" | "project" | "workflow" | "session";
+/** Something remembered, with its evidence. */
 export interface MemoryItem {
   readonly key: string;
   readonly content: string;
@@ -290,6 +340,7 @@ export interface MemoryItem {
   readonly trust: "trusted" | "untrusted";
   readonly because: readonly string[];
 }
+/** Something recalled, with its score. */
 export interface MemoryHit extends MemoryItem {
   readonly score: number;
   readonly query: string;
@@ -297,6 +348,7 @@ export interface MemoryHit extends MemoryItem {
 
 /** zod, valibot, arktype (a Standard Schema that can also give JSON Schema), or a JSON Schema object. */
 export type Schema = StandardSchema | { readonly type: "object"; readonly properties?: object; readonly "~standard"?: never };
+/** Any schema that follows the Standard Schema convention. */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly "~standard": {
     readonly version: 1;
@@ -305,6 +357,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
   };
 }
+/** What a schema gives. */
 export type Infer<S> = S extends { readonly "~standard": { readonly types?: infer T } }
   ? NonNullable<T> extends { readonly output: infer O }
     ? O
