@@ -35,7 +35,7 @@ function time(): string {
 export const nodePlatform: Platform = {
   sha256: (content) => hash("sha256", content, "hex"),
   bytes: (text) => Buffer.from(text),
-  text: (bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(),
+  text: (bytes) => (Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)).toString(),
   salted,
   time,
   elapsed: () => performance.now(),
