@@ -14,7 +14,7 @@ import { type Database, failureOf, type OpenDatabase } from "./sqlite-driver.ts"
 /** Checking a file of this size takes about as long as opening it; in larger ones the checksums of what is read have to do. */
 const checkedBytes = 4 * 1024 * 1024;
 /** One page more than SQLite's automatic checkpoint waits for, so that the log is overwritten in place from then on. */
-const walPages = 1100;
+const walPages = 550;
 const pageBytes = 4096;
 
 /** An open, checked database of the newest format in WAL mode. Throws the driver's error while other processes hold it. */
@@ -66,7 +66,7 @@ export function extendLog(database: Database, path: string): void {
     // Another process is writing. What is missing is speed, not safety.
     if (failureOf(error) !== "busy") throw error;
   } finally {
-    database.exec("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 1000; PRAGMA wal_checkpoint(PASSIVE)");
+    database.exec("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 500; PRAGMA wal_checkpoint(PASSIVE)");
   }
 }
 
