@@ -49,6 +49,9 @@ describe("openrath()", () => {
   test("says what is wrong with a store it cannot open", async () => {
     await using postgres = openrath({ store: "postgres://localhost/x" });
     await expect(postgres.ready()).rejects.toMatchObject({ code: "store.unavailable" });
+    await using there = openrath({ store: folder });
+    await expect(there.ready()).rejects.toMatchObject({ code: "store.unavailable", message: expect.stringContaining("is a folder") });
+    expect(() => openrath({ durability: "fast" as "sync" })).toThrow(/durability is "fast"/);
     await using file = openrath({ store: join(folder, "home", "\0") });
     await expect(file.ready()).rejects.toThrow();
   });

@@ -1,5 +1,5 @@
 /** The composition root: options → Rath. The only file that names adapters, each imported when it is first needed. */
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { Key } from "./runtime/key.ts";
 import { nodePlatform } from "./runtime/platform.ts";
@@ -38,6 +38,8 @@ export interface RathOptions {
  * console.log(session.output); // "hi", and it is on disk
  */
 export function openrath(options: RathOptions = {}): Rath {
+  oneOf("durability", options.durability, ["sync", "relaxed"]);
+  oneOf("implicitForks", options.implicitForks, ["allow", "warn", "error"]);
   return composeRath(options, {});
 }
 
@@ -66,6 +68,13 @@ export function composeRath(options: RathOptions, internals: Internals): Rath {
   });
 }
 
+function oneOf(option: string, value: unknown, allowed: readonly string[]): void {
+  if (value === undefined || allowed.includes(value as string)) return;
+  throw new RathError("value.unsupported", `${option} is ${JSON.stringify(value)}: use one of ${allowed.join(", ")}.`, {
+    details: { field: option },
+  });
+}
+
 function home(): string {
   return resolve(process.env["OPENRATH_HOME"] ?? ".openrath");
 }
@@ -81,11 +90,20 @@ async function openStore(options: RathOptions): Promise<Store> {
     );
   }
   const path = store ?? join(await makeHome(), "store.db");
+  if (await isFolder(path))
+    throw new RathError("store.unavailable", `${path} is a folder: name a file in it, like ${join(path, "store.db")}.`);
   const { sqliteStore } = await import("./store/sqlite.ts");
   return sqliteStore(path, {
     ...(options.project === undefined ? {} : { project: options.project }),
     ...(options.durability === undefined ? {} : { durability: options.durability }),
   });
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
 }
 
 /** Private to its owner, and kept out of repositories by itself. */
