@@ -17,14 +17,12 @@ import { type Batch, causeOf, never, OpenEffect } from "./open-effect.ts";
 
 /** Performs one effect. The head is claimed before this returns. */
 export function perform(execution: Execution, head: Node, context: Context, effect: Effect): Promise<Session> {
-  return finished(execution, call(execution, head, context, effect, undefined), effect, context);
-}
-
-async function finished(execution: Execution, called: Node, effect: Effect, context: Context): Promise<Session> {
-  const returned = await follow(execution, called, effect, context, undefined);
-  const session = conclude(returned, effect, context);
-  const handed = execution.reuse?.handedFor(returned) ?? returned;
-  return handed === returned ? session : new SessionValue(handed, context);
+  const called = call(execution, head, context, effect, undefined);
+  return follow(execution, called, effect, context, undefined, (returned) => {
+    const session = conclude(returned, effect, context);
+    const handed = execution.reuse?.handedFor(returned) ?? returned;
+    return handed === returned ? session : new SessionValue(handed, context);
+  });
 }
 
 /** Performs several effects at once: calls in order in one commit, results as they come; resolves when the last one is there. */
@@ -36,7 +34,9 @@ export async function performAll(execution: Execution, head: Node, context: Cont
     at = call(execution, at, context, effect, batch);
     return { called: at, effect, batch };
   });
-  const returns = await Promise.all(calls.map(({ called, effect, batch }) => follow(execution, called, effect, context, batch)));
+  const returns = await Promise.all(
+    calls.map(({ called, effect, batch }) => follow(execution, called, effect, context, batch, (returned) => returned)),
+  );
   const last = returns.reduce((a, b) => (b.seq > a.seq ? b : a));
   return new SessionValue(last, context);
 }
@@ -70,8 +70,15 @@ function call(execution: Execution, head: Node, context: Context, effect: Effect
   return called;
 }
 
-/** The result of a call once it is its turn: recorded, or made now. */
-async function follow(execution: Execution, called: Node, effect: Effect, context: Context, batch: Batch | undefined): Promise<Node> {
+/** What is made of the result of a call once it is its turn: recorded, or made now. */
+async function follow<T>(
+  execution: Execution,
+  called: Node,
+  effect: Effect,
+  context: Context,
+  batch: Batch | undefined,
+  make: (returned: Node) => T,
+): Promise<T> {
   const { recorded } = execution;
   const result = recorded?.has(called) === true ? recorded.returnOf(called) : undefined;
   if (result !== undefined) {
@@ -82,7 +89,7 @@ async function follow(execution: Execution, called: Node, effect: Effect, contex
       return never();
     }
     await execution.delivery.handOver(result);
-    return result;
+    return make(result);
   }
   const open = new OpenEffect(execution, called, effect, context, batch);
   execution.open.add(open);
@@ -92,7 +99,7 @@ async function follow(execution: Execution, called: Node, effect: Effect, contex
     // Outside a workflow the value leaves at once: it is on disk before anybody holds it.
     if (execution.mode === "effects" && "run" in context.scope) await execution.writer.flush(execution.runtime.relaxed);
     await execution.delivery.handOver(current(returned));
-    return current(returned);
+    return make(current(returned));
   } finally {
     execution.open.delete(open);
   }

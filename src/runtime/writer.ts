@@ -94,17 +94,39 @@ export class Writer {
   }
 
   /** Resolves when everything recorded so far is on disk. */
-  async flush(relaxed = false): Promise<void> {
-    while (this.#writing !== undefined) await this.#writing;
-    if (!this.pending) return;
+  flush(relaxed = false): Promise<void> {
+    if (this.#writing !== undefined) return this.#writing.then(() => this.flush(relaxed));
+    if (!this.pending) return Promise.resolve();
     this.#writing = this.#write(relaxed);
-    await this.#writing;
+    return this.#writing;
   }
 
   async #write(relaxed: boolean): Promise<void> {
+    let nodes: readonly Node[] = [];
+    let row: RunRow | undefined;
     try {
       if (this.#after.size > 0) await this.#writeOthers();
-      await this.#writeAll(relaxed);
+      this.beforeWrite();
+      nodes = this.#buffer;
+      row = this.#row;
+      this.#buffer = [];
+      this.#row = undefined;
+      for (;;) {
+        const written = await this.#append(nodes, row, relaxed);
+        if (written.ok) break;
+        if (written.reason === "epoch") {
+          this.#owner.fence(written.epoch);
+          throw fenced(this.#owner.id, written.epoch);
+        }
+        nodes = this.#landed(written.head) ? nodes.filter((node) => !node.stored) : this.#relink(nodes, written.session);
+        if (nodes.length === 0 && row === undefined) return;
+      }
+      for (const node of nodes) this.#stored(node);
+    } catch (error) {
+      // Nothing is lost: whoever writes next tries again.
+      this.#buffer = [...nodes, ...this.#buffer];
+      this.#row ??= row;
+      throw error;
     } finally {
       this.#writing = undefined;
     }
@@ -117,37 +139,9 @@ export class Writer {
     for (const other of others) await other.flush();
   }
 
-  async #writeAll(relaxed: boolean): Promise<void> {
-    this.beforeWrite();
-    let nodes: readonly Node[] = this.#buffer;
-    const row = this.#row;
-    this.#buffer = [];
-    this.#row = undefined;
-    try {
-      for (;;) {
-        const orphan = nodes.find((node) => node.prior?.stored === true && node.log.storedHead !== node.prior);
-        const written =
-          orphan === undefined
-            ? await this.#append(nodes, row, relaxed)
-            : ({ ok: false, reason: "head", session: orphan.log.id, head: undefined } as const);
-        if (written.ok) break;
-        if (written.reason === "epoch") {
-          this.#owner.fence(written.epoch);
-          throw fenced(this.#owner.id, written.epoch);
-        }
-        nodes = this.#landed(written.head) ? nodes.filter((node) => !node.stored) : this.#relink(nodes, written.session);
-        if (nodes.length === 0 && row === undefined) return;
-      }
-    } catch (error) {
-      // Nothing is lost: whoever writes next tries again.
-      this.#buffer = [...nodes, ...this.#buffer];
-      this.#row ??= row;
-      throw error;
-    }
-    for (const node of nodes) this.#stored(node);
-  }
-
   async #append(nodes: readonly Node[], row: RunRow | undefined, relaxed: boolean): Promise<Written> {
+    const orphan = nodes.find((node) => node.prior?.stored === true && node.log.storedHead !== node.prior);
+    if (orphan !== undefined) return { ok: false, reason: "head", session: orphan.log.id, head: undefined };
     const store = this.#store ?? (await this.#runtime.store());
     this.#store = store;
     const branches = this.#branches(nodes);

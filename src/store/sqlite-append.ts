@@ -74,10 +74,10 @@ export class Appends {
   }
 
   add(write: Write): Promise<Written> {
-    const branches = write.branches.map(packBranch);
-    const blobs = (write.blobs ?? []).map(copyBlob);
-    const copy = { ...write, run: write.run && { ...write.run } };
     return new Promise((resolve, reject) => {
+      const branches = write.branches.map(packBranch);
+      const blobs = (write.blobs ?? []).map(copyBlob);
+      const copy = { ...write, run: write.run && { ...write.run } };
       this.#queue.push({ branches, write: copy, blobs, resolve, reject });
       this.#count();
       this.#flushing ??= this.#flush();

@@ -50,7 +50,7 @@ export function storeOn(path: string, options: SqliteOptions, open: OpenDatabase
   };
 
   return {
-    append: async (write) => appends.add(write),
+    append: (write) => appends.add(write),
     events(query) {
       if ("ids" in query) return items(ids.pages(query.ids));
       if ("run" in query) return items(writtenPages(connection, frames, query.run, query.after));
