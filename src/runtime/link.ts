@@ -38,7 +38,7 @@ export function link(runtime: Services, linking: Linking): Node {
   const at = wanted < latest ? latest : wanted;
   const version = versions[kind];
   const sealed = seal(platform, { at, by, facts, kind, parents: parents.map(idOf), session: log.id, step, version }, encoded.text);
-  const node = new Node({ id: sealed.id, kind, version, step, at, by, facts, digest: sealed.digest }, log, parents);
+  const node = new Node({ id: sealed.id, kind, version, step, at, by, facts }, log, parents);
   node.sealed = sealed;
   node.blobs = encoded.blobs;
   node.hold(encoded.value);

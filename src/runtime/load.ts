@@ -4,6 +4,7 @@
  */
 import { dataText, type Envelope, parseEnvelope } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
+import { type EventKind, versions } from "../session/event.ts";
 import { blobsIn } from "../session/json.ts";
 import { Log, Node } from "../session/log.ts";
 import type { Platform } from "../session/platform.ts";
@@ -13,6 +14,9 @@ interface Raw {
   readonly event: StoredEvent;
   readonly envelope: Envelope;
 }
+
+const kinds: ReadonlyMap<string, EventKind> = new Map((Object.keys(versions) as EventKind[]).map((kind) => [kind, kind]));
+const justStarted = Object.freeze({ started: true } as const);
 
 /** Logs that are in memory already, by id. */
 export type Known = (id: string) => Log | undefined;
@@ -24,8 +28,14 @@ export function fromStored(
   parents: readonly Node[],
   envelope: Envelope = parseEnvelope(platform.text(event.envelope)),
 ): Node {
-  const { kind, version, step, at, by, facts, data } = envelope;
-  const node = new Node({ id: event.id, kind, version, step, at, by, facts, digest: data }, log, parents);
+  const { version, step } = envelope;
+  // Neighbours mostly agree: of two equal strings one is kept, since a long log is mostly these.
+  const before = log.tip;
+  const kind = kinds.get(envelope.kind) ?? envelope.kind;
+  const at = before?.at === envelope.at ? before.at : envelope.at;
+  const by = before?.by === envelope.by ? before.by : envelope.by;
+  const facts = envelope.facts.started === true && Object.keys(envelope.facts).length === 1 ? justStarted : envelope.facts;
+  const node = new Node({ id: event.id, kind, version, step, at, by, facts }, log, parents);
   node.run = event.run;
   node.order = event.order;
   node.stored = true;

@@ -35,7 +35,7 @@ class Forest {
   #add(log: Log, parents: readonly Node[], kind: EventKind): Node {
     const id = this.nodes.length.toString(16).padStart(64, "0");
     const step = 1 + Math.max(0, ...parents.map((parent) => parent.step));
-    const node = new Node({ id, kind, version: 1, step, at: "2026-01-01T00:00:00.000Z", by: "test", facts: {}, digest: "" }, log, parents);
+    const node = new Node({ id, kind, version: 1, step, at: "2026-01-01T00:00:00.000Z", by: "test", facts: {} }, log, parents);
     this.nodes.push(node);
     return node;
   }
@@ -203,7 +203,7 @@ describe("asking about ancestors takes memory for what is new, and no deep stack
       let count = 0;
       const add = (log, parents, kind) => {
         const step = 1 + Math.max(0, ...parents.map((parent) => parent.step));
-        return new Node({ id: String(count++), kind, version: 1, step, at: "", by: "", facts: {}, digest: "" }, log, parents);
+        return new Node({ id: String(count++), kind, version: 1, step, at: "", by: "", facts: {} }, log, parents);
       };
       const root = add(new Log("root"), [], "session.created");
       const fork = (at) => add(new Log("fork" + count), [at], "session.forked");

@@ -19,7 +19,6 @@ export interface NodeFields {
   readonly at: string;
   readonly by: string;
   readonly facts: Facts;
-  readonly digest: string;
 }
 
 /** An event in memory. Only the runtime writes its bookkeeping fields. */
@@ -31,7 +30,6 @@ export class Node implements NodeFields {
   readonly at: string;
   readonly by: string;
   readonly facts: Facts;
-  readonly digest: string;
   readonly log: Log;
   readonly parents: readonly Node[];
   /** The event before it in its own log. */
@@ -69,7 +67,6 @@ export class Node implements NodeFields {
     this.at = fields.at;
     this.by = fields.by;
     this.facts = fields.facts;
-    this.digest = fields.digest;
     this.log = log;
     this.parents = parents;
     this.prior = log.tip;
