@@ -1,7 +1,7 @@
 /** Workflows: entering and leaving are events, claimed in program order; the outermost one outside a run is a run of this process. */
 import { RathError } from "../session/errors.ts";
 import type { Context } from "../session/host.ts";
-import type { Node } from "../session/log.ts";
+import { current, type Node } from "../session/log.ts";
 import type { Session } from "../session/session.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
 import { Execution } from "./execution.ts";
@@ -47,7 +47,7 @@ function within(
   // Also a `forward` that is not async and throws at once must end what was begun.
   return (async () => forward(inner))().then((returned) => {
     const place = placeOfReturned(returned, execution, name);
-    const left = execution.add(place, context.scope, "workflow.left", { entered: entered.id }, by);
+    const left = execution.add(place, context.scope, "workflow.left", { entered: current(entered).id }, by);
     return new SessionValue(left, context);
   });
 }

@@ -117,6 +117,8 @@ export class Recorded {
   claim(node: Node): Node {
     if (!this.#claimed.has(node)) {
       this.#claimed.add(node);
+      // A result that was moved with its branch brings the fork it was moved to.
+      if (isReturned(node.kind) && node.prior?.kind === "session.forked") this.#claimed.add(node.prior);
       for (const started of this.#started.get(node) ?? []) this.#claimed.add(started);
       this.onProgress();
     }

@@ -1,7 +1,7 @@
 /** A branch was continued by somebody else before what we made was written: our part becomes an implicit fork of the last common event. */
 import { forkId, type Scope } from "../session/id.ts";
 import { Log, type Node } from "../session/log.ts";
-import { link } from "./link.ts";
+import { type Linking, link } from "./link.ts";
 import type { Services } from "./services.ts";
 
 /** Links the unwritten events of `log` again, and whatever stands on them; the given ones come back in their new form, the fork's first event before them. */
@@ -24,16 +24,14 @@ export function relink(runtime: Services, log: Log, nodes: readonly Node[], scop
   const moved = new Map<Node, Node>();
   const again = (node: Node, target: Log): void => {
     const parents = node.parents.map((parent) => moved.get(parent) ?? (parent === base && target === fork ? first : parent));
-    const encoded = { text: runtime.textOf(node), value: node.data(platform), redacted: 0, blobs: node.blobs };
     const next = link(runtime, {
       log: target,
       parents,
       kind: node.kind,
-      data: encoded.value,
       by: node.by,
       facts: node.facts,
       at: node.at,
-      encoded,
+      ...contentOf(runtime, node, moved),
     });
     next.run = node.run;
     next.order = node.order;
@@ -58,4 +56,23 @@ function unwrittenOf(log: Log): Node[] {
   const nodes: Node[] = [];
   for (let node = log.tip; node !== undefined && !node.stored; node = node.prior) nodes.push(node);
   return nodes.reverse();
+}
+
+/** What an event says; where it names events that moved, under their new ids. */
+function contentOf(runtime: Services, node: Node, moved: ReadonlyMap<Node, Node>): Pick<Linking, "data" | "encoded"> {
+  const renamed = new Map([...moved].map(([from, to]) => [from.id, to]));
+  if (node.kind === "workflow.left") {
+    const to = renamed.get(node.data<"workflow.left">(runtime.platform).entered);
+    if (to !== undefined) return { data: { entered: to.id } };
+  }
+  if (node.kind === "session.merged") {
+    const data = node.data<"session.merged">(runtime.platform);
+    const branches = data.branches.map((place) => {
+      const to = renamed.get(place.head);
+      return to === undefined ? place : { session: to.log.id, head: to.id };
+    });
+    return { data: { ...data, branches } };
+  }
+  const data = node.data(runtime.platform);
+  return { data, encoded: { text: runtime.textOf(node), value: data, redacted: 0, blobs: node.blobs } };
 }

@@ -150,10 +150,10 @@ function step(state: State, node: Node): State {
   }
 }
 
-/** The call that a result belongs to: named in its facts inside a batch, else its first parent. */
+/** The call that a result belongs to: named in its facts inside a batch, else the one before it, in the branch it was moved from if need be. */
 export function callOf(returned: Node): Node {
   const named = returned.facts.call;
-  for (let node = returned.parent; node !== undefined; node = node.prior) {
+  for (let node = returned.parent; node !== undefined; node = node.prior ?? node.parent) {
     if (named === undefined ? isCalled(node.kind) : node.id === named) return node;
   }
   throw new Error(`${returned.kind} ${returned.id} has no call before it`);
@@ -172,7 +172,8 @@ function chain(node: Node, before: Chain | undefined): Chain {
 
 function close(state: State, node: Node): State {
   const call = callOf(node);
-  return { ...state, open: state.open.filter((open) => callUnder(open) !== call) };
+  const inherited = state.inherited.length === 0 ? state.inherited : state.inherited.filter((open) => callUnder(open) !== call);
+  return { ...state, open: state.open.filter((open) => callUnder(open) !== call), inherited };
 }
 
 /** An open effect is listed under its call, or under the mark that it was started after waiting. */
