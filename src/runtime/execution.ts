@@ -305,12 +305,12 @@ export class Execution {
   }
 
   /** Says something of the run's own and writes everything; says it again if a branch had moved meanwhile. */
-  async sayLast(say: () => void): Promise<void> {
+  async sayLast<T>(say: () => T): Promise<T> {
     for (let tries = 1; ; tries++) {
       this.writer.retracted = false;
-      say();
+      const said = say();
       await this.#persist();
-      if (!this.writer.retracted) return;
+      if (!this.writer.retracted) return said;
       if (tries === 20)
         throw new RathError("store.conflict", `The branches of run ${this.id} are continued elsewhere faster than it can end: resume it.`, {
           retryable: true,

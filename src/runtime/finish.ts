@@ -18,17 +18,17 @@ export async function finish(execution: Execution, ending: Ending, row?: RunRow)
     execution,
     ending.status === "done" ? "the run ended" : ending.status === "failed" ? "the run failed" : "the run was cancelled",
   );
-  let at: Node | undefined;
-  await execution.sayLast(() => {
+  const place = await execution.sayLast(() => {
     const result = ending.status === "done" ? adopt(execution, current(ending.node), ending.node.by) : undefined;
     if (result !== undefined) execution.record(result);
     const ended = execution.journal("run.ended", verdict(ending, result));
-    at = result ?? execution.newest ?? ended;
+    const at = result ?? execution.newest ?? ended;
     execution.signer.state(key, at, "final");
     if (row !== undefined) execution.writer.setRow({ ...row, status: ending.status, wakeAt: undefined });
+    return at;
   });
   execution.close();
-  return current(at as unknown as Node);
+  return current(place);
 }
 
 function verdict(ending: Ending, result: Node | undefined): object {

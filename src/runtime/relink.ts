@@ -60,15 +60,15 @@ function unwrittenOf(log: Log): Node[] {
 
 /** What an event says; where it names events that moved, under their new ids. */
 function contentOf(runtime: Services, node: Node, moved: ReadonlyMap<Node, Node>): Pick<Linking, "data" | "encoded"> {
-  const renamed = new Map([...moved].map(([from, to]) => [from.id, to]));
+  const movedTo = (id: string): Node | undefined => [...moved].find(([from]) => from.id === id)?.[1];
   if (node.kind === "workflow.left") {
-    const to = renamed.get(node.data<"workflow.left">(runtime.platform).entered);
+    const to = movedTo(node.data<"workflow.left">(runtime.platform).entered);
     if (to !== undefined) return { data: { entered: to.id } };
   }
   if (node.kind === "session.merged") {
     const data = node.data<"session.merged">(runtime.platform);
     const branches = data.branches.map((place) => {
-      const to = renamed.get(place.head);
+      const to = movedTo(place.head);
       return to === undefined ? place : { session: to.log.id, head: to.id };
     });
     return { data: { ...data, branches } };

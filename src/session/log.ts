@@ -11,18 +11,8 @@ import { decode } from "./json.ts";
 import type { Platform } from "./platform.ts";
 import { Vector } from "./vector.ts";
 
-export interface NodeFields {
-  readonly id: EventId;
-  readonly kind: EventKind;
-  readonly version: number;
-  readonly step: number;
-  readonly at: string;
-  readonly by: string;
-  readonly facts: Facts;
-}
-
 /** An event in memory. Only the runtime writes its bookkeeping fields. */
-export class Node implements NodeFields {
+export class Node {
   readonly id: EventId;
   readonly kind: EventKind;
   readonly version: number;
@@ -59,7 +49,7 @@ export class Node implements NodeFields {
   #data: unknown;
   #decoded = false;
 
-  constructor(fields: NodeFields, log: Log, parents: readonly Node[]) {
+  constructor(fields: Pick<Node, "id" | "kind" | "version" | "step" | "at" | "by" | "facts">, log: Log, parents: readonly Node[]) {
     this.id = fields.id;
     this.kind = fields.kind;
     this.version = fields.version;

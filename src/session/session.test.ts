@@ -311,7 +311,8 @@ describe("an erased four-digit PIN", () => {
   test("is not found by trying all of them, and the session still reads", async () => {
     const { pin, left, session } = await erased(nodePlatform);
     expect(left.length).toBeGreaterThan(3);
-    expect(left.some((event) => Buffer.concat([event.envelope, event.data ?? Buffer.alloc(0)]).includes(pin))).toBe(false);
+    // Quoted, as every stored text is: four bare digits stand in a hash by chance now and then.
+    expect(left.some((event) => Buffer.concat([event.envelope, event.data ?? Buffer.alloc(0)]).includes(`"${pin}"`))).toBe(false);
     expect(bruteForce(left)).toBeUndefined();
     expect(texts(session)).toStrictEqual(["[erased]"]);
     expect(session.output).toBe("ok");
