@@ -50,6 +50,14 @@ export const versions: Readonly<Record<EventKind, number>> = {
   "placement.changed": 1,
   "workflow.entered": 1,
   "workflow.left": 1,
+  "agent.stopped": 1,
+  "model.called": 1,
+  "model.returned": 1,
+  "tool.called": 1,
+  "tool.started": 1,
+  "tool.returned": 1,
+  "route.called": 1,
+  "route.returned": 1,
   "do.called": 1,
   "do.started": 1,
   "do.returned": 1,
@@ -64,12 +72,14 @@ export const versions: Readonly<Record<EventKind, number>> = {
   "run.parked": 1,
   "run.ended": 1,
   "run.signed": 1,
+  "budget.crossed": 1,
   "answer.given": 1,
 };
 
 /** The effects there are: each has `op.called`, perhaps `op.started`, and `op.returned`. */
-export type Op = "do" | "check" | "ask" | "wait";
+export type Op = "do" | "check" | "ask" | "wait" | "model" | "tool" | "route";
 export type CalledKind = `${Op}.called` & EventKind;
+export type StartedKind = `${Op}.started` & EventKind;
 export type ReturnedKind = `${Op}.returned` & EventKind;
 
 export function isCalled(kind: EventKind): kind is CalledKind {
@@ -77,6 +87,10 @@ export function isCalled(kind: EventKind): kind is CalledKind {
 }
 export function isReturned(kind: EventKind): kind is ReturnedKind {
   return kind.endsWith(".returned");
+}
+/** A mark that an effect which had to wait begins now. */
+export function isStarted(kind: EventKind): kind is StartedKind {
+  return kind.endsWith(".started") && kind !== "run.started";
 }
 export function opOf(kind: CalledKind | ReturnedKind): Op {
   return kind.slice(0, kind.indexOf(".")) as Op;

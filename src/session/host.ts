@@ -1,9 +1,11 @@
 /** What the verbs of a session need from a runtime. Implemented by `runtime/`; the value itself causes no effect. */
-import type { DataOf, EventKind, Op } from "./event.ts";
+import type { DataOf, EventKind, OutcomeType, Op } from "./event.ts";
 import type { Scope } from "./id.ts";
 import type { Node } from "./log.ts";
+import type { Model, ModelLike } from "./model.ts";
 import type { Platform } from "./platform.ts";
-import type { EffectContext, MergeOptions, Repeat, Session } from "./session.ts";
+import type { EffectContext, Limits, MergeOptions, Probed, Repeat, Session, Tool, Usage } from "./session.ts";
+import type { StreamPart } from "./stream.ts";
 
 /** Travels inside the value: who executes it, under which scope, and who acts. */
 export interface Context {
@@ -12,13 +14,56 @@ export interface Context {
   readonly execution: object;
   readonly scope: Scope;
   readonly by: string;
+  /** The workflow that is executing: its children are named by where they are in it. */
+  readonly workflow?: object | undefined;
+  /** Stops the work under this value. */
+  readonly signal?: AbortSignal | undefined;
+  /** Limits over this value and everything under it. */
+  readonly budgets?: readonly Budget[] | undefined;
+}
+
+export type Totals = Omit<Usage, "own">;
+
+/** A limit that many calls share. What a call may cost at most is reserved before it and settled after it. */
+export interface Budget {
+  readonly limits: Limits;
+  /** What is left; undefined where nothing is limited. */
+  readonly left: { readonly tokens: number | undefined; readonly usd: number | undefined; readonly ms: number | undefined };
+  /** Reserves, and gives back the function that settles with what was spent. */
+  reserve(tokens: number, usd: number): (spent: Totals) => void;
+  /** Counts what was spent in an earlier execution. */
+  count(spent: Totals): void;
+  /** Records that a limit was reached. */
+  crossed(limit: "rounds" | "tokens" | "usd" | "time", of: number, spent: number): void;
 }
 
 /** Kinds of events a verb adds without causing an effect. */
 export type PureKind = Exclude<
   EventKind,
-  `${Op}.${string}` | `run.${string}` | "answer.given" | "session.created" | "session.forked" | "session.detached" | "session.merged"
+  `${Op}.${string}` | `run.${string}` | "budget.crossed" | "answer.given" | "session.created" | "session.forked" | "session.detached" | "session.merged"
 >;
+
+/** What the code of an effect is given, and what only our own effects use: parts for whoever watches. */
+export interface InnerEffectContext extends EffectContext {
+  emit(part: WatchedPart): void;
+}
+/** A part without who and where. */
+export type WatchedPart = StreamPart extends infer P ? (P extends StreamPart ? Omit<P, "by" | "session"> : never) : never;
+
+/** What an effect came to, when that is more than a value. */
+export class EffectResult {
+  readonly outcome: OutcomeType;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly spent: { readonly usage?: Totals | undefined; readonly attempts?: number | undefined };
+
+  constructor(outcome: OutcomeType, data: Readonly<Record<string, unknown>>, spent: EffectResult["spent"] = {}) {
+    this.outcome = outcome;
+    this.data = data;
+    this.spent = spent;
+  }
+}
+
+export type EffectCode = (context: InnerEffectContext) => unknown;
 
 /** An effect as a verb asks for it. */
 export interface Effect {
@@ -27,13 +72,33 @@ export interface Effect {
   readonly called: Readonly<Record<string, unknown>>;
   readonly repeat: Repeat;
   /** Absent when it waits for a person or a timer. */
-  readonly run?: ((context: EffectContext) => unknown) | undefined;
+  readonly run?: EffectCode | undefined;
+  /** Asked before it starts: nothing lets it go on, "ask" waits for a person's approval, a result ends it. */
+  readonly before?: (() => Verdict | Promise<Verdict>) | undefined;
+  /** The code for an input that a person changed when approving; throws when it does not fit. */
+  readonly edited?: ((input: unknown) => EffectCode | Promise<EffectCode>) | undefined;
+  /** In one batch, effects with the same one run one after the other; "*" is shared with all. */
+  readonly resource?: string | undefined;
+  readonly timeoutMs?: number | undefined;
+  /** How often a failing `safe` or `keyed` effect is tried. */
+  readonly attempts?: number | undefined;
+  /** Asked after a crash before a person is: did it happen? */
+  readonly probe?: ((key: string, context: EffectContext) => Promise<Probed | undefined>) | undefined;
   /** Makes a value of a person's answer; throws when it does not fit the question. */
   readonly accept?: ((answer: unknown) => unknown) | undefined;
   /** What is stored of a result; default `{ value }`. */
   readonly store?: ((value: unknown) => Readonly<Record<string, unknown>>) | undefined;
   /** A failure is a value of this effect, not a rejection. */
   readonly failureIsValue?: boolean | undefined;
+}
+export type Verdict = EffectResult | "ask" | undefined;
+
+/** How a workflow is entered. */
+export interface Entering {
+  readonly limits?: Limits | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Gets what happens inside, as it happens. */
+  readonly watch?: ((part: StreamPart) => void) | undefined;
 }
 
 export interface Host {
@@ -43,8 +108,16 @@ export interface Host {
   detach(session: Session): Session;
   merge(session: Session, others: readonly Session[], options: MergeOptions): Promise<Session>;
   perform(session: Session, effect: Effect): Promise<Session>;
+  /** Several effects of one branch at once: calls in order, results as they come. */
+  performAll(session: Session, effects: readonly Effect[]): Promise<Session>;
+  /** The effect of calling a tool from code, under this host's policy. */
+  call(session: Session, tool: Tool, input: unknown): Promise<Session>;
   /** Enters a workflow, calls `forward` with the session inside it, and leaves. Claims the head before it returns. */
-  enter(session: Session, workflow: object, forward: (session: Session) => Promise<Session>): Promise<Session>;
+  enter(session: Session, workflow: object, forward: (session: Session) => Promise<Session>, how?: Entering): Promise<Session>;
+  /** The model behind a name or object. */
+  model(like: ModelLike): Promise<Model>;
+  /** Stores what verbs without effects have added. */
+  save(session: Session): Promise<void>;
 }
 
 /** A place in a log with the context it is used in. */

@@ -25,6 +25,42 @@ const result = {
   answer: id.optional(),
 };
 
+const reply = z.union([
+  z.strictObject({ type: z.literal("text"), text: z.string(), metadata: z.unknown().optional() }),
+  z.strictObject({ type: z.literal("reasoning"), text: z.string(), signature: z.string().optional(), metadata: z.unknown().optional() }),
+  z.strictObject({ type: z.literal("call"), id: z.string(), tool: z.string(), input: z.string(), metadata: z.unknown().optional() }),
+  z.strictObject({
+    type: z.literal("file"),
+    mediaType: z.string(),
+    data: z.instanceof(Uint8Array),
+    metadata: z.unknown().optional(),
+  }),
+  z.strictObject({
+    type: z.literal("source"),
+    url: z.string().optional(),
+    title: z.string().optional(),
+    metadata: z.unknown().optional(),
+  }),
+]);
+/** An attempt that came to nothing. */
+const failure = z.strictObject({
+  message: z.string(),
+  model: z.string().optional(),
+  status: z.int().optional(),
+  /** How long the next attempt waited. */
+  waitedMs: z.number().optional(),
+  /** What had arrived before the stream was cut. */
+  text: z.string().optional(),
+});
+/** US dollars for a million tokens, as they were when the call was made. */
+const price = z.strictObject({
+  table: z.string(),
+  input: z.number(),
+  output: z.number(),
+  cached: z.number(),
+  cacheWrite: z.number(),
+});
+
 export const schemas = {
   "session.created": z.strictObject({
     title: z.string().optional(),
@@ -46,12 +82,73 @@ export const schemas = {
     context: z.unknown().optional(),
   }),
   "session.rejected": z.strictObject({ reason: z.string() }),
-  "message.added": z.strictObject({ role: z.enum(["user", "system"]), parts: z.array(part) }),
+  /** With `alone`, a model reads nothing from before it. */
+  "message.added": z.strictObject({ role: z.enum(["user", "system"]), parts: z.array(part), alone: z.literal(true).optional() }),
   "note.added": z.strictObject({ text: z.string() }),
   "record.linked": z.strictObject({ system: z.string(), id: z.string(), uri: z.string().optional(), digest: z.string().optional() }),
   "placement.changed": z.strictObject({ sandbox: z.string(), spec: z.record(z.string(), z.unknown()) }),
   "workflow.entered": z.strictObject({ name: z.string(), run: z.string().optional() }),
   "workflow.left": z.strictObject({ entered: id }),
+  "agent.stopped": z.strictObject({
+    stop: z.enum(["finished", "length", "refused", "rounds", "budget", "invalid", "cancelled", "error"]),
+    reason: z.string().optional(),
+    /** The structured output, as the agent's schema gave it; text stays where it was said. */
+    value: z.unknown().optional(),
+  }),
+  "model.called": z.strictObject({
+    model: z.string(),
+    fallbacks: z.array(z.string()).optional(),
+    settings: z.record(z.string(), z.unknown()).optional(),
+    /** JSON of instructions, tools and output schema; one blob however often it is named. */
+    configuration: z.string(),
+    /** Digest of what the model reads, chained over the events that hold it. */
+    request: id,
+    /** The result of a hook that changed the request. */
+    changed: id.optional(),
+  }),
+  "model.returned": z.strictObject({
+    ...result,
+    parts: z.array(reply).optional(),
+    finish: z.enum(["stop", "length", "calls", "refused", "other"]).optional(),
+    model: z.string().optional(),
+    id: z.string().optional(),
+    warnings: z.array(z.string()).optional(),
+    metadata: z.unknown().optional(),
+    price: price.optional(),
+    /** There was no price for the model: its cost is not known. */
+    unpriced: z.literal(true).optional(),
+    /** What a budget left of the answer's length. */
+    maxOutputTokens: z.int().optional(),
+    failures: z.array(failure).optional(),
+  }),
+  "tool.called": z.strictObject({
+    name: z.string(),
+    repeat,
+    revision: z.string().optional(),
+    input: z.unknown().optional(),
+    /** What the model wrote, where it is not the input as it stands. */
+    raw: z.string().optional(),
+    /** Which of the calls of the reply before it this is; absent when code called it. */
+    index: z.int().min(0).optional(),
+    batch,
+    /** The rule that makes it wait for a person. */
+    approval: z.enum(["tool", "agent", "policy"]).optional(),
+  }),
+  "tool.started": z.strictObject({}),
+  "tool.returned": z.strictObject({
+    ...result,
+    problem: z.enum(["unknown-tool", "invalid-input", "threw", "timeout", "policy", "hook", "limit"]).optional(),
+    /** The input it ran with, where an approval or a hook changed it. */
+    input: z.unknown().optional(),
+    /** How many characters of the value the model reads. */
+    cut: z.int().optional(),
+    failures: z.array(failure).optional(),
+  }),
+  "route.called": z.strictObject({
+    candidates: z.array(z.strictObject({ name: z.string(), description: z.string() })),
+    by: z.enum(["model", "function"]),
+  }),
+  "route.returned": z.strictObject(result),
   "do.called": z.strictObject({ name: z.string(), repeat, input: z.unknown().optional(), batch }),
   "do.started": z.strictObject({}),
   "do.returned": z.strictObject(result),
@@ -76,6 +173,12 @@ export const schemas = {
     message: z.string().optional(),
     code: z.string().optional(),
     reason: z.string().optional(),
+  }),
+  "budget.crossed": z.strictObject({
+    limit: z.enum(["rounds", "tokens", "usd", "time", "calls"]),
+    of: z.number(),
+    spent: z.number(),
+    by: z.string(),
   }),
   "run.signed": z.strictObject({
     statement: z.strictObject({

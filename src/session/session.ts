@@ -3,6 +3,9 @@
  * The class behind it is in value.ts; what its verbs need from a runtime is in host.ts.
  */
 import type { Event } from "./event.ts";
+import type { Content, Message, ModelRequest, Outcome } from "./message.ts";
+
+export type { Content, Message, MessagePart, ModelRequest, Outcome, Part } from "./message.ts";
 
 /**
  * Immutable. `Output` is what the newest agent, effect or question produced. Verbs give the next value and leave this one
@@ -119,23 +122,6 @@ export type SessionStatus = "idle" | "waiting" | "failed" | "cancelled" | "rejec
 export type RunStatus = "queued" | "running" | "waiting" | "done" | "failed" | "cancelled";
 /** Why an agent stopped. */
 export type StopReason = "finished" | "length" | "refused" | "rounds" | "budget" | "invalid" | "cancelled" | "error";
-/** What can be said: text, or parts. */
-export type Content = string | readonly Part[];
-/** A piece of a message. */
-export type Part =
-  | { readonly type: "text"; readonly text: string }
-  | { readonly type: "reasoning"; readonly text: string; readonly signature?: string }
-  | { readonly type: "file"; readonly mediaType: string; readonly data: Uint8Array | Blob | URL };
-/** Something said, and where it is on record. */
-export interface Message {
-  readonly role: "system" | "user" | "assistant" | "tool";
-  readonly parts: readonly Part[];
-  readonly text: string;
-  readonly by: string;
-  /** The event that holds it and the branch it was said on. */
-  readonly event: string;
-  readonly session: string;
-}
 /** Tokens and money, cached and reasoning tokens apart. */
 export interface Usage {
   readonly input: number;
@@ -172,6 +158,8 @@ export interface ToolCall {
   readonly outcome: Outcome;
   readonly changes: readonly Change[];
   readonly sandbox: string | undefined;
+  /** The session in which nested work was done, when there was any. */
+  readonly session: string | undefined;
   readonly by: string;
   readonly step: number;
 }
@@ -182,14 +170,6 @@ export interface Route {
   readonly reason: string;
   readonly event: string;
 }
-/** What became of an effect. */
-export type Outcome =
-  | { readonly type: "ok"; readonly value: unknown }
-  | { readonly type: "error"; readonly message: string }
-  | { readonly type: "denied"; readonly reason: string }
-  | { readonly type: "cancelled"; readonly reason: string }
-  | { readonly type: "expired" }
-  | { readonly type: "unknown" };
 /** One file that differs. */
 export interface Change {
   readonly path: string;
@@ -241,6 +221,13 @@ export interface MergeOptions {
 }
 /** A time span like "250ms", "30s" or "2d". */
 export type Duration = `${number}${"ms" | "s" | "m" | "h" | "d"}`;
+/** What may be spent; `rounds` are model calls of one agent. */
+export interface Limits {
+  readonly rounds?: number | undefined;
+  readonly tokens?: number | undefined;
+  readonly usd?: number | undefined;
+  readonly time?: Duration | undefined;
+}
 /** What may happen to an effect after a crash: see `Session.do`. */
 export type Repeat = "safe" | "keyed" | "once" | "nested";
 /** What comes back from the log: JSON in, JSON out. A Date, Map or function becomes `never`, so the mistake shows where it is read. */
@@ -307,25 +294,50 @@ export interface CommandResult {
   readonly durationMs: number;
 }
 
-// A list of tools has tools of every input type: the one place for `any`.
-// biome-ignore lint/suspicious/noExplicitAny: variance boundary of the public surface
+/** Something a model or a program can call. Made by `tool()`, `workflow.asTool()` or an MCP server. */
+// biome-ignore lint/suspicious/noExplicitAny: a list of tools has tools of every input type, the one place for `any`
 export interface Tool<in Input = any, out Output = unknown> {
   readonly name: string;
   readonly description: string;
   readonly repeat: Repeat;
   readonly "~run": (input: Input, context: ToolContext) => Promise<Output>;
+  readonly "~tool": ToolDeclaration;
+}
+/** What a tool declares beside its code; the runtime reads it. */
+export interface ToolDeclaration {
+  /** JSON Schema of the input, as models see it. */
+  readonly schema: object;
+  /** Digest of name, description and schema. */
+  readonly revision: string;
+  readonly writes: "nothing" | "files" | "world";
+  /** Takes an input or says what is wrong with it. */
+  readonly validate: (input: unknown) => Validated | Promise<Validated>;
+  readonly resource?: ((input: never) => string) | undefined;
+  readonly needsApproval?: ((input: never) => boolean) | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly attempts?: number | undefined;
+  readonly probe?: ((key: string, context: EffectContext) => Promise<Probed | undefined>) | undefined;
+  /** Where it comes from, when that is a server whose list of tools may change. */
+  readonly source?: ToolSource | undefined;
+}
+/** An input that fits, or problems a model can act on. */
+export type Validated = { readonly value: unknown } | { readonly problems: readonly string[] };
+/** What became of a call that was started and has no result. */
+export type Probed = { readonly happened: false } | { readonly happened: true; readonly output: unknown };
+/** A server of tools. What it offers is recorded when an agent uses it, and taken from the record afterwards. */
+export interface ToolSource {
+  readonly name: string;
+  /** What is recorded: the server's name and version, a digest of its list, and the tools themselves. */
+  describe(): Promise<{
+    readonly server: string;
+    readonly version: string;
+    readonly digest: string;
+    readonly tools: readonly { readonly name: string; readonly description: string; readonly input: object }[];
+  }>;
 }
 /** What the code of a tool is given. */
 export interface ToolContext extends EffectContext {
   progress(update: string | { readonly done: number; readonly of: number }): void;
-}
-/** What a model is asked. */
-export interface ModelRequest {
-  readonly model: string;
-  readonly instructions: string;
-  readonly messages: readonly unknown[];
-  readonly tools: readonly { readonly name: string }[];
-  readonly settings: object;
 }
 /** Whom a memory belongs to. */
 export type MemoryScope = "user" | "agent" | "project" | "workflow" | "session";

@@ -1,0 +1,43 @@
+/** The port of models. Adapters are in model/; an AI SDK provider object becomes one when a Rath resolves it. */
+import type { ModelReply, ModelRequest } from "./message.ts";
+import type { Session } from "./session.ts";
+
+/** What a model's stream gives: deltas for whoever watches, then the whole reply. A stream that ends without one was cut. */
+export type ModelPart =
+  | { readonly type: "text-delta"; readonly text: string }
+  | { readonly type: "reasoning-delta"; readonly text: string }
+  | { readonly type: "call-delta"; readonly call: string; readonly tool: string; readonly text: string }
+  | { readonly type: "reply"; readonly reply: ModelReply };
+
+/** What is known beside the request: who asks, where, and how often it was asked before. */
+export interface ModelOptions {
+  readonly signal: AbortSignal;
+  /** The session at the call; views only. */
+  readonly session: Session;
+  /** How many calls the agent made on this line before. */
+  readonly turn: number;
+}
+
+/**
+ * A model. `stream` is called once an attempt; a failure is thrown as a `RathError` with code `model.failed`, whose `retryable`
+ * says whether another attempt makes sense and whose `details.retryAfterMs` says when.
+ */
+export interface Model {
+  /** "provider/model", or any name for models of one's own. */
+  readonly id: string;
+  /** Costs nothing: its price is known to be 0. */
+  readonly free?: boolean | undefined;
+  stream(request: ModelRequest, options: ModelOptions): AsyncIterable<ModelPart>;
+}
+
+/** What an AI SDK provider object looks like (V2, V3, V4), described by structure so that no peer's types are needed. */
+export interface LanguageModel {
+  readonly specificationVersion: "v2" | "v3" | "v4";
+  readonly provider: string;
+  readonly modelId: string;
+  // biome-ignore lint/suspicious/noExplicitAny: the boundary to the providers' own types, which differ by version
+  doStream(options: any): PromiseLike<any>;
+}
+
+/** "provider/model", an alias named in `openrath({ models })`, an AI SDK provider object, or a Model. */
+export type ModelLike = `${string}/${string}` | (string & {}) | LanguageModel | Model;

@@ -1,0 +1,26 @@
+/** What happens while it happens: parts of a stream. Events are on record; the rest is only shown. */
+import type { Event } from "./event.ts";
+import type { Outcome } from "./message.ts";
+import type { Pending, Session } from "./session.ts";
+
+/** Something that just happened, who did it and on which session. */
+export type StreamPart = { readonly by: string; readonly session: string } & (
+  | { readonly type: "text-delta"; readonly text: string }
+  | { readonly type: "reasoning-delta"; readonly text: string }
+  | { readonly type: "tool-start"; readonly call: string; readonly tool: string; readonly input: unknown }
+  | { readonly type: "tool-progress"; readonly call: string; readonly update: unknown }
+  | { readonly type: "tool-end"; readonly call: string; readonly outcome: Outcome }
+  | { readonly type: "pending"; readonly pending: Pending }
+  | { readonly type: "event"; readonly event: Event }
+);
+
+/** Started at once; reading it is optional. Leaving a loop stops reading, not the work; `cancel`, the signal or `await using` stop the work. */
+export interface Stream<out Output = unknown> extends AsyncIterable<StreamPart>, AsyncDisposable {
+  readonly text: AsyncIterable<string>;
+  result(): Promise<Session<Output>>;
+  cancel(reason?: string): Promise<void>;
+  toResponse(options?: {
+    readonly format?: "sse" | "text" | "ai-sdk" | undefined;
+    readonly headers?: Readonly<Record<string, string>> | undefined;
+  }): Response;
+}
