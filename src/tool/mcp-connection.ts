@@ -6,8 +6,8 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { RathError } from "../session/errors.ts";
-import { failureOf, firstLine, isAnswer, lost, tellCause } from "./mcp-failure.ts";
-import type { Client, Sdk } from "./mcp-sdk.ts";
+import { brief, failureOf, isAnswer, lost, tellCause } from "./mcp-failure.ts";
+import type { Client, Sdk, Transport } from "./mcp-sdk.ts";
 import { type Link, linkTo, type McpCommand, type McpUrl, placeOf } from "./mcp-transport.ts";
 
 /** An open connection. */
@@ -90,20 +90,25 @@ export function connection(options: ConnectionOptions): Connection {
   async function attempt(probe: boolean): Promise<Live> {
     const live: Live = { client: options.client(probe), link: linkTo(server, sdk), closed: false, trouble: undefined };
     live.client.onerror = (error) => {
-      live.trouble = firstLine(error.message);
+      live.trouble = brief(error.message);
     };
     live.client.onclose = () => {
       live.closed = true;
     };
     try {
-      const shaken = live.client.connect(live.link.transport, { timeout: timeoutMs }).then(() => options.opened(live));
-      await withinTime(shaken, timeoutMs, ending.signal);
+      await withinTime(shake(live), timeoutMs, ending.signal);
       return live;
     } catch (cause) {
       const told = await tellCause(cause, live, server);
       await stop(live);
       throw new RathError("mcp.failed", `The MCP server ${place} cannot be opened: ${told}`, { cause, retryable: true });
     }
+  }
+
+  async function shake(live: Live): Promise<void> {
+    await live.client.connect(live.link.transport, { timeout: timeoutMs });
+    oneByOne(live.link.transport);
+    await options.opened(live);
   }
 
   function drop(which: Promise<Live>, live: Live): void {
@@ -163,6 +168,15 @@ function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
+}
+
+/** Delivers messages with a pause between them: of several that arrive at once the peer forgets progress that comes before the answer. */
+function oneByOne(transport: Transport): void {
+  const receive = transport.onmessage?.bind(transport);
+  let before: Promise<unknown> = Promise.resolve();
+  transport.onmessage = (...message) => {
+    before = before.then(() => receive?.(...message)).then(() => undefined);
+  };
 }
 
 async function withinTime<T>(work: Promise<T>, ms: number, signal?: AbortSignal): Promise<T> {

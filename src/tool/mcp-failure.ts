@@ -20,6 +20,7 @@ interface Shape {
   readonly code?: unknown;
   readonly message?: unknown;
   readonly cause?: unknown;
+  readonly data?: unknown;
   /** Of an HTTP error. */
   readonly status?: unknown;
 }
@@ -61,7 +62,7 @@ export async function lost(what: string, place: string, error: unknown, live: Tr
 export async function tellCause(error: unknown, live: Trouble, server?: McpCommand | McpUrl): Promise<string> {
   // What a dying process wrote arrives after the news of its death.
   if (live.closed) await tick();
-  const trouble = live.trouble === undefined || live.closed ? "" : ` It reported: ${live.trouble}`;
+  const trouble = live.trouble === undefined ? "" : ` Before that: ${live.trouble}`;
   const stderr = live.link.stderr();
   return `${sentence(reason(error, live, server))}${trouble}${stderr === "" ? "" : `\nIt wrote to stderr:\n${stderr}`}`;
 }
@@ -77,20 +78,27 @@ function reason(error: unknown, live: Trouble, server: McpCommand | McpUrl | und
   if (live.closed && live.link.transport.terminateSession === undefined) return "the process ended";
   const { status, message } = error as Shape;
   if (status === 401 || status === 403) return `it wants authorization (HTTP ${status}): give "headers"`;
-  return firstLine(
-    `${typeof status === "number" ? `HTTP ${status}: ` : ""}${String(message ?? error)}${system === undefined ? "" : ` (${system})`}`,
-  );
+  const http = typeof status === "number" ? `HTTP ${status}: ` : "";
+  const under = root(error) === error ? "" : ` (${String((root(error) as Shape).message)})`;
+  return brief(`${http}${String(message ?? error)}${under}`);
 }
 
 function systemCode(error: unknown): string | undefined {
-  const { code, cause } = error as Shape;
-  if (typeof code === "string" && /^E[A-Z]+$|^UND_/.test(code)) return code;
-  if (cause instanceof AggregateError) return systemCode(cause.errors[0]);
-  return cause instanceof Error ? systemCode(cause) : undefined;
+  const { code } = root(error) as Shape;
+  return typeof code === "string" && /^E[A-Z]+$|^UND_/.test(code) ? code : undefined;
 }
 
-export function firstLine(text: string): string {
-  const line = text.trim().split("\n", 1)[0] ?? "";
+/** The error at the bottom of the causes; the peer keeps what its probe met in `data`. */
+function root(error: unknown): unknown {
+  const { cause, data } = error as Shape;
+  const under = cause ?? (typeof data === "object" && data !== null ? (data as Shape).cause : undefined);
+  if (under instanceof AggregateError) return under.errors[0] ?? error;
+  return under instanceof Error ? root(under) : error;
+}
+
+/** The text on one line, and not all of it when it is long. */
+export function brief(text: string): string {
+  const line = text.replace(/\s+/g, " ").trim();
   return line.length > 300 ? `${line.slice(0, 300)}…` : line;
 }
 

@@ -18,7 +18,7 @@ interface SendOptions {
   readonly onRequestStreamEnd?: (() => void) | undefined;
 }
 export interface Transport {
-  onmessage?: ((message: object) => void) | undefined;
+  onmessage?: ((message: object, extra?: object) => void) | undefined;
   start(): Promise<void>;
   send(message: WireMessage, options?: SendOptions): Promise<void>;
   close(): Promise<void>;
