@@ -6,7 +6,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { RathError } from "../session/errors.ts";
-import { brief, failureOf, isAnswer, lost, tellCause } from "./mcp-failure.ts";
+import { brief, failureOf, isAnswer, isRefusal, lost, tellCause } from "./mcp-failure.ts";
 import type { Client, Sdk, Transport } from "./mcp-sdk.ts";
 import { type Link, linkTo, type McpCommand, type McpUrl, placeOf } from "./mcp-transport.ts";
 
@@ -52,7 +52,7 @@ export function connection(options: ConnectionOptions): Connection {
   let losses = 0;
 
   function open(): Promise<Live> {
-    if (ending.signal.aborted) throw new RathError("mcp.failed", `The MCP server ${place} was closed: open it again to call its tools.`);
+    if (ending.signal.aborted) throw closedError();
     if (current !== undefined) return current;
     const opening = start();
     current = opening;
@@ -69,6 +69,10 @@ export function connection(options: ConnectionOptions): Connection {
     return opening;
   }
 
+  function closedError(): RathError {
+    return new RathError("mcp.failed", `The MCP server ${place} was closed: open it again to call its tools.`);
+  }
+
   function forget(which: Promise<Live>): void {
     if (current !== which) return;
     current = undefined;
@@ -76,7 +80,10 @@ export function connection(options: ConnectionOptions): Connection {
   }
 
   async function start(): Promise<Live> {
-    if (losses > 0) await sleep(Math.min(100 * 2 ** (losses - 1), 5000), undefined, { signal: ending.signal });
+    if (losses > 0) {
+      const pause = Math.min(100 * 2 ** (losses - 1), 5000);
+      await sleep(pause, undefined, { signal: ending.signal }).catch(() => Promise.reject(closedError()));
+    }
     // A process is asked in the old way first, since finding out what it speaks means starting it twice.
     if ("url" in server) return attempt(true);
     try {
@@ -129,9 +136,9 @@ export function connection(options: ConnectionOptions): Connection {
       } catch (cause) {
         signal?.throwIfAborted();
         const failure = failureOf(cause, live);
-        if (failure === "answered") throw cause;
-        drop(opening, live);
-        if (attempts === 1 && !ending.signal.aborted && (failure === "not-sent" || safe === true)) continue;
+        if (failure === "answered" && !isRefusal(cause)) throw cause;
+        if (failure !== "answered") drop(opening, live);
+        if (attempts === 1 && !ending.signal.aborted && (failure === "not-sent" || (failure === "lost" && safe === true))) continue;
         if (failure === "lost") throw await lost(what, place, cause, live);
         throw new RathError("mcp.failed", `The MCP server ${place} refuses ${what}: ${await tellCause(cause, live, server)}`, { cause });
       }

@@ -47,6 +47,11 @@ export function isAnswer(error: unknown): boolean {
   return error instanceof Error && !(error instanceof DOMException) && typeof (error as Shape).code === "number";
 }
 
+/** True for an error that HTTP tells of, and not the server's own words. */
+export function isRefusal(error: unknown): boolean {
+  return typeof (error as Shape).status === "number";
+}
+
 /** The error of a call whose outcome nobody knows. */
 export async function lost(what: string, place: string, error: unknown, live: Trouble): Promise<Error> {
   const why = await tellCause(error, live);

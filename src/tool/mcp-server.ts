@@ -65,7 +65,7 @@ export interface Server extends AsyncDisposable {
   readonly use: Connection["use"];
   /** What it offered when it was last asked: every name once. */
   readonly listed: readonly ListedTool[];
-  /** Asks again where the list may have changed. */
+  /** Asks again: a notice that the list changed may be late or lost. */
   refresh(): Promise<void>;
 }
 
@@ -76,12 +76,13 @@ export async function openServer(server: McpCommand | McpUrl, options: McpOption
   const { z } = await import("zod");
   const timeoutMs = durationMs(options.timeout ?? "30s");
   let listed: readonly ListedTool[] = [];
-  let changed = false;
   let newest: Client | undefined;
-  const markChanged = () => {
-    changed = true;
-  };
   const name = () => server.name ?? newest?.getServerVersion()?.name ?? placeOf(server);
+
+  function take(tools: readonly ListedTool[]): void {
+    // Of tools with the same name only one can be called; the first, so that a later one cannot take its place.
+    listed = [...new Map(tools.toReversed().map((tool) => [tool.name, tool])).values()].toReversed();
+  }
 
   function client(probe: boolean): Client {
     const made = new sdk.Client(
@@ -90,7 +91,9 @@ export async function openServer(server: McpCommand | McpUrl, options: McpOption
         // No sampling and no roots: a server that asks all the same is told that there is no such method.
         capabilities: { elicitation: { form: {} } },
         versionNegotiation: { mode: probe ? "auto" : "legacy" },
-        listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: markChanged } },
+        listChanged: {
+          tools: { onChanged: (_error: unknown, tools: readonly ListedTool[] | null) => tools !== null && take(tools) },
+        },
         jsonSchemaValidator: {
           getValidator: (schema: object) => {
             const check = checkOf(schema, z.fromJSONSchema);
@@ -111,11 +114,9 @@ export async function openServer(server: McpCommand | McpUrl, options: McpOption
   }
 
   async function list({ client }: Live): Promise<void> {
-    changed = false;
     const offers = client.getServerCapabilities()?.tools !== undefined;
     const { tools } = offers ? await client.listTools(undefined, { timeout: timeoutMs, cacheMode: "refresh" }) : { tools: [] };
-    // Of tools with the same name only one can be called; the first, so that a later one cannot take its place.
-    listed = [...new Map(tools.toReversed().map((tool) => [tool.name, tool])).values()].toReversed();
+    take(tools);
     newest = client;
   }
 
@@ -148,12 +149,7 @@ export async function openServer(server: McpCommand | McpUrl, options: McpOption
     get listed() {
       return listed;
     },
-    async refresh() {
-      // Over HTTP a notice can be missed: the stream that carries it may be cut or refused.
-      await use({ what: "listing its tools", safe: true }, async (live) => {
-        if (changed || "url" in server) await list(live);
-      });
-    },
+    refresh: () => use({ what: "listing its tools", safe: true }, list),
     [Symbol.asyncDispose]: dispose,
   };
 }

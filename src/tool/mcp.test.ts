@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { call, errorOf, fixture, isAlive, toolOf } from "../../test/support/mcp/calls.ts";
 import { freePort } from "../../test/support/mcp/http.ts";
 import { RathError } from "../session/errors.ts";
@@ -129,6 +129,12 @@ describe("calls that are given up or lost", () => {
     expect(await call(open, "pid")).toMatch(/^\d+$/);
   });
 
+  test("a notice that the list changed is enough for the tools to change", async () => {
+    const open = await opened(fixture());
+    await call(open, "grow");
+    await vi.waitFor(() => expect(open.tools.map(({ name }) => name)).toContain("grown_1"), { timeout: 10_000 });
+  });
+
   test("a changed list is seen by the next describe, and what did not change stays the same object", async () => {
     const open = await opened(fixture());
     const tool = toolOf(open, "grow");
@@ -180,6 +186,17 @@ describe("servers that cannot be opened", () => {
 
   test("garbage between the messages does no harm", async () => {
     expect(await call(await opened(fixture("garbage")), "pid")).toMatch(/^\d+$/);
+  });
+
+  test("a server that speaks only the newest revision is understood", async () => {
+    const open = await opened(fixture("modern"));
+    expect(open.servers[0]?.reported).toEqual({ name: "fixture-modern", version: "1.2.3" });
+    expect(await call(open, "pid")).toMatch(/^\d+$/);
+    expect((await errorOf(call(open, "fail"))).message).toBe("no such city");
+    expect((await errorOf(call(open, "crash"))).name).toBe("McpLost");
+    expect(await call(open, "pid")).toMatch(/^\d+$/);
+    await call(open, "grow");
+    await vi.waitFor(() => expect(open.tools.map(({ name }) => name)).toContain("grown_1"), { timeout: 10_000 });
   });
 
   test("a missing peer is named with the line that installs it", async () => {

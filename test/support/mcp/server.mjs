@@ -3,12 +3,16 @@ import { existsSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 const [mode = "plain", marker = ""] = process.argv.slice(2);
+const modern = mode === "modern";
+const serverInfo = { name: `fixture-${mode}`, version: "1.2.3" };
+const capabilities = mode === "toolless" ? {} : { tools: { listChanged: true } };
 const object = (properties = {}, required = []) => ({ type: "object", properties, required });
 const tool = (name, description = "", inputSchema = object(), more = {}) => ({ name, description, inputSchema, ...more });
 const text = (value) => ({ content: [{ type: "text", text: value }] });
 const cancelled = [];
 const waiting = new Map();
 let count = 0;
+let subscription;
 
 const plain = [
   tool("pid"),
@@ -47,7 +51,8 @@ const tools = [...(lists[mode] ?? plain)];
 
 function send(message) {
   if (mode === "garbage") process.stdout.write('Hello there!\n{"half":\n[1,2]\n{"jsonrpc":"1.0"}\n\u0000\u0001\n');
-  process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+  const result = modern && message.result && { ...message.result, resultType: "complete", ttlMs: 60_000, cacheScope: "private" };
+  process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message, ...(result && { result }) })}\n`);
 }
 
 function call({ id, params }) {
@@ -70,7 +75,7 @@ function call({ id, params }) {
     case "grow":
       count += 1;
       tools.push(tool(`grown_${count}`));
-      send({ method: "notifications/tools/list_changed" });
+      send({ method: "notifications/tools/list_changed", params: subscription });
       return answer(text("grown"));
     case "sample":
       waiting.set("ask", (response) => answer(text(JSON.stringify(response.error))));
@@ -102,13 +107,23 @@ function receive(message) {
   if (mode === "silent") return;
   if (mode === "mute" && method === "tools/list") return;
   if (method === "notifications/cancelled") cancelled.push(params.requestId);
+  if (method === "initialize" && modern) return send({ id, error: { code: -32601, message: "Method not found" } });
+  if (method === "server/discover") {
+    if (!modern) return send({ id, error: { code: -32601, message: "Method not found" } });
+    const _meta = { "io.modelcontextprotocol/serverInfo": serverInfo };
+    return send({ id, result: { supportedVersions: ["2026-07-28"], capabilities, _meta } });
+  }
+  if (method === "subscriptions/listen") {
+    subscription = { _meta: { "io.modelcontextprotocol/subscriptionId": id } };
+    send({ method: "notifications/subscriptions/acknowledged", params: { ...subscription, notifications: params.notifications } });
+  }
   if (method === "initialize")
     send({
       id,
       result: {
         protocolVersion: params.protocolVersion,
-        capabilities: mode === "toolless" ? {} : { tools: { listChanged: true } },
-        serverInfo: { name: `fixture-${mode}`, version: "1.2.3" },
+        capabilities,
+        serverInfo,
       },
     });
   if (method === "tools/list") send({ id, result: { tools } });
