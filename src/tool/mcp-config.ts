@@ -20,10 +20,9 @@ export async function configured(config: McpConfig | string | URL): Promise<read
     cwd: z.string().optional(),
   });
   const url = z.object({ url: z.union([z.string(), z.instanceof(URL)]), headers: texts.optional(), type: z.string().optional() });
-  const from = typeof config === "string" || config instanceof URL ? String(config) : "The configuration of MCP servers";
-  const whole = z
-    .object({ mcpServers: z.record(z.string(), z.unknown()) })
-    .safeParse(from === String(config) ? await json(config) : config);
+  const isFile = typeof config === "string" || config instanceof URL;
+  const from = isFile ? String(config) : "The configuration of MCP servers";
+  const whole = z.object({ mcpServers: z.record(z.string(), z.unknown()) }).safeParse(isFile ? await json(config) : config);
   if (!whole.success) throw invalid(from, 'it must be { "mcpServers": { name: { "command": … } or { "url": … } } }');
   return Object.entries(whole.data.mcpServers).map(([name, entry]) => {
     const process = command.safeParse(entry);
@@ -36,8 +35,8 @@ export async function configured(config: McpConfig | string | URL): Promise<read
   });
 }
 
-async function json(path: McpConfig | string | URL): Promise<unknown> {
-  const file = path instanceof URL ? fileURLToPath(path) : String(path);
+async function json(path: string | URL): Promise<unknown> {
+  const file = path instanceof URL ? fileURLToPath(path) : path;
   try {
     return JSON.parse(await readFile(file, "utf8"));
   } catch (cause) {

@@ -9,6 +9,7 @@ import { RathError } from "../session/errors.ts";
 import { brief, failureOf, isAnswer, isRefusal, lost, tellCause } from "./mcp-failure.ts";
 import type { Client, Sdk, Transport } from "./mcp-sdk.ts";
 import { type Link, linkTo, type McpCommand, type McpUrl, placeOf } from "./mcp-transport.ts";
+import { abortable, withinTime } from "./mcp-wait.ts";
 
 /** An open connection. */
 export interface Live {
@@ -18,6 +19,10 @@ export interface Live {
   closed: boolean;
   /** The newest trouble that the peer reported without failing. */
   trouble: string | undefined;
+  /** How many are using it. */
+  users: number;
+  /** True when nobody is to begin using it. Those who do may still get their answers, so it ends with the last of them. */
+  dropped: boolean;
 }
 
 /** What is done with a connection: `what` names it in messages, `safe` work may be done again when its answer is lost. */
@@ -46,12 +51,13 @@ export function connection(options: ConnectionOptions): Connection {
   const { server, sdk, timeoutMs } = options;
   const place = placeOf(server);
   const ending = new AbortController();
-  const closing = new Set<Promise<void>>();
+  /** Every connection that was opened and has not ended, the ones that were dropped included. */
+  const open = new Set<Live>();
   let current: Promise<Live> | undefined;
   /** How often the connection failed since it last served anybody. */
   let losses = 0;
 
-  function open(): Promise<Live> {
+  function connected(): Promise<Live> {
     if (ending.signal.aborted) throw closedError();
     if (current !== undefined) return current;
     const opening = start();
@@ -60,6 +66,7 @@ export function connection(options: ConnectionOptions): Connection {
       (live) => {
         live.client.onclose = () => {
           live.closed = true;
+          open.delete(live);
           forget(opening);
         };
         if (live.closed) forget(opening);
@@ -95,7 +102,7 @@ export function connection(options: ConnectionOptions): Connection {
   }
 
   async function attempt(probe: boolean): Promise<Live> {
-    const live: Live = { client: options.client(probe), link: linkTo(server, sdk), closed: false, trouble: undefined };
+    const live: Live = { client: options.client(probe), link: linkTo(server, sdk), ...unused };
     live.client.onerror = (error) => {
       live.trouble = brief(error.message);
     };
@@ -104,6 +111,7 @@ export function connection(options: ConnectionOptions): Connection {
     };
     try {
       await withinTime(shake(live), timeoutMs, ending.signal);
+      open.add(live);
       return live;
     } catch (cause) {
       const told = await tellCause(cause, live, server);
@@ -118,17 +126,19 @@ export function connection(options: ConnectionOptions): Connection {
     await options.opened(live);
   }
 
-  function drop(which: Promise<Live>, live: Live): void {
-    forget(which);
-    const stopped = stop(live).finally(() => closing.delete(stopped));
-    closing.add(stopped);
+  /** Ends a connection that was dropped, with its last user. */
+  async function release(live: Live): Promise<void> {
+    if (!live.dropped || live.users > 0) return;
+    await stop(live);
+    open.delete(live);
   }
 
   async function use<T>({ what, safe, signal }: Use, run: (live: Live) => Promise<T>): Promise<T> {
-    for (let attempts = 1; ; attempts += 1) {
+    for (let again = true; ; again = false) {
       signal?.throwIfAborted();
-      const opening = open();
+      const opening = connected();
       const live = await abortable(opening, signal);
+      live.users += 1;
       try {
         const result = await run(live);
         losses = 0;
@@ -137,10 +147,17 @@ export function connection(options: ConnectionOptions): Connection {
         signal?.throwIfAborted();
         const failure = failureOf(cause, live);
         if (failure === "answered" && !isRefusal(cause)) throw cause;
-        if (failure !== "answered") drop(opening, live);
-        if (attempts === 1 && !ending.signal.aborted && (failure === "not-sent" || (failure === "lost" && safe === true))) continue;
+        if (failure === "not-sent") {
+          live.dropped = true;
+          forget(opening);
+        }
+        const repeatable = failure === "not-sent" || (failure === "lost" && safe === true);
+        if (again && repeatable && !ending.signal.aborted) continue;
         if (failure === "lost") throw await lost(what, place, cause, live);
-        throw new RathError("mcp.failed", `The MCP server ${place} refuses ${what}: ${await tellCause(cause, live, server)}`, { cause });
+        throw new RathError("mcp.failed", `The MCP server ${place} failed at ${what}: ${await tellCause(cause, live, server)}`, { cause });
+      } finally {
+        live.users -= 1;
+        void release(live);
       }
     }
   }
@@ -149,20 +166,23 @@ export function connection(options: ConnectionOptions): Connection {
     use,
     async [Symbol.asyncDispose]() {
       ending.abort();
-      const live = await current?.catch(() => undefined);
+      await current?.catch(() => undefined);
       current = undefined;
-      if (live !== undefined) await stop(live);
-      await Promise.all(closing);
+      await Promise.all([...open].map(stop));
+      open.clear();
     },
   };
 }
+
+const unused = { closed: false, trouble: undefined, users: 0, dropped: false };
 
 /** Ends a connection; of a process, when it has gone. */
 async function stop(live: Live): Promise<void> {
   if (live.closed) return;
   const { transport } = live.link;
   const pid = live.link.pid();
-  if (transport.terminateSession !== undefined) await withinTime(transport.terminateSession(), 1000).catch(() => undefined); // A courtesy: the server may be gone.
+  // A courtesy: the server may be gone.
+  if (transport.terminateSession !== undefined) await withinTime(transport.terminateSession(), 1000).catch(() => undefined);
   await live.client.close().catch(() => undefined);
   await transport.close().catch(() => undefined);
   // The peer sends SIGTERM and SIGKILL after two seconds each, and does not wait for the second.
@@ -184,28 +204,4 @@ function oneByOne(transport: Transport): void {
   transport.onmessage = (...message) => {
     before = before.then(() => receive?.(...message)).then(() => undefined);
   };
-}
-
-async function withinTime<T>(work: Promise<T>, ms: number, signal?: AbortSignal): Promise<T> {
-  const timer = new AbortController();
-  const timeout = sleep(ms, undefined, { signal: timer.signal }).then(() => {
-    throw new Error(`it did not answer within ${ms / 1000} s`);
-  });
-  timeout.catch(() => undefined);
-  try {
-    return await abortable(Promise.race([work, timeout]), signal);
-  } finally {
-    timer.abort();
-  }
-}
-
-/** The same promise, given up when the signal says so. */
-function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return work;
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-    if (signal.aborted) onAbort();
-  });
 }

@@ -47,9 +47,10 @@ export function isAnswer(error: unknown): boolean {
   return error instanceof Error && !(error instanceof DOMException) && typeof (error as Shape).code === "number";
 }
 
-/** True for an error that HTTP tells of, and not the server's own words. */
+/** True for an error that HTTP or a timer tells of, and not the server in its own words. */
 export function isRefusal(error: unknown): boolean {
-  return typeof (error as Shape).status === "number";
+  const { code, status } = error as Shape;
+  return typeof status === "number" || code === "REQUEST_TIMEOUT";
 }
 
 /** The error of a call whose outcome nobody knows. */

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { call, errorOf, toolOf } from "../../test/support/mcp/calls.ts";
 import { answer, WebServer } from "../../test/support/mcp/web.ts";
 import { type Mcp, mcp } from "./mcp.ts";
@@ -48,7 +48,20 @@ test.each([
   expect(web.calls).toBe(1);
   web.onCall = behave;
   expect(await call(open, "act")).toBe("done");
-  expect(web.sessions).toBe(2);
+});
+
+test("a call that is refused or lost leaves the others alone", async () => {
+  open = await mcp({ url });
+  const held: (() => void)[] = [];
+  web.onCall = (response, { id }) => void held.push(() => answer(response, id, { content: [{ type: "text", text: "held" }] }));
+  const waiting = call(open, "act");
+  await vi.waitFor(() => expect(held).toHaveLength(1));
+  web.onCall = (response) => response.writeHead(500).end();
+  expect((await errorOf(call(open, "act"))).name).toBe("McpLost");
+  web.onCall = (response) => response.writeHead(404).end();
+  expect(await errorOf(call(open, "act"))).toMatchObject({ code: "mcp.failed" });
+  held[0]?.();
+  expect(await waiting).toBe("held");
 });
 
 test("a session that is over is opened again and the refused call made in the new one", async () => {
@@ -73,6 +86,18 @@ test("a refusal keeps the connection and is told in short", async () => {
   expect(error).toMatchObject({ code: "mcp.failed", message: expect.stringContaining("HTTP 429") });
   expect(error.message.length).toBeLessThan(1000);
   expect([web.calls, web.sessions]).toEqual([1, 1]);
+});
+
+test("closing ends calls also on a connection that was given up", async () => {
+  open = await mcp({ url });
+  const held: unknown[] = [];
+  web.onCall = () => void held.push(1);
+  const waiting = errorOf(call(open, "act"));
+  await vi.waitFor(() => expect(held).toHaveLength(1));
+  web.onCall = (response) => response.writeHead(404).end();
+  await errorOf(call(open, "act"));
+  await open[Symbol.asyncDispose]();
+  expect((await waiting).name).toBe("McpLost");
 });
 
 test.each([401, 403])("a server that answers %i is said to want authorization", async (status) => {

@@ -89,7 +89,10 @@ export interface Client {
     handler: (request: { readonly params: { readonly message: string; readonly requestedSchema?: object } }) => Promise<object>,
   ): void;
   listTools(params: undefined, options: RequestOptions): Promise<{ readonly tools: readonly ListedTool[] }>;
-  callTool(params: { readonly name: string; readonly arguments: object }, options: RequestOptions): Promise<WireResult>;
+  callTool(
+    params: { readonly name: string; readonly arguments: object; readonly _meta?: object },
+    options: RequestOptions,
+  ): Promise<WireResult>;
   listResources(
     params: undefined,
     options: RequestOptions,

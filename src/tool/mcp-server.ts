@@ -1,10 +1,10 @@
 /** One server: its connection, the list of what it offers, and what else can be asked of it. */
 import { durationMs } from "../session/duration.ts";
 import type { Duration, Repeat } from "../session/session.ts";
-import { type Connection, connection, type Live, type Use } from "./mcp-connection.ts";
+import { type Connection, connection, type Live } from "./mcp-connection.ts";
 import { type McpPart, partOf, resourcePart } from "./mcp-result.ts";
 import { checkOf } from "./mcp-schema.ts";
-import type { Client, ListedTool, Sdk } from "./mcp-sdk.ts";
+import type { Client, ListedTool, Sdk, WireResult } from "./mcp-sdk.ts";
 import { type McpCommand, type McpUrl, placeOf } from "./mcp-transport.ts";
 
 /** What a server says of a tool. Hints: nothing makes it tell the truth. */
@@ -29,9 +29,12 @@ export interface McpQuestion {
 export interface McpOptions {
   /** Believe what the server says of its tools: read-only and idempotent ones may be repeated. Default: every tool is `once`. */
   readonly trust?: boolean | undefined;
-  /** Says what a crash may do to a call of this tool; undefined leaves it as it is. */
-  readonly repeat?: ((tool: McpToolInfo) => Repeat | undefined) | undefined;
-  /** How long opening may take: 30 seconds by default. */
+  /**
+   * Says what a crash may do to a call of this tool; undefined leaves it as it is. With `keyed` the server is sent the key of the call
+   * as `_meta["openrath/key"]`, and must act once for one key.
+   */
+  readonly repeat?: ((tool: McpToolInfo) => Exclude<Repeat, "nested"> | undefined) | undefined;
+  /** How long opening, listing and reading may take, each: 30 seconds by default. */
   readonly timeout?: Duration | undefined;
   /** Gives up opening. */
   readonly signal?: AbortSignal | undefined;
@@ -76,8 +79,12 @@ export async function openServer(server: McpCommand | McpUrl, options: McpOption
   const { z } = await import("zod");
   const timeoutMs = durationMs(options.timeout ?? "30s");
   let listed: readonly ListedTool[] = [];
-  let newest: Client | undefined;
-  const name = () => server.name ?? newest?.getServerVersion()?.name ?? placeOf(server);
+  /** What it said of itself when it was last connected. */
+  let about: Pick<McpServerInfo, "reported" | "instructions"> = {
+    reported: { name: placeOf(server), version: "" },
+    instructions: undefined,
+  };
+  const name = () => server.name ?? about.reported.name;
 
   function take(tools: readonly ListedTool[]): void {
     // Of tools with the same name only one can be called; the first, so that a later one cannot take its place.
@@ -117,7 +124,8 @@ export async function openServer(server: McpCommand | McpUrl, options: McpOption
     const offers = client.getServerCapabilities()?.tools !== undefined;
     const { tools } = offers ? await client.listTools(undefined, { timeout: timeoutMs, cacheMode: "refresh" }) : { tools: [] };
     take(tools);
-    newest = client;
+    const { name = about.reported.name, version = "" } = client.getServerVersion() ?? {};
+    about = { reported: { name, version }, instructions: client.getInstructions() };
   }
 
   const { use, [Symbol.asyncDispose]: dispose } = connection({ server, timeoutMs, sdk, client, opened: list });
@@ -128,7 +136,7 @@ export async function openServer(server: McpCommand | McpUrl, options: McpOption
     throw error;
   }
   const ask = <T>(what: string, run: (client: Client, options: { readonly timeout: number }) => Promise<T>) =>
-    use({ what, safe: true }, (live) => run(live.client, { timeout: forever }));
+    use({ what, safe: true }, (live) => run(live.client, { timeout: timeoutMs }));
 
   return {
     info: {
@@ -136,11 +144,10 @@ export async function openServer(server: McpCommand | McpUrl, options: McpOption
         return name();
       },
       get reported() {
-        const { name = "", version = "" } = newest?.getServerVersion() ?? {};
-        return { name, version };
+        return about.reported;
       },
       get instructions() {
-        return newest?.getInstructions();
+        return about.instructions;
       },
       ...questions(ask),
     },
@@ -184,18 +191,22 @@ function questions(ask: Ask): Pick<McpServerInfo, "resources" | "read" | "prompt
   };
 }
 
-/** What is asked of the peer for one call. */
-export function call(
-  server: Server,
-  name: string,
-  input: object,
-  use: Use,
-  progress: (done: number, of?: number, message?: string) => void,
-) {
-  return server.use(use, ({ client }) =>
-    client.callTool(
-      { name, arguments: input },
-      { timeout: forever, signal: use.signal, onprogress: ({ progress: done, total, message }) => progress(done, total, message) },
-    ),
+/** A call of a tool by the server's name for it. */
+export interface Call {
+  readonly name: string;
+  readonly input: object;
+  readonly key?: string | undefined;
+  readonly signal: AbortSignal;
+  readonly progress: (done: number, of: number | undefined, message: string | undefined) => void;
+}
+
+export function callTool(server: Server, { name, input, key, signal, progress }: Call): Promise<WireResult> {
+  const params = { name, arguments: input, ...(key !== undefined && { _meta: { "openrath/key": key } }) };
+  return server.use({ what: `the call of ${name}`, signal }, ({ client }) =>
+    client.callTool(params, {
+      timeout: forever,
+      signal,
+      onprogress: ({ progress: done, total, message }) => progress(done, total, message),
+    }),
   );
 }

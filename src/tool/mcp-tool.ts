@@ -7,7 +7,7 @@ import { shownNames } from "./mcp-names.ts";
 import { outputOf } from "./mcp-result.ts";
 import { lazyCheck } from "./mcp-schema.ts";
 import type { ListedTool } from "./mcp-sdk.ts";
-import { call, type McpToolInfo, type Server } from "./mcp-server.ts";
+import { callTool, type McpToolInfo, type Server } from "./mcp-server.ts";
 
 const longestDescription = 4096;
 
@@ -66,11 +66,12 @@ function toolOf(server: Server, source: ToolSource, name: string, listed: Listed
     destructive: listed.annotations?.destructiveHint !== false && listed.annotations?.readOnlyHint !== true,
   };
   const believed: Repeat = trust === true && (info.readOnly || info.idempotent) ? "safe" : "once";
+  const repeat = server.options.repeat?.(info) ?? believed;
   return {
     name,
     description,
-    repeat: server.options.repeat?.(info) ?? believed,
-    "~run": (input: unknown, context) => run(server, listed.name, input, context),
+    repeat,
+    "~run": (input: unknown, context) => run(server, listed.name, input, context, repeat === "keyed" ? context.key : undefined),
     "~tool": {
       schema,
       revision: sha256({ name, description, schema }).slice(0, 16),
@@ -82,13 +83,12 @@ function toolOf(server: Server, source: ToolSource, name: string, listed: Listed
   };
 }
 
-async function run(server: Server, name: string, input: unknown, context: ToolContext): Promise<unknown> {
-  const use = { what: `the call of ${name}`, signal: context.signal };
-  const result = await call(server, name, (input ?? {}) as object, use, (done, of, message) => {
+async function run(server: Server, name: string, input: unknown, context: ToolContext, key?: string): Promise<unknown> {
+  const progress = (done: number, of: number | undefined, message: string | undefined) => {
     if (of !== undefined) context.progress({ done, of });
     if (message !== undefined || of === undefined) context.progress(message ?? String(done));
-  });
-  return outputOf(result, name);
+  };
+  return outputOf(await callTool(server, { name, input: (input ?? {}) as object, key, signal: context.signal, progress }), name);
 }
 
 function described({ description = "" }: ListedTool): string {

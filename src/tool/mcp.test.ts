@@ -50,6 +50,20 @@ describe("what is declared", () => {
     expect(toolOf(open, "pid")["~tool"].timeoutMs).toBe(5000);
   });
 
+  test("a keyed tool gets the key of the call, and no other tool does", async () => {
+    const open = await opened(fixture(), { repeat: ({ name }) => (name === "meta" ? "keyed" : undefined) });
+    expect(await call(open, "meta", {}, { key: "call-1" })).toContain('"openrath/key":"call-1"');
+    expect(await call(await opened(fixture()), "meta", {}, { key: "call-1" })).not.toContain("call-1");
+  });
+
+  test("we say who we are and what we can do", async () => {
+    const manifest = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
+    expect(await call(await opened(fixture()), "client")).toEqual({
+      info: { name: "openrath", version: manifest.version },
+      capabilities: { elicitation: { form: {} } },
+    });
+  });
+
   test("names become valid, the server is called by its own, and of two with one name the first counts", async () => {
     const open = await opened(fixture("names"));
     const dotted = open.tools.find((tool) => tool.description === "dotted");
@@ -149,6 +163,13 @@ describe("calls that are given up or lost", () => {
     expect(await call(open, "grown_1")).toContain("grown_1");
   });
 
+  test("a list that does not come is given up in time, and calls go on", async () => {
+    const open = await opened(fixture("tiring"), { timeout: "2s" });
+    const error = await errorOf(toolOf(open, "pid")["~tool"].source?.describe() ?? Promise.resolve());
+    expect(error).toMatchObject({ code: "mcp.failed", message: expect.stringContaining("listing its tools: Request timed out") });
+    expect(await call(open, "pid")).toMatch(/^\d+$/);
+  });
+
   test("a server that wants to use our model is refused", async () => {
     expect(await call(await opened(fixture()), "sample")).toContain("-32601");
   });
@@ -160,6 +181,7 @@ describe("servers that cannot be opened", () => {
     ["a directory that does not exist", { ...fixture(), cwd: "/no/such" }, "there is no directory /no/such"],
     ["a process that dies at once", fixture("dies"), "cannot find my configuration"],
     ["output without end and without lines", fixture("flood"), "exceeded maximum size"],
+    ["a schema nested without end", fixture("deep"), "Maximum call stack size"],
     ["an address where nothing listens", { url: `http://127.0.0.1:${unused}/mcp?key=secret` }, "nothing listens there"],
     ["a port that fetch does not use", { url: "http://127.0.0.1:9/mcp" }, "bad port"],
     ["an address that is none", { url: "ftp://example.com" }, "http://"],

@@ -3,7 +3,7 @@
 import { mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { type Mcp, mcp, mcpServers } from "../../src/tool/mcp.ts";
 import { call, errorOf, published, toolOf } from "../support/mcp/calls.ts";
 import { freePort, HttpServer } from "../support/mcp/http.ts";
@@ -16,6 +16,7 @@ beforeAll(async () => {
   await writeFile(join(directory, "hello.txt"), "hello\n");
 });
 afterEach(async () => {
+  vi.unstubAllEnvs();
   for (const one of open.splice(0).reverse()) await one[Symbol.asyncDispose]();
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
@@ -106,8 +107,8 @@ describe.each([
 });
 
 test("a process inherits PATH and HOME and what is named, nothing else", async () => {
-  process.env["OPENRATH_TEST_SECRET"] = "secret";
-  process.env["OPENRATH_TEST_TOKEN"] = "token";
+  // The peer would hand on the last four of these by itself.
+  for (const name of ["OPENRATH_TEST_SECRET", "OPENRATH_TEST_TOKEN", "LOGNAME", "SHELL", "TERM", "USER"]) vi.stubEnv(name, "ours");
   const named = keep(await mcp({ ...published("everything"), env: ["OPENRATH_TEST_TOKEN"] }));
   const valued = keep(await mcp({ ...published("everything"), env: { MODE: "test", PATH: "/nowhere" } }));
   const environment = async (server: Mcp) => JSON.parse((await call(server, "get-env")) as string) as Record<string, string>;

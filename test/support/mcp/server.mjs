@@ -12,10 +12,14 @@ const text = (value) => ({ content: [{ type: "text", text: value }] });
 const cancelled = [];
 const waiting = new Map();
 let count = 0;
+let listings = 0;
 let subscription;
+let client;
 
 const plain = [
   tool("pid"),
+  tool("meta"),
+  tool("client"),
   tool("starts", "A read-only tool.", object(), { annotations: { readOnlyHint: true } }),
   tool("put", "An idempotent tool.", object(), { annotations: { readOnlyHint: false, idempotentHint: true } }),
   tool("crash"),
@@ -42,10 +46,6 @@ const lists = {
     tool("twice", "second"),
     tool("wordy", "w".repeat(100_000)),
   ],
-  schemas: [
-    tool("conditional", "", { type: "object", if: {}, else: {} }),
-    tool("redos", "", object({ pattern: { type: "string", pattern: "^(a+)+$" } }, ["pattern"])),
-  ],
 };
 const tools = [...(lists[mode] ?? plain)];
 
@@ -60,6 +60,10 @@ function call({ id, params }) {
   switch (params.name) {
     case "pid":
       return answer(text(String(process.pid)));
+    case "meta":
+      return answer(text(JSON.stringify(params._meta)));
+    case "client":
+      return answer({ ...text(""), structuredContent: client });
     case "crash":
       process.stderr.write("\u001b[31mpanic: out of cheese\u001b[0m\n", () => process.exit(7));
       return;
@@ -105,8 +109,10 @@ function receive(message) {
   const { id, method, params } = message;
   if (method === undefined) return waiting.get(id)?.(message);
   if (mode === "silent") return;
-  if (mode === "mute" && method === "tools/list") return;
+  if (method === "tools/list") listings += 1;
+  if (method === "tools/list" && (mode === "mute" || (mode === "tiring" && listings > 1))) return;
   if (method === "notifications/cancelled") cancelled.push(params.requestId);
+  if (method === "initialize") client = { info: params.clientInfo, capabilities: params.capabilities };
   if (method === "initialize" && modern) return send({ id, error: { code: -32601, message: "Method not found" } });
   if (method === "server/discover") {
     if (!modern) return send({ id, error: { code: -32601, message: "Method not found" } });
@@ -126,6 +132,11 @@ function receive(message) {
         serverInfo,
       },
     });
+  if (method === "tools/list" && mode === "deep") {
+    const nested = `${'{"a":'.repeat(50_000)}{}${"}".repeat(50_000)}`;
+    const schema = `{"type":"object","properties":${nested}}`;
+    return process.stdout.write(`{"jsonrpc":"2.0","id":${id},"result":{"tools":[{"name":"deep","inputSchema":${schema}}]}}\n`);
+  }
   if (method === "tools/list") send({ id, result: { tools } });
   if (method === "tools/call") call(message);
 }
