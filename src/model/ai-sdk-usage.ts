@@ -47,5 +47,5 @@ function flat(usage: unknown, metadata: unknown, dialect: Dialect): ReplyUsage {
 
 /** A count, 0 where the provider gave none or no sensible one. */
 function tokens(value: unknown): number {
-  return typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.round(value) : 0;
+  return typeof value === "number" && value > 0 && value < 1e12 ? Math.round(value) : 0;
 }
