@@ -48,8 +48,6 @@ describe("an answer with a status", () => {
     [500, true],
     [503, true],
     [529, true],
-    // All was well, and then the body could not be read.
-    [200, true],
   ])("%i is retryable: %s", async (status, retryable) => {
     expect(await refused(api(status))).toMatchObject({
       code: "model.failed",
@@ -57,6 +55,13 @@ describe("an answer with a status", () => {
       details: { status },
       message: `test/model: It failed. (HTTP ${status})`,
     });
+  });
+
+  test("an answer that began well and could not be read has no status to report, and is tried again", async () => {
+    const failure = await refused(api(200, { message: "Invalid JSON response" }));
+    expect(failure).toMatchObject({ retryable: true, message: "test/model: Invalid JSON response" });
+    expect(failure.details).toEqual({});
+    expect(await broken(api(200))).toMatchObject({ retryable: true, message: "test/model: the stream was cut. It failed." });
   });
 
   test("a quota that is used up, or a server that says so, is not tried again", async () => {

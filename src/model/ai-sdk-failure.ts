@@ -11,7 +11,9 @@ export function failureOf(error: unknown, model: string, phase: Phase): RathErro
   if (RathError.is(error, "model.failed")) return error;
   const given = root(error);
   const said = messageOf(given);
-  const status = numberOf(given, "statusCode") ?? numberOf(given, "status");
+  const answered = numberOf(given, "statusCode") ?? numberOf(given, "status");
+  // Below 400 the server said all was well and then sent something that could not be read: that is no status to report.
+  const status = answered !== undefined && answered >= 400 ? answered : undefined;
   if (isOverflow(given, said, status))
     return modelFailed(`${model}: the request does not fit the model's context window. ${said}`, {
       retryable: false,
@@ -19,14 +21,18 @@ export function failureOf(error: unknown, model: string, phase: Phase): RathErro
       overflow: true,
       cause: error,
     });
-  const retryable = isRetryable(given, status, phase);
-  const cut = phase === "stream" && retryable && status === undefined;
-  return modelFailed(`${model}: ${cut ? `the stream was cut. ${said}` : status === undefined ? said : `${said} (HTTP ${status})`}`, {
+  const retryable = (answered !== undefined && status === undefined) || isRetryable(given, status, phase);
+  return modelFailed(`${model}: ${sentence(said, status, retryable, phase)}`, {
     retryable,
     status,
     retryAfterMs: retryable ? retryAfter(given) : undefined,
     cause: error,
   });
+}
+
+function sentence(said: string, status: number | undefined, retryable: boolean, phase: Phase): string {
+  if (status !== undefined) return `${said} (HTTP ${status})`;
+  return phase === "stream" && retryable ? `the stream was cut. ${said}` : said;
 }
 
 /** The stream was over before the reply was. */
@@ -67,8 +73,7 @@ function isRetryable(error: unknown, status: number | undefined, phase: Phase): 
   const asked = headerOf(error, "x-should-retry");
   if (asked === "true" || asked === "false") return asked === "true";
   if (wordsOf(error).some((word) => /insufficient_quota/.test(word))) return false;
-  // Below 400 the server said all was well and then sent something that could not be read.
-  if (status !== undefined) return status < 400 || status === 408 || status === 409 || status === 425 || status === 429 || status >= 500;
+  if (status !== undefined) return status === 408 || status === 409 || status === 425 || status === 429 || status >= 500;
   const name = fieldOf(error, "name");
   if (typeof name === "string" && name.startsWith("AI_")) return fieldOf(error, "isRetryable") === true || unreadable.test(name);
   if (isNetwork(error)) return true;

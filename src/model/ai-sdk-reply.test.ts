@@ -128,7 +128,6 @@ describe("the end", () => {
     expect(await finishOf(version, "tool-calls", [call])).toBe("calls");
     expect(await finishOf(version, "content-filter")).toBe("refused");
     expect(await finishOf(version, "other")).toBe("other");
-    expect(await finishOf(version, "unknown")).toBe("other");
     // Servers that do not say what they did.
     expect(await finishOf(version, "stop", [call])).toBe("calls");
     expect(await finishOf(version, "tool-calls")).toBe("stop");
@@ -153,6 +152,29 @@ describe("the end", () => {
       message: expect.stringContaining("test/model: the stream was cut"),
     });
   });
+});
+
+test("a finish that no word of the server stands behind is a cut stream too", async () => {
+  const finished = async (version: Version, finishReason: unknown, usage: object) =>
+    await callModel(
+      aiSdkModel(
+        fakeModel(
+          [
+            { type: "text-delta", id: "0", delta: "Hel" },
+            { type: "finish", finishReason, usage },
+          ],
+          { version },
+        ),
+      ),
+    );
+  for (const version of ["v3", "v4"] as const) {
+    expect(await failureFrom(finished(version, { unified: "other", raw: undefined }, {}))).toMatchObject({ retryable: true });
+    expect((await finished(version, { unified: "other", raw: "pause" }, {})).reply.finish).toBe("other");
+  }
+  expect(await failureFrom(finished("v2", "unknown", { inputTokens: undefined, outputTokens: undefined }))).toMatchObject({
+    retryable: true,
+  });
+  expect((await finished("v2", "unknown", { inputTokens: 1, outputTokens: 1 })).reply.finish).toBe("other");
 });
 
 describe("an abort", () => {

@@ -85,7 +85,7 @@ export class ReplyBuilder {
 
   /** The reply, or undefined when the stream ended before the provider said why it stopped. */
   reply(): ModelReply | undefined {
-    if (this.#finish === undefined) return undefined;
+    if (this.#finish === undefined || hasNoReason(this.#finish)) return undefined;
     const { usage, finishReason, providerMetadata: metadata } = this.#finish;
     const parts = this.#parts.flatMap((part): readonly ReplyPart[] => (isBlock(part) ? closed(part) : [part]));
     const { id, model } = this.#answered;
@@ -166,6 +166,15 @@ export class ReplyBuilder {
     if (calls) return "calls";
     return word === "stop" || word === "tool-calls" ? "stop" : "other";
   }
+}
+
+/**
+ * When a connection is closed early, the packages of OpenAI and Google still send a finish, with the reason they began with: an
+ * "other" that no word of the server stands behind. V2 cannot be told from a reason it does not know, save that nothing was counted.
+ */
+function hasNoReason({ finishReason, usage }: StreamPart): boolean {
+  if (typeof finishReason === "string") return finishReason === "unknown" && fieldOf(usage, "outputTokens") === undefined;
+  return fieldOf(finishReason, "unified") === "other" && fieldOf(finishReason, "raw") === undefined;
 }
 
 function isBlock(part: Block | Whole): part is Block {
