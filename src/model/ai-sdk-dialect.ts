@@ -71,7 +71,7 @@ export function providerOptions(dialect: Dialect, request: ModelRequest): Option
   const { settings, output } = request;
   const [key] = dialect.keys;
   const ours = {
-    ...(dialect.version === "v4" ? {} : reasoningOptions(dialect, settings.reasoning)),
+    ...reasoningOptions(dialect, settings.reasoning),
     // The log holds the whole conversation, encrypted reasoning included; a reply kept by the provider expires and cannot be moved.
     ...(dialect.stores ? { store: false } : {}),
     ...(output !== undefined && (dialect.family === "openai" || dialect.family === "other") && !isStrict(output)
@@ -83,9 +83,11 @@ export function providerOptions(dialect: Dialect, request: ModelRequest): Option
   return { ...given, [key]: { ...ours, ...given[key] } };
 }
 
-/** How hard to think. V4 has a setting of its own for it; before, every provider has its own words. */
+/** How hard to think. V4 has a setting of its own for it, which shows no thoughts of Google's; before, each provider has its own words. */
 function reasoningOptions(dialect: Dialect, effort: ModelSettings["reasoning"]): Options {
   if (effort === undefined) return {};
+  if (dialect.version === "v4")
+    return dialect.family === "google" && effort !== "none" ? { thinkingConfig: { includeThoughts: true } } : {};
   switch (dialect.family) {
     case "openai":
       return { reasoningEffort: effort === "none" ? leastOpenAI(dialect.modelId) : effort };

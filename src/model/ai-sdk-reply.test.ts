@@ -171,6 +171,7 @@ test("a finish that no word of the server stands behind is a cut stream too", as
     expect(await failureFrom(finished(version, { unified: "other", raw: undefined }, {}))).toMatchObject({ retryable: true });
     expect((await finished(version, { unified: "other", raw: "pause" }, {})).reply.finish).toBe("other");
   }
+  expect(await failureFrom(finished("v4", { unified: "interrupted", raw: undefined }, {}))).toMatchObject({ retryable: true });
   expect(await failureFrom(finished("v2", "unknown", { inputTokens: undefined, outputTokens: undefined }))).toMatchObject({
     retryable: true,
   });

@@ -169,12 +169,14 @@ export class ReplyBuilder {
 }
 
 /**
- * When a connection is closed early, the packages of OpenAI and Google still send a finish, with the reason they began with: an
- * "other" that no word of the server stands behind. V2 cannot be told from a reason it does not know, save that nothing was counted.
+ * When a connection is closed early, the packages of OpenAI and Google still send a finish. V4 has a word for it; V3 leaves the
+ * reason it began with, an "other" that no word of the server stands behind; V2 cannot be told from a reason it does not know,
+ * save that nothing was counted.
  */
 function hasNoReason({ finishReason, usage }: StreamPart): boolean {
   if (typeof finishReason === "string") return finishReason === "unknown" && fieldOf(usage, "outputTokens") === undefined;
-  return fieldOf(finishReason, "unified") === "other" && fieldOf(finishReason, "raw") === undefined;
+  const unified = fieldOf(finishReason, "unified");
+  return unified === "interrupted" || (unified === "other" && fieldOf(finishReason, "raw") === undefined);
 }
 
 function isBlock(part: Block | Whole): part is Block {

@@ -231,6 +231,8 @@ describe("settings", () => {
     const options = await sent({ settings: { reasoning: "low" } }, "anthropic.messages", "v4");
     expect(options["reasoning"]).toBe("low");
     expect(options["providerOptions"]).toBeUndefined();
+    const google = await sent({ settings: { reasoning: "low" } }, "google.generative-ai", "v4");
+    expect(google).toMatchObject({ reasoning: "low", providerOptions: { google: { thinkingConfig: { includeThoughts: true } } } });
   });
 
   test("what the user wrote for the provider wins, and other providers' options pass", async () => {

@@ -129,11 +129,6 @@ describe.each(providers)("$name", ({ make }) => {
     });
   });
 
-  test("nobody there can be tried again", async () => {
-    const nowhere = compatible({ baseURL: "http://127.0.0.1:1/v1", model: "x" });
-    expect(await failureFrom(callModel(nowhere, ask("hello")))).toMatchObject({ code: "model.failed", retryable: true });
-  });
-
   test("an abort in the middle ends with its reason", async () => {
     const abort = new AbortController();
     const reason = new Error("enough");
@@ -266,4 +261,9 @@ test("a compatible server is asked for usage and gets reasoning back, by name fr
   expect(sent.stream_options).toEqual({ include_usage: true });
   expect(sent.messages.map(({ role }) => role)).toEqual(["system", "user", "assistant", "tool", "tool"]);
   expect(sent.messages[2]).toMatchObject({ reasoning_content: "Two sums." });
+});
+
+test("a server that is not there can be tried again", async () => {
+  const nowhere = compatible({ baseURL: "http://127.0.0.1:1/v1", model: "x" });
+  expect(await failureFrom(callModel(nowhere, ask("hello")))).toMatchObject({ code: "model.failed", retryable: true });
 });
