@@ -41,23 +41,29 @@ export function recorded(session: Session): Model {
   };
 }
 
+/** What is known at a place of a line: how often each agent has asked, and the newest call. */
+interface Line {
+  readonly turns: ReadonlyMap<string, number>;
+  readonly call: string | undefined;
+}
+
 /** All replies on record. A turn is counted along first parents, as the agent that asked counted it. */
 function takesOf(session: Session): readonly Take[] {
-  const counted = new Map<string, ReadonlyMap<string, number>>();
+  const lines = new Map<string, Line>();
   const turns = new Map<string, number>();
   const takes: Take[] = [];
   for (const event of session.events()) {
-    const before = counted.get(event.parents[0] ?? "") ?? new Map<string, number>();
-    counted.set(event.id, before);
+    const line = lines.get(event.parents[0] ?? "") ?? { turns: new Map(), call: undefined };
+    lines.set(event.id, line);
     if (event.kind === "model.called") {
-      const turn = before.get(event.by) ?? 0;
+      const turn = line.turns.get(event.by) ?? 0;
       turns.set(event.id, turn);
-      counted.set(event.id, new Map(before).set(event.by, turn + 1));
+      lines.set(event.id, { turns: new Map(line.turns).set(event.by, turn + 1), call: event.id });
     }
-    const called = event.facts.call;
+    if (event.kind !== "model.returned" || event.facts.outcome !== "ok") continue;
+    const called = event.facts.call ?? line.call;
     const turn = called === undefined ? undefined : turns.get(called);
-    if (event.kind === "model.returned" && event.facts.outcome === "ok" && called !== undefined && turn !== undefined)
-      takes.push({ by: event.by, turn, called, returned: event });
+    if (called !== undefined && turn !== undefined) takes.push({ by: event.by, turn, called, returned: event });
   }
   return takes;
 }
