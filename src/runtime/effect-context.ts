@@ -1,20 +1,23 @@
 /** What the code of an effect is given. The child session and the signal are made when somebody looks: most effects use neither. */
 import { RathError } from "../session/errors.ts";
-import type { Context } from "../session/host.ts";
+import type { Context, InnerEffectContext, WatchedPart } from "../session/host.ts";
 import type { Node } from "../session/log.ts";
-import type { EffectContext, Sandbox, Session } from "../session/session.ts";
-import { SessionValue } from "../session/value.ts";
+import type { Sandbox, Session } from "../session/session.ts";
+import { placeOf, SessionValue } from "../session/value.ts";
 import type { Execution } from "./execution.ts";
 
-export class InnerContext implements EffectContext {
+export class InnerContext implements InnerEffectContext {
   readonly scope: { readonly call: string; readonly attempt: number };
   readonly #execution: Execution;
   readonly #called: Node;
   readonly #context: Context;
   #session: Session | undefined;
   #child: Node | undefined;
+  #end: Node | undefined;
   #controller: AbortController | undefined;
   #aborted: string | undefined;
+  #unlisten: (() => void) | undefined;
+  #stops: Set<(reason: Error) => void> | undefined;
 
   constructor(execution: Execution, called: Node, attempt: number, context: Context) {
     this.#execution = execution;
@@ -35,9 +38,33 @@ export class InnerContext implements EffectContext {
     throw new RathError("session.not-here", "Effects have no sandbox yet: this version of openrath places sessions but opens no sandbox.");
   }
   get signal(): AbortSignal {
-    this.#controller ??= new AbortController();
-    if (this.#aborted !== undefined) this.#controller.abort(new Error(this.#aborted));
+    if (this.#controller === undefined) {
+      const controller = new AbortController();
+      this.#controller = controller;
+      this.onAbort((reason) => controller.abort(reason));
+    }
     return this.#controller.signal;
+  }
+  get aborted(): string | undefined {
+    const outer = this.#context.signal;
+    return this.#aborted ?? (outer?.aborted === true ? reasonOf(outer) : undefined);
+  }
+  onAbort(stop: (reason: Error) => void): () => void {
+    const { aborted } = this;
+    if (aborted !== undefined) stop(new Error(aborted));
+    else {
+      this.#stops ??= new Set();
+      this.#stops.add(stop);
+      this.#follow(this.#context.signal);
+    }
+    return () => this.#stops?.delete(stop);
+  }
+  /** Who stops the work around it stops it too. */
+  #follow(outer: AbortSignal | undefined): void {
+    if (outer === undefined || this.#unlisten !== undefined) return;
+    const stop = (): void => this.abort(reasonOf(outer));
+    outer.addEventListener("abort", stop, { once: true });
+    this.#unlisten = () => outer.removeEventListener("abort", stop);
   }
   get key(): string {
     return this.#called.id;
@@ -48,12 +75,37 @@ export class InnerContext implements EffectContext {
 
   /** The head of the inner work, when there is any. */
   get head(): Node | undefined {
+    if (this.#end !== undefined) return this.#end;
     const log = this.#child?.log;
     return log === undefined || log.tip === log.first ? undefined : log.tip;
   }
 
-  abort(reason: string): void {
-    this.#aborted = reason;
-    this.#controller?.abort(new Error(reason));
+  progress(update: string | { readonly done: number; readonly of: number }): void {
+    this.emit({ type: "tool-progress", call: this.#called.id, update });
   }
+  /** The result stands on this session, where nested work ended elsewhere than on its own branch. */
+  standsOn(session: Session): void {
+    this.#end = placeOf(session).node;
+  }
+  emit(part: WatchedPart): void {
+    this.#execution.watched?.({ ...part, by: this.#context.by, session: this.#called.log.id });
+  }
+
+  abort(reason: string): void {
+    if (this.#aborted !== undefined) return;
+    this.#aborted = reason;
+    for (const stop of [...(this.#stops ?? [])]) stop(new Error(reason));
+    this.#stops = undefined;
+  }
+
+  /** It has ended: nobody is listened to any more. */
+  done(): void {
+    this.#unlisten?.();
+  }
+}
+
+/** Why a signal was aborted, in words. */
+export function reasonOf(signal: AbortSignal): string {
+  const { reason } = signal;
+  return reason instanceof Error ? reason.message : String(reason ?? "aborted");
 }

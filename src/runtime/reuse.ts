@@ -3,9 +3,10 @@
  * with an `input` is equal when name, repeat class, input and placement are; without one, when its whole history is too.
  */
 import { type CalledKind, isCalled, isReturned, type OutcomeType } from "../session/event.ts";
-import { callOf, stateOf } from "../session/fold.ts";
+import { type Chain, callOf, stateOf } from "../session/fold.ts";
 import type { Effect } from "../session/host.ts";
 import type { Node } from "../session/log.ts";
+import { contextWhat } from "../session/request.ts";
 import { type Whats, whatOf } from "../session/what.ts";
 import type { Services } from "./services.ts";
 
@@ -25,7 +26,10 @@ export class Reuse {
   split: Node | undefined;
   readonly #runtime: Services;
   readonly #held = new Map<string, Node[]>();
+  /** Results of nested work, by the call they are inside. */
+  readonly #inside = new Map<string, Node[]>();
   readonly #whats: Whats = new Map();
+  readonly #contexts = new WeakMap<Chain, string>();
   readonly #effects: "ask" | "live";
   #replaced: { readonly result: Node; readonly change: (node: Node) => Node } | undefined;
   readonly #change: { readonly event: string; readonly output: unknown } | undefined;
@@ -42,6 +46,10 @@ export class Reuse {
     for (const node of events)
       if (isReturned(node.kind) && node.facts.closed !== true && node.facts.outcome !== "unknown") results.set(callOf(node), node);
     this.of = results.size;
+    for (const result of results.values()) {
+      const scope = result.log.fork?.scope;
+      if (scope !== undefined && "call" in scope) this.#inside.set(scope.call, [...(this.#inside.get(scope.call) ?? []), result]);
+    }
     for (const call of events) {
       const result = isCalled(call.kind) ? results.get(call) : undefined;
       if (result === undefined) continue;
@@ -77,9 +85,15 @@ export class Reuse {
     const { platform } = this.#runtime;
     const changed = this.#change !== undefined && (this.#change.event === result.id || this.#change.event === callOf(result).id);
     if (changed) this.split ??= called;
-    else this.taken.push(result);
+    else this.#took(result);
     const data = changed ? { value: this.#change?.output } : (result.data(platform) as Readonly<Record<string, unknown>>);
     return { id: result.id, outcome: changed ? "ok" : (result.facts.outcome ?? "unknown"), data, at: result.at, node: result };
+  }
+
+  /** Nested work is reused with the result it led to. */
+  #took(result: Node): void {
+    this.taken.push(result);
+    for (const inner of this.#inside.get(callOf(result).id) ?? []) this.#took(inner);
   }
 
   /** With an equal history before it, a reused result stands for its source: inner work is not done again and still counts. */
@@ -102,9 +116,25 @@ export class Reuse {
     const { platform } = this.#runtime;
     const placed = stateOf(head).placement;
     const placement = placed === undefined ? "" : this.#runtime.textOf(placed);
-    const hasInput =
-      kind === "do.called" && text.startsWith('{"input":') ? true : text.includes('"input":') && "input" in (JSON.parse(text) as object);
-    return platform.sha256(JSON.stringify([kind, text, placement, hasInput ? "" : this.#what(head)]));
+    return platform.sha256(JSON.stringify([kind, ...this.#inputs(head, kind, text), placement]));
+  }
+
+  /** What a request of a kind depends on. */
+  #inputs(head: Node, kind: CalledKind, text: string): readonly string[] {
+    switch (kind) {
+      case "model.called": {
+        // The whole request by its contents: the digest in the call is over ids.
+        const { request: _, changed: __, ...asked } = JSON.parse(text) as Record<string, unknown>;
+        return [
+          JSON.stringify(asked),
+          contextWhat(stateOf(head).context, this.#runtime.platform, this.#contexts, (at) => this.#runtime.textOf(at)),
+        ];
+      }
+      case "do.called":
+        return "input" in (JSON.parse(text) as object) ? [text] : [text, this.#what(head)];
+      default:
+        return [text, this.#what(head)];
+    }
   }
 
   #what(node: Node): string {

@@ -36,6 +36,13 @@ export type ErrorCode =
   | "run.unknown-workflow"
   | "run.not-recorded"
   | "workflow.invalid"
+  | "agent.invalid"
+  | "agent.hook-failed"
+  | "tool.invalid"
+  | "route.invalid"
+  | "model.failed"
+  | "model.unknown"
+  | "model.unavailable"
   | "pending.not-found"
   | "pending.answered"
   | "pending.invalid-answer"
@@ -48,6 +55,8 @@ export type ErrorCode =
   | "store.closed"
   | "store.unavailable"
   | "store.conflict"
+  | "mcp.unavailable"
+  | "mcp.failed"
   | "rath.closed";
 
 export interface ErrorDetails {

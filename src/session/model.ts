@@ -18,6 +18,8 @@ export interface ModelOptions {
   readonly by: string;
   /** How many calls the agent made on this line before. */
   readonly turn: number;
+  /** The path of the agent that asks. */
+  readonly by: string;
 }
 
 /**
@@ -43,3 +45,10 @@ export interface LanguageModel {
 
 /** "provider/model", an alias named in `openrath({ models })`, an AI SDK provider object, or a Model. */
 export type ModelLike = `${string}/${string}` | (string & {}) | LanguageModel | Model;
+
+/** The name under which a model is asked and recorded. */
+export function modelName(like: ModelLike): string {
+  if (typeof like === "string") return like;
+  if ("doStream" in like) return `${like.provider.split(".")[0]}/${like.modelId}`;
+  return like.id;
+}
