@@ -36,7 +36,7 @@ export function dialectOf(model: LanguageModel): Dialect {
 }
 
 /** "openai" of "openai.responses". */
-export function shortName(provider: string): string {
+function shortName(provider: string): string {
   return provider.split(".")[0] ?? provider;
 }
 

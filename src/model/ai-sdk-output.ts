@@ -15,7 +15,7 @@ export async function toolOutput(result: RequestResult, dialect: Dialect): Promi
 }
 
 /** Base 64 of bytes. */
-export function base64(bytes: Uint8Array): string {
+function base64(bytes: Uint8Array): string {
   let binary = "";
   for (let start = 0; start < bytes.length; start += 0x8000) binary += String.fromCharCode(...bytes.subarray(start, start + 0x8000));
   return btoa(binary);

@@ -4,8 +4,8 @@
  */
 import { RathError } from "../session/errors.ts";
 import type { ModelRequest } from "../session/message.ts";
-import type { LanguageModel, Model, ModelOptions, ModelPart } from "../session/model.ts";
-import { type Dialect, dialectOf, shortName } from "./ai-sdk-dialect.ts";
+import { type LanguageModel, type Model, type ModelOptions, type ModelPart, modelName } from "../session/model.ts";
+import { type Dialect, dialectOf } from "./ai-sdk-dialect.ts";
 import { cutStream, failureOf } from "./ai-sdk-failure.ts";
 import { ReplyBuilder, type StreamPart } from "./ai-sdk-reply.ts";
 import { callOptions } from "./ai-sdk-request.ts";
@@ -14,19 +14,14 @@ const versions: readonly string[] = ["v2", "v3", "v4"] satisfies readonly Langua
 
 /** A model of ours over a provider's. Making one calls nothing. */
 export function aiSdkModel(model: LanguageModel): Model {
+  const id = modelName(model);
   if (!versions.includes(model.specificationVersion))
     throw new RathError(
       "model.unknown",
-      `${languageModelName(model)} declares the specification "${model.specificationVersion}"; known are ${versions.join(", ")}. Install another version of its provider package.`,
+      `${id} declares the specification "${model.specificationVersion}"; known are ${versions.join(", ")}. Install another version of its provider package.`,
     );
-  const id = languageModelName(model);
   const dialect = dialectOf(model);
   return { id, stream: (request, options) => streamOf(model, dialect, id, request, options) };
-}
-
-/** "openai/gpt-5.5" of a provider object whose provider is "openai.responses". */
-export function languageModelName(model: LanguageModel): string {
-  return `${shortName(model.provider)}/${model.modelId}`;
 }
 
 async function* streamOf(

@@ -5,6 +5,7 @@
  * one whole reply or throws `model.failed`.
  */
 
+export type { Price } from "../session/host.ts";
 export type {
   Finish,
   ModelReply,
@@ -18,7 +19,7 @@ export type {
 } from "../session/message.ts";
 export type { LanguageModel, Model, ModelLike, ModelOptions, ModelPart } from "../session/model.ts";
 export { type ModelFailure, modelFailed } from "./failure.ts";
-export { cost, type Price, priceOf, pricesVersion, type Rates, rates } from "./prices.ts";
+export { cost, type Prices, priceOf, pricesVersion } from "./prices.ts";
 export { type CompatibleOptions, compatible } from "./providers.ts";
 export { recorded } from "./recorded.ts";
 export { type Reply, type Script, scripted } from "./scripted.ts";

@@ -4,25 +4,11 @@
  * provider names no price for reading or writing its cache, the one for input is taken. Rates of Gemini 3.6 to 3.8 Flash are
  * introductory and end on 2026-12-31. A model that is not here has no known price; nothing is guessed.
  */
+import type { Price } from "../session/host.ts";
 import type { ReplyUsage } from "../session/message.ts";
 
 /** The version of the table, which is the day its figures are from. */
 export const pricesVersion = "2026-09-23";
-
-/** US dollars for a million tokens, and the table they are from. */
-export interface Rates {
-  readonly table: string;
-  readonly input: number;
-  readonly output: number;
-  /** Input read from the provider's cache, and written to it. */
-  readonly cached: number;
-  readonly cacheWrite: number;
-}
-
-/** A price. Some models cost more for the whole call when its input is long. */
-export interface Price extends Rates {
-  readonly long?: (Omit<Rates, "table"> & { readonly above: number }) | undefined;
-}
 
 /** Prices of one's own, by the name of the model. What is left out costs as much as input. */
 export type Prices = Readonly<
@@ -31,34 +17,24 @@ export type Prices = Readonly<
 
 /**
  * The price of a model, by its name with or without a provider, a date or "latest" at its end. One's own prices come first;
- * models that run on one's own machines cost nothing.
+ * models that run on one's own machines cost nothing. `input` is how many tokens the model reads: some cost more for the
+ * whole call when it reads very many.
  */
-export function priceOf(model: string, overrides: Prices = {}): Price | undefined {
+export function priceOf(model: string, overrides: Prices = {}, input = 0): Price | undefined {
   const own = ownPrice(overrides, model) ?? ownPrice(overrides, undated(model));
   if (own !== undefined) return { table: "own", cached: own.input, cacheWrite: own.input, ...own };
-  const slash = model.indexOf("/");
-  if (slash === -1)
-    return Object.values(table)
-      .map((of) => listed(of, model))
-      .find((price) => price !== undefined);
-  const provider = model.slice(0, slash);
-  if (provider === "ollama" || provider === "vllm") return priceFrom([0, 0, 0, 0]);
-  return Object.hasOwn(table, provider) ? listed(table[provider as keyof typeof table], model.slice(slash + 1)) : undefined;
-}
-
-/** What applies to one call: the rates to keep with it. */
-export function rates(price: Price, usage: Pick<ReplyUsage, "input">): Rates {
-  const { long, ...base } = price;
-  if (long === undefined || usage.input <= long.above) return base;
-  const { above: _, ...more } = long;
-  return { table: base.table, ...more };
+  const entry = entryOf(model);
+  if (entry === undefined) return undefined;
+  const [, , , , long] = entry;
+  const [tokens, output, cached, cacheWrite] = long !== undefined && input > long.above ? long.rates : entry;
+  return { table: pricesVersion, input: tokens, output, cached, cacheWrite };
 }
 
 /** What a call costs, in US dollars. */
 export function cost(price: Price, usage: ReplyUsage): number {
-  const { input, output, cached, cacheWrite } = rates(price, usage);
   const uncached = Math.max(0, usage.input - usage.cached - usage.cacheWrite);
-  return (uncached * input + usage.cached * cached + usage.cacheWrite * cacheWrite + usage.output * output) / 1_000_000;
+  const read = uncached * price.input + usage.cached * price.cached + usage.cacheWrite * price.cacheWrite;
+  return (read + usage.output * price.output) / 1_000_000;
 }
 
 /** Input, output, cached, cache write. */
@@ -69,10 +45,21 @@ function ownPrice(prices: Prices, model: string): Prices[string] | undefined {
   return Object.hasOwn(prices, model) ? prices[model] : undefined;
 }
 
-function listed(of: Readonly<Record<string, Entry | string>>, model: string): Price | undefined {
+function entryOf(model: string): Entry | undefined {
+  const slash = model.indexOf("/");
+  if (slash === -1)
+    return Object.values(table)
+      .map((of) => listed(of, model))
+      .find((entry) => entry !== undefined);
+  const provider = model.slice(0, slash);
+  if (provider === "ollama" || provider === "vllm") return [0, 0, 0, 0];
+  return Object.hasOwn(table, provider) ? listed(table[provider as keyof typeof table], model.slice(slash + 1)) : undefined;
+}
+
+function listed(of: Readonly<Record<string, Entry | string>>, model: string): Entry | undefined {
   for (const name of [model, undated(model)]) {
     const entry = Object.hasOwn(of, name) ? of[name] : undefined;
-    if (entry !== undefined) return typeof entry === "string" ? listed(of, entry) : priceFrom(entry);
+    if (entry !== undefined) return typeof entry === "string" ? listed(of, entry) : entry;
   }
   return undefined;
 }
@@ -80,13 +67,6 @@ function listed(of: Readonly<Record<string, Entry | string>>, model: string): Pr
 /** Without "-latest", "-2025-08-07", "-20250807", "@20250807" or Google's "-001". */
 function undated(model: string): string {
   return model.replace(/(?:-latest|-\d{4}-\d{2}-\d{2}|[-@]\d{8}|-\d{3})$/, "");
-}
-
-function priceFrom([input, output, cached, cacheWrite, long]: Entry): Price {
-  const base = { table: pricesVersion, input, output, cached, cacheWrite };
-  if (long === undefined) return base;
-  const [a, b, c, d] = long.rates;
-  return { ...base, long: { above: long.above, input: a, output: b, cached: c, cacheWrite: d } };
 }
 
 /** A name in place of a price is another name of that model. */

@@ -59,12 +59,13 @@ describe("recorded", () => {
     expect(await parts(past, asks(now, 1))).toEqual(text("after"));
   });
 
-  test("of several branches the one is taken that reads the same, then the one with the same label", async () => {
+  test("of several branches the one is taken that reads the same, the same label, or as many messages", async () => {
     const tell = async (rath: ReturnType<typeof testRath>) => {
       const root = await rath.session("Hello").do("begin", () => 1);
       const [a, b] = [root.fork("a").say("small"), root.fork("b").say("thorough")];
       const [c, d] = [root.fork("c").say("same"), root.fork("d").say("same")];
-      return { root, a, b, c, d };
+      const e = root.fork("e").say("one").say("two");
+      return { root, a, b, c, d, e };
     };
     const then = await tell(testRath());
     const done = await then.root.merge([
@@ -72,13 +73,14 @@ describe("recorded", () => {
       answered(then.b, "agent", text("B")),
       answered(then.c, "agent", text("C")),
       answered(then.d, "agent", text("D")),
+      answered(then.e, "agent", text("E")),
     ]);
     const now = await tell(testRath());
     expect(await parts(done, asks(now.b, 0))).toEqual(text("B"));
     expect(await parts(done, asks(now.a, 0))).toEqual(text("A"));
     expect(await parts(done, asks(now.d, 0))).toEqual(text("D"));
     expect(await parts(done, asks(now.c, 0))).toEqual(text("C"));
-    expect(await parts(done, asks(now.root.say("something else"), 0))).toEqual(text("A"));
+    expect(await parts(done, asks(now.root.fork("other").say("something").say("else"), 0))).toEqual(text("E"));
   });
 
   test("a call that is not on record says whose it is and which", async () => {

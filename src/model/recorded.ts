@@ -16,7 +16,7 @@ interface Take {
 /**
  * Plays a session back. An agent's n-th call on a line gets what was recorded for the n-th call of the agent with the same
  * path. Where branches have several, the one is taken whose conversation reads the same, then one on a branch with the same
- * label, then one with as many messages, then the oldest. A call that has nothing on record fails for good.
+ * label, then one with as many messages, then the first. A call that has nothing on record fails for good.
  *
  * @example
  * const past = await rath.open("01976f");

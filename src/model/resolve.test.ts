@@ -1,11 +1,13 @@
 import { createAnthropic } from "@ai-sdk/anthropic";
+import { createAzure } from "@ai-sdk/azure";
 import { openai } from "@ai-sdk/openai";
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { describe, expect, test } from "vitest";
 import { fakeModel } from "../../test/support/model-call.ts";
 import { RathError } from "../session/errors.ts";
-import type { Model, ModelLike } from "../session/model.ts";
+import { type Model, type ModelLike, modelName } from "../session/model.ts";
 import { compatible, providerModel } from "./providers.ts";
-import { modelName, modelResolver } from "./resolve.ts";
+import { modelResolver } from "./resolve.ts";
 import { scripted } from "./scripted.ts";
 
 const provided: string[] = [];
@@ -97,6 +99,8 @@ test("modelName is what configuration records", () => {
   expect(modelName(createAnthropic({ apiKey: "x" })("claude-opus-5"))).toBe("anthropic/claude-opus-5");
   expect(modelName(openai("gpt-5.5"))).toBe("openai/gpt-5.5");
   expect(modelName(openai.chat("gpt-5.5"))).toBe("openai/gpt-5.5");
+  expect(modelName(createAzure({ apiKey: "x", resourceName: "r" })("mine"))).toBe("azure/mine");
+  expect(modelName(createOpenAICompatible({ name: "acme", baseURL: "http://127.0.0.1:1" })("qwen3"))).toBe("acme/qwen3");
   expect(modelName(scripted())).toBe("scripted");
   expect(modelName(compatible({ baseURL: "http://127.0.0.1:1", model: "qwen3", name: "lmstudio" }))).toBe("lmstudio/qwen3");
 });

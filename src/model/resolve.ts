@@ -1,7 +1,7 @@
 /** From what people write as a model to the model: aliases and substitutes first, then providers. Resolving calls no network. */
 import { RathError } from "../session/errors.ts";
 import type { LanguageModel, Model, ModelLike } from "../session/model.ts";
-import { aiSdkModel, languageModelName } from "./ai-sdk.ts";
+import { aiSdkModel } from "./ai-sdk.ts";
 import { knownPrefixes, providerModel, unknownModel } from "./providers.ts";
 
 type Models = Readonly<Record<string, ModelLike>>;
@@ -43,14 +43,6 @@ export function modelResolver(
     made.set(found, model);
     return model;
   };
-}
-
-/** The name an agent's configuration records: the string as it was written, or the id of the object. */
-export function modelName(like: ModelLike): string {
-  if (typeof like === "string") return like;
-  if (isModel(like)) return like.id;
-  if (isLanguageModel(like)) return languageModelName(like);
-  throw notAModel(like);
 }
 
 /** What a string stands for after all aliases, which may lead to another string. */

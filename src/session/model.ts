@@ -14,8 +14,6 @@ export interface ModelOptions {
   readonly signal: AbortSignal;
   /** The session at the call; views only. */
   readonly session: Session;
-  /** The path of the agent that asks, as events name it. */
-  readonly by: string;
   /** How many calls the agent made on this line before. */
   readonly turn: number;
   /** The path of the agent that asks. */
