@@ -55,6 +55,7 @@ describe("recorded", () => {
     expect(await failureFrom(callModel(recorded(past), requestOf(), asks(now, 0)))).toMatchObject({
       code: "model.failed",
       retryable: false,
+      message: expect.stringContaining("no reply on record"),
     });
     expect(await parts(past, asks(now, 1))).toEqual(text("after"));
   });
@@ -78,6 +79,8 @@ describe("recorded", () => {
     const now = await tell(testRath());
     expect(await parts(done, asks(now.b, 0))).toEqual(text("B"));
     expect(await parts(done, asks(now.a, 0))).toEqual(text("A"));
+    expect(await parts(done, asks(now.root.fork("elsewhere").say("thorough"), 0))).toEqual(text("B"));
+    expect(await parts(done, asks(now.root.fork("elsewhere").say("small"), 0))).toEqual(text("A"));
     expect(await parts(done, asks(now.d, 0))).toEqual(text("D"));
     expect(await parts(done, asks(now.c, 0))).toEqual(text("C"));
     expect(await parts(done, asks(now.root.fork("other").say("something").say("else"), 0))).toEqual(text("E"));
