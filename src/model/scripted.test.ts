@@ -20,7 +20,7 @@ describe("scripted", () => {
     expect((await callModel(model, requestOf(), at(0))).reply.parts).toEqual([{ type: "text", text: "1 true" }]);
   });
 
-  test("calls have ids of their turn and index, and stay apart from those of the conversation", async () => {
+  test("calls have ids of their agent, turn and index, which stay apart in a conversation", async () => {
     const model = scripted({
       text: "I look.",
       reasoning: "Hm.",
@@ -31,16 +31,15 @@ describe("scripted", () => {
     });
     const { reply } = await callModel(model, requestOf(), at(0));
     const calls = [
-      { type: "call", id: "call_0_0", tool: "a", input: '{"x":1}' },
-      { type: "call", id: "call_0_1", tool: "b", input: '{"bro' },
+      { type: "call", id: "call_agent_0_0", tool: "a", input: '{"x":1}' },
+      { type: "call", id: "call_agent_0_1", tool: "b", input: '{"bro' },
     ] as const;
     expect(reply).toMatchObject({
       finish: "calls",
       parts: [{ type: "reasoning", text: "Hm." }, { type: "text", text: "I look." }, ...calls],
     });
-    const later = requestOf({ messages: [{ role: "assistant", parts: [calls[0]] }] });
-    const again = await callModel(model, later, at(0));
-    expect(again.reply.parts.flatMap((part) => (part.type === "call" ? [part.id] : []))).toEqual(["call_0_0_1", "call_0_1"]);
+    const other = await callModel(model, requestOf(), { ...at(0), by: "team/b" });
+    expect(other.reply.parts.flatMap((part) => (part.type === "call" ? [part.id] : []))).toEqual(["call_team_b_0_0", "call_team_b_0_1"]);
   });
 
   test("text arrives in pieces that make the whole", async () => {
