@@ -3,7 +3,7 @@ import { durationMs } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
 import { EffectResult, type Host, type InnerEffectContext, type Price } from "../session/host.ts";
 import type { ModelReply, ModelRequest, ReplyUsage } from "../session/message.ts";
-import type { Model, ModelLike } from "../session/model.ts";
+import { type Model, type ModelLike, modelName } from "../session/model.ts";
 import type { Duration, Session, Totals } from "../session/session.ts";
 import { Shown } from "./shown.ts";
 
@@ -51,7 +51,7 @@ export async function tryModels(likes: readonly ModelLike[], request: ModelReque
     for (let attempt = 1; attempt <= trying.attempts; attempt++) {
       attempts++;
       try {
-        return answered(await once(model, request, shown, trying), model, request, failures, attempts, trying);
+        return answered(await once(model, request, shown, trying), model, modelName(like), failures, attempts, trying);
       } catch (error) {
         last = error;
         if (trying.context.aborted !== undefined) return gone(trying, failures, attempts);
@@ -59,9 +59,11 @@ export async function tryModels(likes: readonly ModelLike[], request: ModelReque
         const failure: Failure = { message: messageOf(error), ...aboutFailure(error, model, likes.length), ...shown.cut() };
         failures.push(failure);
         if (!isRetryable(error) || attempt === trying.attempts) break;
-        failure.waitedMs = waitFor(error, attempt, trying.context.key);
-        if (failure.waitedMs > longestWaitMs) break;
-        await pause(failure.waitedMs, trying.context);
+        const wait = waitFor(error, attempt, trying.context.key);
+        if (wait > longestWaitMs) break;
+        if (trying.deadline !== undefined && Date.now() + wait > trying.deadline) return over(trying, failures, attempts);
+        failure.waitedMs = wait;
+        await pause(wait, trying.context);
         if (trying.context.aborted !== undefined) return gone(trying, failures, attempts);
       }
     }
@@ -119,8 +121,11 @@ async function once(model: Model, request: ModelRequest, shown: Shown, trying: T
       const next = await Promise.race([parts.next(), stopped]);
       if (next.done === true) break;
       silence.refresh();
-      if (next.value.type === "reply") return next.value.reply;
-      shown.show(next.value);
+      if (next.value.type !== "reply") shown.show(next.value);
+      else {
+        shown.end();
+        return next.value.reply;
+      }
     }
     throw new RathError("model.failed", `The stream of ${model.id} was cut before its end`, { retryable: true });
   } finally {
@@ -139,12 +144,13 @@ function limitedTo(request: ModelRequest, maxOutputTokens: number): ModelRequest
 function answered(
   reply: ModelReply,
   model: Model,
-  request: ModelRequest,
+  name: string,
   failures: readonly Failure[],
   attempts: number,
   trying: Trying,
 ): EffectResult {
-  const price = model.free === true ? undefined : (trying.host.price(reply.model ?? model.id) ?? trying.host.price(request.model));
+  const { host } = trying;
+  const price = model.free === true ? undefined : (host.price(reply.model ?? model.id) ?? host.price(model.id) ?? host.price(name));
   const usage = { ...reply.usage, usd: price === undefined ? 0 : costOf(price, reply.usage) };
   trying.settle(usage);
   const data = {
