@@ -50,7 +50,8 @@ export async function askModel<Output>(
       return ready.messages ?? messagesOf(state.context, platform);
     },
   };
-  const reservation = budgets.length === 0 ? undefined : new Reservation(host, likes, request, state, budgets, context.by);
+  const limiting = budgets.filter(({ limits }) => (limits.tokens ?? limits.usd ?? limits.time) !== undefined);
+  const reservation = limiting.length === 0 ? undefined : new Reservation(host, likes, request, state, limiting, context.by);
   const turn = state.turns[context.by] ?? 0;
   const effect: Effect = {
     op: "model",

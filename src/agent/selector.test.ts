@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { attempts, breaks, noUsage, pricedRath, says as speaks } from "../../test/support/models.ts";
 import { sharedStore } from "../../test/support/shared-store.ts";
 import { modelFailed } from "../model/failure.ts";
-import { type Reply, scripted } from "../model/scripted.ts";
+import { type Reply, type Script, scripted } from "../model/scripted.ts";
 import { replay } from "../runtime/replay.ts";
 import { RathError } from "../session/errors.ts";
 import type { ModelRequest } from "../session/message.ts";
@@ -12,7 +12,7 @@ import { Workflow } from "../workflow/workflow.ts";
 import { Agent } from "./agent.ts";
 import { type Choice, Selector, type SelectorOptions } from "./selector.ts";
 
-const worker = (description: string, ...replies: Parameters<typeof scripted>) => new Agent({ description, model: scripted(...replies) });
+const worker = (description: string, ...replies: readonly Script[]) => new Agent({ description, model: scripted(...replies) });
 const choices = () => ({
   fix: worker("Fixes code.", "fixed", "fixed again"),
   docs: worker("Writes docs.", "documented"),

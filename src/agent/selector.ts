@@ -56,14 +56,14 @@ export class Selector<Name extends string = string> extends Workflow {
   constructor(options: SelectorOptions<Name>) {
     checkChoices(options);
     const { rounds: _, ...limits } = options.limits ?? {};
-    super(Object.keys(limits).length === 0 ? undefined : limits);
+    super(options.limits === undefined ? undefined : limits);
     this.description = options.description ?? "";
     this.choices = options.choices;
     this.#options = options;
   }
 
   async forward(session: Session): Promise<Session> {
-    const { host } = placeOf(session).context;
+    const { host, budgets } = placeOf(session).context;
     const rounds = this.#options.limits?.rounds ?? defaultRounds;
     let at = session;
     for (let round = 1; round <= rounds; round++) {
@@ -75,6 +75,7 @@ export class Selector<Name extends string = string> extends Workflow {
       if (check !== undefined && !passed(at, check, known))
         return host.add(at, "agent.stopped", { stop: "invalid", reason: `the check "${check}" that the route asks for did not pass` });
     }
+    budgets?.at(-1)?.crossed("rounds", rounds, rounds);
     return host.add(at, "agent.stopped", { stop: "rounds", reason: `${rounds} routes` });
   }
 

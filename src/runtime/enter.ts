@@ -80,7 +80,9 @@ function stopping({ signal }: Context, how: Entering): { readonly signal?: Abort
 
 function limited(execution: Execution, { budgets = [] }: Context, how: Entering, entered: Node, by: string): Pick<Context, "budgets"> {
   if (how.limits === undefined) return {};
-  return { budgets: [...budgets, budgetOf(execution, how.limits, entered.at, by)] };
+  // Entering has its parent's time, which is older than the run where the run has done nothing yet.
+  const begun = execution.log.first?.at ?? entered.at;
+  return { budgets: [...budgets, budgetOf(execution, how.limits, begun > entered.at ? begun : entered.at, by)] };
 }
 
 function placeOfReturned(returned: unknown, execution: Execution, name: string): Node {

@@ -3,7 +3,7 @@ import { Flow } from "../../test/support/flow.ts";
 import { attempts, noUsage, pricedRath, says as speaks } from "../../test/support/models.ts";
 import { sharedStore } from "../../test/support/shared-store.ts";
 import { Agent } from "../agent/agent.ts";
-import { scripted } from "../model/scripted.ts";
+import { type Script, scripted } from "../model/scripted.ts";
 import { composeRath } from "../openrath.ts";
 import { replay } from "../runtime/replay.ts";
 import { RathError } from "../session/errors.ts";
@@ -12,7 +12,7 @@ import { testRath } from "../testing/test-rath.ts";
 import { best, loop, parallel, race, type Flow as Step, sequence } from "./combinators.ts";
 import type { Workflow } from "./workflow.ts";
 
-const says = (...replies: Parameters<typeof scripted>) => new Agent({ model: scripted(...replies) });
+const says = (...replies: readonly Script[]) => new Agent({ model: scripted(...replies) });
 const does =
   (name: string, value: unknown = name, ms = 0): Step =>
   (session) =>
