@@ -96,6 +96,18 @@ describe("limits of an agent", () => {
     expect(asked.asked[0]?.settings.maxOutputTokens).toBe(77);
   });
 
+  test("tokens: a long result counts in full, whether it is on disk already or not", async () => {
+    const dump = tool({ name: "dump", description: "x", input: z.object({}), repeat: "safe", run: () => "x".repeat(20_000) });
+    // An effect that may not be repeated brings everything before it to disk.
+    const once = tool({ name: "once", description: "x", input: z.object({}), run: () => 1 });
+    const calls = ["dump", "once"].map((name) => ({ tool: name, input: {} }));
+    for (const tools of [[dump], [dump, once]]) {
+      const model = scripted({ calls: calls.slice(0, tools.length), usage: { input: 100, output: 10 } }, "ok");
+      const session = await ask({ model, tools, limits: { tokens: 10_000 }, settings: { maxOutputTokens: 100 } });
+      expect([tools.length, session.stop]).toEqual([tools.length, "budget"]);
+    }
+  });
+
   test("usd: counted at the price of the model that answered", async () => {
     const rath = pricedRath({ m: { input: 1, output: 10 } });
     const model = spends(1000, 100, { free: false });
