@@ -101,8 +101,8 @@ function stopping({ signal }: Context, how: Entering): { readonly signal?: Abort
 function limited(execution: Execution, { budgets = [] }: Context, how: Entering, entered: Node, by: string): Pick<Context, "budgets"> {
   if (how.limits === undefined) return {};
   // Entering has its parent's time, which is older than the run where the run has done nothing yet.
-  const begun = execution.log.first?.at ?? entered.at;
-  return { budgets: [...budgets, budgetOf(execution, how.limits, begun > entered.at ? begun : entered.at, by)] };
+  const [since = entered.at] = [entered.at, execution.log.first?.at ?? ""].sort().reverse();
+  return { budgets: [...budgets, budgetOf(execution, how.limits, since, by)] };
 }
 
 function placeOfReturned(returned: unknown, execution: Execution, name: string): Node {
