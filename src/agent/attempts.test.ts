@@ -178,6 +178,12 @@ describe("a model call that fails", () => {
     expect([session.stop, model.asked.length]).toEqual(["budget", 1]);
   });
 
+  test("retry options that cannot work are refused when the agent is made", () => {
+    for (const attempts of [0, -1, 1.5, Number.NaN])
+      expect(() => new Agent({ model: scripted("x"), retry: { attempts } })).toThrow(/retry\.attempts/);
+    expect(() => new Agent({ model: scripted("x"), retry: { timeout: "soon" as never } })).toThrow(/soon/);
+  });
+
   test("the scripted failures are failures like others", async () => {
     for (const fail of ["rate-limit", "server", "cut"] as const) {
       const session = await ask(scripted({ text: "one two three four", fail }));

@@ -56,7 +56,7 @@ async function* asEvents(parts: AsyncIterable<StreamPart>, failure: Failure): As
     yield `${id}event: ${part.type}\ndata: ${JSON.stringify(part)}\n\n`;
   }
   const message = await failure();
-  yield message === undefined ? "event: end\ndata: {}\n\n" : `event: error\ndata: ${JSON.stringify({ message })}\n\n`;
+  yield message === undefined ? "event: end\ndata: {}\n\n" : `event: failed\ndata: ${JSON.stringify({ message })}\n\n`;
 }
 
 async function* asText(parts: AsyncIterable<StreamPart>, isMain: (part: StreamPart) => boolean): AsyncIterable<string> {

@@ -349,7 +349,7 @@ describe("a stream as a response", () => {
     const ui = await events(new Broken().stream(testRath().session("go")).toResponse({ format: "ai-sdk" }));
     expect(ui.map(({ data }) => data)).toContain('{"type":"error","errorText":"broken"}');
     const sse = await events(new Broken().stream(testRath().session("go")).toResponse());
-    expect(sse.at(-1)).toEqual({ event: "error", data: '{"message":"broken"}' });
+    expect(sse.at(-1)).toEqual({ event: "failed", data: '{"message":"broken"}' });
   });
 
   test("a reply that begins again is a text of its own", async () => {
