@@ -36,12 +36,7 @@ export function toolEffect(request: ToolRequest): Effect {
   const refusal = refusalOf(request);
   if (tool === undefined || refusal !== undefined) return ended(request, refusal ?? new EffectResult("error", {}));
   const declared = tool["~tool"];
-  let checked: Validated | Promise<Validated>;
-  try {
-    checked = declared.validate(inputOf(request));
-  } catch (error) {
-    return ended(request, invalid(tool, [messageOf(error)]));
-  }
+  const checked = validated(tool, inputOf(request));
   const base = {
     op: "tool" as const,
     repeat: tool.repeat,
@@ -107,6 +102,17 @@ function invalid(tool: Tool, problems: readonly string[]): EffectResult {
   return new EffectResult("error", { message, problem: "invalid-input" });
 }
 
+/** A schema that throws takes nothing. */
+function validated(tool: Tool, input: unknown): Validated | Promise<Validated> {
+  const failed = (error: unknown): Validated => ({ problems: [messageOf(error)] });
+  try {
+    const checked = tool["~tool"].validate(input);
+    return checked instanceof Promise ? checked.catch(failed) : checked;
+  } catch (error) {
+    return failed(error);
+  }
+}
+
 function inputOf({ read }: ToolRequest): unknown {
   return "input" in read ? read.input : undefined;
 }
@@ -136,7 +142,7 @@ function verdictOn(
 
 /** The code for an input that a person changed. */
 async function edited(request: ToolRequest, tool: Tool, input: unknown): Promise<EffectCode> {
-  const checked = await tool["~tool"].validate(input);
+  const checked = await validated(tool, input);
   if ("problems" in checked) throw new Error(`the changed input does not fit: ${checked.problems.join("; ")}`);
   return running(request, tool, checked.value);
 }
