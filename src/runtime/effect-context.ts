@@ -11,6 +11,9 @@ export class InnerContext implements InnerEffectContext {
   readonly #execution: Execution;
   readonly #called: Node;
   readonly #context: Context;
+  /** Bound, since tools take it out of the context. */
+  readonly progress = (update: string | { readonly done: number; readonly of: number }): void =>
+    this.emit({ type: "tool-progress", call: this.#called.id, update });
   #session: Session | undefined;
   #child: Node | undefined;
   #end: Node | undefined;
@@ -80,9 +83,6 @@ export class InnerContext implements InnerEffectContext {
     return log === undefined || log.tip === log.first ? undefined : log.tip;
   }
 
-  progress(update: string | { readonly done: number; readonly of: number }): void {
-    this.emit({ type: "tool-progress", call: this.#called.id, update });
-  }
   /** The result stands on this session, where nested work ended elsewhere than on its own branch. */
   standsOn(session: Session): void {
     this.#end = placeOf(session).node;

@@ -5,7 +5,7 @@ import { type Facts, isStarted, type OutcomeType, type ReturnedKind } from "../s
 import { type Context, type Effect, type EffectCode, EffectResult } from "../session/host.ts";
 import type { Scope } from "../session/id.ts";
 import { current, type Node } from "../session/log.ts";
-import { deadlineOf, pendingOf } from "../session/views.ts";
+import { deadlineOf, pendingOf, textOfThrown } from "../session/views.ts";
 import { InnerContext, reasonOf } from "./effect-context.ts";
 import type { Execution, Open } from "./execution.ts";
 import { link } from "./link.ts";
@@ -361,8 +361,8 @@ class Interrupted extends Error {
 }
 
 function failure(error: unknown): { readonly message: string; readonly name?: string } {
-  if (!(error instanceof Error)) return { message: String(error) };
-  return error.name === "Error" ? { message: error.message } : { message: error.message, name: error.name };
+  const message = textOfThrown(error);
+  return error instanceof Error && error.name !== "Error" ? { message, name: String(error.name) } : { message };
 }
 
 const causes = new WeakMap<Node, unknown>();

@@ -5,7 +5,7 @@
 import { type Effect, type EffectCode, EffectResult, type Verdict } from "../session/host.ts";
 import type { Outcome } from "../session/message.ts";
 import type { Tool, ToolCall, Validated } from "../session/session.ts";
-import { textOfOutcome } from "../session/views.ts";
+import { textOfOutcome, textOfThrown } from "../session/views.ts";
 import type { ReadInput } from "./input.ts";
 
 /** What somebody wants to call, and what must be asked around it. */
@@ -82,17 +82,17 @@ function asked({ name, raw, index, read }: ToolRequest, tool: Tool | undefined):
   };
 }
 
-/** A call that comes to nothing: it is recorded like any other. */
+/** A call that comes to nothing: it is recorded like any other, so that what was decided then is taken from the record. */
 function ended(request: ToolRequest, result: EffectResult): Effect {
-  const called = { ...asked(request, request.tool), repeat: "safe" };
-  return { op: "tool", called, repeat: "safe", run: () => result, failureIsValue: true };
+  return { op: "tool", called: asked(request, request.tool), repeat: "safe", run: () => result, failureIsValue: true };
 }
 
 function refusalOf({ tool, name, read, refused, offered }: ToolRequest): EffectResult | undefined {
   if (refused !== undefined) return new EffectResult("denied", refused);
   if (tool === undefined) {
     const instead = offered === undefined || offered.length === 0 ? "there are no tools" : `use one of ${offered.join(", ")}`;
-    return new EffectResult("error", { message: `There is no tool "${name}": ${instead}.`, problem: "unknown-tool" });
+    const shown = name.length > 100 ? `${name.slice(0, 100)}…` : name;
+    return new EffectResult("error", { message: `There is no tool "${shown}": ${instead}.`, problem: "unknown-tool" });
   }
   return "problem" in read ? invalid(tool, [read.problem]) : undefined;
 }
@@ -104,7 +104,7 @@ function invalid(tool: Tool, problems: readonly string[]): EffectResult {
 
 /** A schema that throws takes nothing. */
 function validated(tool: Tool, input: unknown): Validated | Promise<Validated> {
-  const failed = (error: unknown): Validated => ({ problems: [messageOf(error)] });
+  const failed = (error: unknown): Validated => ({ problems: [textOfThrown(error)] });
   try {
     const checked = tool["~tool"].validate(input);
     return checked instanceof Promise ? checked.catch(failed) : checked;
@@ -135,7 +135,7 @@ function verdictOn(
   } catch (error) {
     // Whoever cannot say whether it is allowed does not allow it.
     return {
-      verdict: new EffectResult("denied", { reason: `needsApproval of "${tool.name}" threw: ${messageOf(error)}`, problem: "policy" }),
+      verdict: new EffectResult("denied", { reason: `needsApproval of "${tool.name}" threw: ${textOfThrown(error)}`, problem: "policy" }),
     };
   }
 }
@@ -155,7 +155,7 @@ function running(request: ToolRequest, tool: Tool, input: unknown): EffectCode {
     try {
       outcome = { type: "ok", value: await tool["~run"](input, context) };
     } catch (error) {
-      outcome = { type: "error", message: messageOf(error) };
+      outcome = { type: "error", message: textOfThrown(error) };
     }
     return afterwards(outcome, { ...shape(request, context.key), input, outcome }, after);
   };
@@ -177,7 +177,7 @@ function afterwards(outcome: Outcome, call: ToolCall, after: NonNullable<ToolReq
     return new EffectResult("ok", { ...dataOf(changed.value), original: outcome.type === "ok" ? outcome.value : outcome });
   } catch (error) {
     const { outcome: type, data } = plain();
-    return new EffectResult(type, { ...data, problem: "hook", reason: messageOf(error) });
+    return new EffectResult(type, { ...data, problem: "hook", reason: textOfThrown(error) });
   }
 }
 
@@ -199,8 +199,4 @@ function tooLong(value: unknown): boolean {
   } catch {
     return false; // what cannot be stored is refused by name when it is
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
