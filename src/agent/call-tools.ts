@@ -60,7 +60,7 @@ function effectOf<Output>(
     index,
     by,
     refused: hooked !== null && "refuse" in hooked ? { reason: hooked.refuse, problem: "hook" } : judged.refused,
-    asks: (input) => (needsApproval?.({ tool: call.tool, input }) === true ? "agent" : judged.asks(input)),
+    asks: (input) => (needsApproval?.({ tool: call.tool, input }) ? "agent" : judged.asks(input)),
     after: hooks?.afterTool?.bind(hooks),
     offered: [...tools.keys(), ...(options.handoffs ?? []).map(handoffName)],
   });

@@ -54,7 +54,7 @@ export class Rules {
   }
 
   asks(call: Judged): boolean {
-    return this.#policies.some((policy) => applies(policy, call) && policy.needsApproval?.(call) === true);
+    return this.#policies.some((policy) => applies(policy, call) && policy.needsApproval?.(call));
   }
 }
 

@@ -129,7 +129,8 @@ function verdictOn(
 ): { readonly verdict: Verdict; readonly who?: "tool" | "agent" | "policy" | undefined } | undefined {
   if ("problems" in checked) return { verdict: invalid(tool, checked.problems) };
   try {
-    const own = tool["~tool"].needsApproval?.(checked.value as never) === true ? "tool" : undefined;
+    // Anything but a no asks: a promise, which says nothing yet, too.
+    const own = tool["~tool"].needsApproval?.(checked.value as never) ? "tool" : undefined;
     const who = own ?? request.asks?.(checked.value);
     return who === undefined ? undefined : { verdict: "ask", who };
   } catch (error) {
