@@ -11,6 +11,7 @@ export class InnerContext implements InnerEffectContext {
   readonly #execution: Execution;
   readonly #called: Node;
   readonly #context: Context;
+  readonly #timed: boolean;
   /** Bound, since tools take it out of the context. */
   readonly progress = (update: string | { readonly done: number; readonly of: number }): void =>
     this.emit({ type: "tool-progress", call: this.#called.id, update });
@@ -18,14 +19,17 @@ export class InnerContext implements InnerEffectContext {
   #child: Node | undefined;
   #end: Node | undefined;
   #controller: AbortController | undefined;
-  #aborted: string | undefined;
+  /** Why it is to stop: the one error that everybody who listens gets. */
+  #aborted: Error | undefined;
   #unlisten: (() => void) | undefined;
   #stops: Set<(reason: Error) => void> | undefined;
 
-  constructor(execution: Execution, called: Node, attempt: number, context: Context) {
+  /** With `timed`, it may be stopped while the work around it goes on: then its own work stops with it. */
+  constructor(execution: Execution, called: Node, attempt: number, context: Context, timed = false) {
     this.#execution = execution;
     this.#called = called;
     this.#context = context;
+    this.#timed = timed;
     this.scope = { call: called.id, attempt };
   }
 
@@ -33,7 +37,8 @@ export class InnerContext implements InnerEffectContext {
     if (this.#session === undefined) {
       this.#child = this.#execution.child(this.#called, this.scope.attempt, this.#context.by);
       if (this.#execution.mode !== "effects") this.#execution.own(this.#child.log);
-      this.#session = new SessionValue(this.#child, { ...this.#context, scope: this.scope });
+      const signal = this.#timed ? this.signal : this.#context.signal;
+      this.#session = new SessionValue(this.#child, { ...this.#context, scope: this.scope, signal });
     }
     return this.#session;
   }
@@ -50,11 +55,11 @@ export class InnerContext implements InnerEffectContext {
   }
   get aborted(): string | undefined {
     const outer = this.#context.signal;
-    return this.#aborted ?? (outer?.aborted === true ? reasonOf(outer) : undefined);
+    return this.#aborted?.message ?? (outer?.aborted === true ? reasonOf(outer) : undefined);
   }
   onAbort(stop: (reason: Error) => void): () => void {
     const { aborted } = this;
-    if (aborted !== undefined) stop(new Error(aborted));
+    if (aborted !== undefined) stop(this.#stopWith(aborted));
     else {
       this.#stops ??= new Set();
       this.#stops.add(stop);
@@ -93,9 +98,33 @@ export class InnerContext implements InnerEffectContext {
 
   abort(reason: string): void {
     if (this.#aborted !== undefined) return;
-    this.#aborted = reason;
-    for (const stop of [...(this.#stops ?? [])]) stop(new Error(reason));
+    const error = this.#stopWith(reason);
+    for (const stop of [...(this.#stops ?? [])]) stop(error);
     this.#stops = undefined;
+  }
+  #stopWith(reason: string): Error {
+    this.#aborted ??= new Error(reason);
+    return this.#aborted;
+  }
+
+  /** Whether code that was told to stop threw this for no other reason. */
+  causedBy(thrown: unknown): boolean {
+    if (this.#aborted === undefined) return false;
+    return thrown === this.#aborted || (thrown instanceof Error && thrown.name === "AbortError");
+  }
+
+  /** Waits, and says whether it was left in peace. */
+  pause(ms: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => {
+        unlisten();
+        resolve(true);
+      }, ms);
+      const unlisten = this.onAbort(() => {
+        clearTimeout(timer);
+        resolve(false);
+      });
+    });
   }
 
   /** It has ended: nobody is listened to any more. */

@@ -60,13 +60,24 @@ export function toolEffect(request: ToolRequest): Effect {
   const found = verdictOn(request, tool, checked);
   if (found?.verdict instanceof EffectResult) return ended(request, found.verdict);
   const value = parsedOf(checked);
+  const resource = resourceOf(tool, value);
+  if (resource instanceof EffectResult) return ended(request, resource);
   return {
     ...base,
     called: found === undefined ? asked(request, tool) : { approval: found.who, ...asked(request, tool) },
     before: found === undefined ? undefined : () => "ask",
-    resource: declared.resource?.(value as never),
+    resource,
     run: running(request, tool, value),
   };
+}
+
+/** Which calls it must not run beside; one that cannot say is not called. */
+function resourceOf(tool: Tool, input: unknown): string | undefined | EffectResult {
+  try {
+    return tool["~tool"].resource?.(input as never);
+  } catch (error) {
+    return new EffectResult("error", { message: `resource of "${tool.name}" threw: ${textOfThrown(error)}`, problem: "threw" });
+  }
 }
 
 /** What is recorded of the question, keys in order. */
@@ -150,12 +161,15 @@ async function edited(request: ToolRequest, tool: Tool, input: unknown): Promise
 
 function running(request: ToolRequest, tool: Tool, input: unknown): EffectCode {
   const { after } = request;
+  let attempts = tool.repeat === "once" ? 1 : (tool["~tool"].attempts ?? 1);
   return async (context) => {
     if (after === undefined) return resultOf(await tool["~run"](input, context));
     let outcome: Outcome;
     try {
       outcome = { type: "ok", value: await tool["~run"](input, context) };
     } catch (error) {
+      // A hook sees what a call came to; one that is tried again, or was stopped, has not come to anything.
+      if (--attempts > 0 || context.aborted !== undefined) throw error;
       outcome = { type: "error", message: textOfThrown(error) };
     }
     return afterwards(outcome, { ...shape(request, context.key), input, outcome }, after);
