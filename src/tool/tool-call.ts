@@ -189,6 +189,7 @@ function afterwards(outcome: Outcome, call: ToolCall, after: NonNullable<ToolReq
   try {
     const changed = after(call);
     if (changed === undefined) return plain();
+    if (!("value" in changed)) throw new Error("it gave neither { value } nor undefined");
     return new EffectResult("ok", { ...dataOf(changed.value), original: outcome.type === "ok" ? outcome.value : outcome });
   } catch (error) {
     const { outcome: type, data } = plain();
