@@ -1,4 +1,5 @@
 /** What the code of an effect is given. The child session and the signal are made when somebody looks: most effects use neither. */
+import { setMaxListeners } from "node:events";
 import { RathError } from "../session/errors.ts";
 import type { Context, InnerEffectContext, WatchedPart } from "../session/host.ts";
 import type { Node } from "../session/log.ts";
@@ -70,9 +71,7 @@ export class InnerContext implements InnerEffectContext {
   /** Who stops the work around it stops it too. */
   #follow(outer: AbortSignal | undefined): void {
     if (outer === undefined || this.#unlisten !== undefined) return;
-    const stop = (): void => this.abort(reasonOf(outer));
-    outer.addEventListener("abort", stop, { once: true });
-    this.#unlisten = () => outer.removeEventListener("abort", stop);
+    this.#unlisten = whenStopped(outer, () => this.abort(reasonOf(outer)));
   }
   get key(): string {
     return this.#called.id;
@@ -131,6 +130,13 @@ export class InnerContext implements InnerEffectContext {
   done(): void {
     this.#unlisten?.();
   }
+}
+
+/** Calls when a signal is aborted; gives back what ends that. Any number of effects may be under one signal: no leak to warn of. */
+export function whenStopped(signal: AbortSignal, stop: () => void): () => void {
+  setMaxListeners(0, signal);
+  signal.addEventListener("abort", stop, { once: true });
+  return () => signal.removeEventListener("abort", stop);
 }
 
 /** Why a signal was aborted, in words. */

@@ -7,7 +7,7 @@ import type { Scope } from "../session/id.ts";
 import { current, type Node } from "../session/log.ts";
 import type { Probed } from "../session/session.ts";
 import { deadlineOf, pendingOf, textOfThrown } from "../session/views.ts";
-import { InnerContext, reasonOf } from "./effect-context.ts";
+import { InnerContext, reasonOf, whenStopped } from "./effect-context.ts";
 import type { Execution, Open } from "./execution.ts";
 import { link } from "./link.ts";
 import { type Given, inside } from "./services.ts";
@@ -209,6 +209,7 @@ export class OpenEffect implements Open {
     if (timeoutMs === undefined && !stoppable) return value;
     return new Promise((resolve, reject) => {
       const timers: NodeJS.Timeout[] = [];
+      let unlisten = (): void => {};
       const interrupt = (why: Interrupted["why"], message: string): void => {
         reject(new Interrupted(why, message));
         inner.abort(message);
@@ -222,11 +223,11 @@ export class OpenEffect implements Open {
         }
       };
       if (timeoutMs !== undefined) timers.push(setTimeout(() => interrupt("timeout", `timed out after ${timeoutMs} ms`), timeoutMs));
-      if (stoppable) signal.addEventListener("abort", stop, { once: true });
+      if (stoppable) unlisten = whenStopped(signal, stop);
       if (stoppable && signal.aborted) stop();
       value.then(resolve, reject).finally(() => {
         for (const timer of timers) clearTimeout(timer);
-        signal?.removeEventListener("abort", stop);
+        unlisten();
       });
     });
   }
@@ -396,8 +397,7 @@ function unless<T>(signal: AbortSignal | undefined, coming: Promise<T>): Promise
   return new Promise((resolve, reject) => {
     const stop = (): void => resolve("stopped");
     if (signal.aborted) stop();
-    signal.addEventListener("abort", stop, { once: true });
-    coming.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+    coming.then(resolve, reject).finally(whenStopped(signal, stop));
   });
 }
 

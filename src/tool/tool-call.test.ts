@@ -239,6 +239,12 @@ describe("what a model may write", () => {
     expect([...session.events()].find((event) => event.kind === "tool.called")).toMatchObject({ data: { raw } });
   });
 
+  test("a hundred thousand problems are told in few words", async () => {
+    const list = tool({ name: "list", description: "l", input: z.object({ list: z.array(z.number()) }), repeat: "safe", run: () => 1 });
+    const { read } = await round([list], [{ tool: "list", input: { list: Array.from({ length: 100_000 }, () => "x") } }]);
+    expect(read).toEqual([["error", expect.stringMatching(/list\.19: .*and 99980 more\. Call it again/)]]);
+  });
+
   test("half a character in a value is kept", async () => {
     const { session } = await round([any], [{ tool: "any", input: '{"a":"\\ud800"}' }]);
     expect(session.calls[0]).toMatchObject({ input: { a: "\ud800" }, outcome: { type: "ok", value: { a: "\ud800" } } });
@@ -252,6 +258,47 @@ describe("what a model may write", () => {
       expect(String((read[0] as unknown[])[1]).length).toBeLessThan(1000);
     },
   );
+
+  test("a resource that cannot be told is an error; the others go on", async () => {
+    const resource = (): never => {
+      throw new Error("no path");
+    };
+    const odd = tool({ name: "odd", description: "o", input: z.object({}), repeat: "safe", resource, run: () => 1 });
+    const { read } = await round(
+      [odd, add],
+      [
+        { tool: "odd", input: {} },
+        { tool: "add", input: { a: 1 } },
+      ],
+    );
+    expect(read).toEqual([
+      ["error", expect.stringMatching(/resource of "odd" threw: no path/)],
+      ["ok", 11],
+    ]);
+  });
+
+  test('a call with the resource "*" runs alone', async () => {
+    const log: string[] = [];
+    const timed = (name: string, resource?: () => string) =>
+      tool({
+        name,
+        description: "Takes a while.",
+        input: z.object({}),
+        repeat: "safe",
+        resource,
+        run: async () => {
+          log.push(`+${name}`);
+          await new Promise((resolve) => setTimeout(resolve, 5));
+          log.push(`-${name}`);
+        },
+      });
+    const tools = [timed("free"), timed("file", () => "file:a"), timed("shell", () => "*"), timed("last"), timed("other", () => "file:b")];
+    await round(
+      tools,
+      tools.map(({ name }) => ({ tool: name, input: {} })),
+    );
+    expect(log).toEqual(["+free", "+file", "-free", "-file", "+shell", "-shell", "+last", "+other", "-last", "-other"]);
+  });
 
   test("two hundred calls in one round are answered in their order", async () => {
     const { read, session } = await round(

@@ -109,8 +109,14 @@ function refusalOf({ tool, name, read, refused, offered }: ToolRequest): EffectR
 }
 
 function invalid(tool: Tool, problems: readonly string[]): EffectResult {
-  const message = `The input of "${tool.name}" does not fit: ${problems.join("; ")}. Call it again with an input that fits its schema.`;
+  const message = `The input of "${tool.name}" does not fit: ${inWords(problems)}. Call it again with an input that fits its schema.`;
   return new EffectResult("error", { message, problem: "invalid-input" });
+}
+
+/** The first of them: whoever corrects those will be told of the rest. */
+function inWords(problems: readonly string[]): string {
+  const first = problems.slice(0, 20).map((problem) => (problem.length > 500 ? `${problem.slice(0, 500)}…` : problem));
+  return problems.length > first.length ? `${first.join("; ")}; and ${problems.length - first.length} more` : first.join("; ");
 }
 
 /** A schema that throws takes nothing. */
@@ -155,7 +161,7 @@ function verdictOn(
 /** The code for an input that a person changed. */
 async function edited(request: ToolRequest, tool: Tool, input: unknown): Promise<EffectCode> {
   const checked = await validated(tool, input);
-  if ("problems" in checked) throw new Error(`the changed input does not fit: ${checked.problems.join("; ")}`);
+  if ("problems" in checked) throw new Error(`the changed input does not fit: ${inWords(checked.problems)}`);
   return running(request, tool, checked.value);
 }
 
