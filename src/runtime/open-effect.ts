@@ -26,6 +26,9 @@ export class OpenEffect implements Open {
   /** Those it must not run beside. */
   readonly #after: Promise<unknown> | undefined;
   readonly #failures: { readonly message: string }[] = [];
+  /** What is done, and what is stored beside the result: a person may have changed it. */
+  #code: EffectCode | undefined;
+  #more: Data | undefined;
   #attempt = 1;
   /** How many scopes were entered for it: one for each attempt and each probe. */
   #entered = 0;
@@ -41,6 +44,7 @@ export class OpenEffect implements Open {
     this.#called = called;
     this.#mark = execution.recorded?.startOf(called) ?? called;
     this.effect = effect;
+    this.#code = effect.run;
     this.#context = context;
     this.#batch = batch;
     this.#after = after;
@@ -73,7 +77,7 @@ export class OpenEffect implements Open {
     const { recorded, reuse } = this.#execution;
     const { run, before } = this.effect;
     if (recorded === undefined && reuse === undefined && run !== undefined && before === undefined && this.#after === undefined)
-      return this.#live(run);
+      return this.#live();
     return this.#again();
   }
 
@@ -94,6 +98,8 @@ export class OpenEffect implements Open {
       this.#entered = this.#attempt - 1;
     }
     if (unknown || !inside) await this.#execution.gate();
+    const refused = known ? await this.#approvedBefore() : undefined;
+    if (refused !== undefined) return refused;
     if (unknown) return this.#unresolved();
     const { reuse } = this.#execution;
     const source = reuse?.take(this.#called);
@@ -104,29 +110,27 @@ export class OpenEffect implements Open {
       return returned;
     }
     if (run === undefined) return this.#waited();
-    if (this.#started) return this.#live(run);
+    if (this.#started) return this.#live();
     const verdict = reuse?.asks(this.effect) === true ? "ask" : await this.effect.before?.();
     if (verdict === "ask") return this.#approval();
-    if (verdict !== undefined) return this.#ended(verdict, undefined, {});
-    return this.#inTurn(run);
+    if (verdict !== undefined) return this.#ended(verdict, undefined);
+    return this.#inTurn();
   }
 
-  async #inTurn(run: EffectCode, more: Data = {}): Promise<Node> {
+  async #inTurn(): Promise<Node> {
     if (this.#after !== undefined) {
       this.queued = true;
       await this.#after;
       this.queued = false;
     }
-    return this.#live(run, more);
+    return this.#live();
   }
 
-  /** Does it: `more` is stored beside what it came to. */
-  async #live(run: EffectCode, more: Data = {}): Promise<Node> {
+  async #live(): Promise<Node> {
     const execution = this.#execution;
     const { op, repeat } = this.effect;
     const { signal } = this.#context;
-    if (signal?.aborted === true && (op === "tool" || op === "do"))
-      return this.#settled("cancelled", { reason: reasonOf(signal), ...more });
+    if (signal?.aborted === true && (op === "tool" || op === "do")) return this.#settled("cancelled", { reason: reasonOf(signal) });
     if (!this.#started) this.#start();
     if (repeat === "once" || repeat === "keyed") {
       try {
@@ -140,21 +144,21 @@ export class OpenEffect implements Open {
     const start = execution.runtime.platform.elapsed();
     for (let inner = this.#enter(); ; ) {
       try {
-        const value = await this.#guarded(run, inner);
+        const value = await this.#guarded(this.#code as EffectCode, inner);
         inner.done();
-        return await this.#ended(this.#resultOf(value), start, more);
+        return await this.#ended(this.#resultOf(value), start);
       } catch (error) {
         inner.done();
         const why = error instanceof Interrupted ? error.why : inner.causedBy(error) ? "cancelled" : "threw";
         if (why === "timeout" && repeat === "once") return this.#unresolved();
         if (why === "cancelled")
-          return this.#ended(new EffectResult(repeat === "once" ? "unknown" : "cancelled", { reason: inner.aborted }), start, more);
+          return this.#ended(new EffectResult(repeat === "once" ? "unknown" : "cancelled", { reason: inner.aborted }), start);
         const next = await this.#tryAgain(error);
         if (next !== undefined) {
           inner = next;
           continue;
         }
-        const returned = await this.#ended(new EffectResult("error", this.#failed(error, why)), start, more);
+        const returned = await this.#ended(new EffectResult("error", this.#failed(error, why)), start);
         causes.set(returned, error);
         return returned;
       }
@@ -183,8 +187,8 @@ export class OpenEffect implements Open {
     return this.#failures.length === 0 ? data : { ...data, failures: this.#failures };
   }
 
-  #ended(result: EffectResult, start: number | undefined, more: Data): Node | Promise<never> {
-    return this.#return({ ...result.data, ...more }, this.#spent(result, start));
+  #ended(result: EffectResult, start: number | undefined): Node | Promise<never> {
+    return this.#return(result.data, this.#spent(result, start));
   }
 
   /** The next attempt of a failed effect that may be repeated, when it gets one. */
@@ -223,6 +227,8 @@ export class OpenEffect implements Open {
         }
       };
       if (timeoutMs !== undefined) timers.push(setTimeout(() => interrupt("timeout", `timed out after ${timeoutMs} ms`), timeoutMs));
+      // Nobody waits for what was left behind when the run ended, and no timer keeps the process.
+      if (timeoutMs !== undefined) inner.onAbort(() => execution.ending && timers.forEach(clearTimeout));
       if (stoppable) unlisten = whenStopped(signal, stop);
       if (stoppable && signal.aborted) stop();
       value.then(resolve, reject).finally(() => {
@@ -295,14 +301,15 @@ export class OpenEffect implements Open {
       const found = await inside.run({ execution, scope: inner.scope }, ask).catch(() => undefined);
       inner.done();
       if (found?.happened === true) return this.#settled("ok", { value: found.output });
-      if (found?.happened === false) return this.#startAgain({});
+      if (found?.happened === false) return this.#startAgain();
     }
     const given = await this.#wait(undefined);
     if (typeof given === "string") return this.#unanswered(given, "unknown");
     const { outcome } = given.data;
-    if (outcome === "run-again") return this.#startAgain({ answer: given.id });
+    this.#more = { ...this.#more, answer: given.id };
+    if (outcome === "run-again") return this.#startAgain();
     const { type, ...data } = outcome as { readonly type: OutcomeType };
-    return this.#settled(type, { ...data, answer: given.id });
+    return this.#settled(type, data);
   }
 
   /** A person says whether it may run, perhaps with another input. */
@@ -313,25 +320,36 @@ export class OpenEffect implements Open {
       );
     const given = await this.#wait(undefined);
     if (typeof given === "string") return this.#unanswered(given);
-    const answer = given.id;
-    if (given.data.approve !== true) return this.#settled("denied", { reason: given.data.reason ?? "denied", answer });
-    let run = this.effect.run as EffectCode;
-    if ("input" in given.data) {
-      try {
-        if (this.effect.edited === undefined) throw new Error("it takes no other input");
-        run = await this.effect.edited(given.data.input);
-      } catch (error) {
-        return this.#settled("error", { ...failure(error), answer, input: given.data.input });
-      }
-      return this.#inTurn(run, { answer, input: given.data.input });
-    }
-    return this.#inTurn(run, { answer });
+    this.#more = { answer: given.id };
+    if (given.data.approve !== true) return this.#settled("denied", { reason: given.data.reason ?? "denied" });
+    return (await this.#approved(given)) ?? this.#inTurn();
   }
 
-  #startAgain(more: Data): Promise<Node> {
+  /** What was started after a person approved it goes on with what was approved, not with what was asked. */
+  async #approvedBefore(): Promise<Node | undefined> {
+    if (!isStarted(this.#mark.kind) || (await this.effect.before?.()) !== "ask") return undefined;
+    const given = await this.#execution.runtime.answers.wait(this.called.id, undefined, this.#execution);
+    return typeof given === "string" ? undefined : this.#approved(given);
+  }
+
+  /** Takes over what a person approved; the result is that it does not fit, if it does not. */
+  async #approved(given: Given): Promise<Node | undefined> {
+    const { input } = given.data;
+    this.#more = "input" in given.data ? { answer: given.id, input } : { answer: given.id };
+    if (!("input" in given.data)) return undefined;
+    try {
+      if (this.effect.edited === undefined) throw new Error("it takes no other input");
+      this.#code = await this.effect.edited(input);
+      return undefined;
+    } catch (error) {
+      return this.#settled("error", failure(error));
+    }
+  }
+
+  #startAgain(): Promise<Node> {
     this.#attempt++;
     this.#start();
-    return this.#live(this.effect.run as EffectCode, more);
+    return this.#live();
   }
 
   async #wait(until: string | undefined): Promise<Given | "expired" | "stopped"> {
@@ -362,7 +380,8 @@ export class OpenEffect implements Open {
   }
 
   #return(data: Data, facts: Facts, at?: string): Node | Promise<never> {
-    return this.#execution.closed || this.#closed ? this.#gone() : this.#link(data, facts, at);
+    if (this.#execution.closed || this.#closed) return this.#gone();
+    return this.#link(this.#more === undefined ? data : { ...data, ...this.#more }, facts, at);
   }
 
   #link(data: Data, facts: Facts, at?: string): Node {

@@ -83,6 +83,28 @@ describe("a tool that takes too long", () => {
   });
 });
 
+describe("a tool that takes too long after a person changed its input", () => {
+  test("runs again with what was approved, not with what was asked", async () => {
+    await using rath = rathOn();
+    const seen: string[] = [];
+    const pay = tool({
+      name: "pay",
+      description: "Pays.",
+      input: z.object({ to: z.string() }),
+      needsApproval: true,
+      timeout: "15ms",
+      run: ({ to }) => (seen.push(to) === 1 ? never() : `paid ${to}`),
+    });
+    const result = rath.session().call(pay, { to: "eve" });
+    const approval = await until("the approval", async () => (await rath.pending())[0]);
+    await rath.decide(approval.id, { by: "h:1", approve: true, input: { to: "ann" } });
+    const unknown = await until("what is unknown", async () => (await rath.pending()).find(({ kind }) => kind === "unknown"));
+    await rath.decide(unknown.id, { by: "h:1", outcome: "run-again" });
+    const session = await result;
+    expect([seen, session.output, session.calls[0]?.input]).toEqual([["ann", "ann"], "paid ann", { to: "ann" }]);
+  });
+});
+
 describe("a probe is asked before a person is", () => {
   test.each<readonly [string, ToolOptions<typeof input, unknown>["probe"], unknown, number]>([
     ["it happened: its output is the result", async () => ({ happened: true, output: "probed" }), "probed", 1],

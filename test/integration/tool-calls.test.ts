@@ -424,6 +424,31 @@ describe("a process that is gone in the middle of a call", () => {
     expect([outcomes(done), new Set(sessions).size, done.calls[0]?.session]).toEqual([[1], 2, sessions[1]]);
   });
 
+  test.each(["safe", "keyed", "once"] as const)(
+    "after a person had changed the input (%s): what runs again is what was approved",
+    async (repeat) => {
+      const workflow = agent([hanging({ repeat, needsApproval: true })], calls("asked"), "done");
+      const run = await left(workflow, parked);
+      const second = otherProcess(file, { workflows: { agent: workflow } });
+      const [approval] = await second.pending({ run });
+      await second.decide(approval!.id, { by: "h:1", approve: true, input: { id: "hang approved" } });
+      await second.resume(run);
+      await hung();
+      await second.close();
+      await using third = otherProcess(file, { workflows: { agent: workflow } });
+      const resumed = await third.resume(run);
+      if (repeat === "once") {
+        await resumed.settle();
+        const [unknown] = await third.pending({ run });
+        await third.decide(unknown!.id, { by: "h:1", outcome: "run-again" });
+      }
+      const done = await resumed.result();
+      expect([ids(), outcomes(done)]).toEqual([["hang approved", "hang approved"], ["did hang approved"]]);
+      expect(done.calls[0]?.input).toEqual({ id: "hang approved" });
+      expect(String(await replay(done, workflow))).toMatch(/^identical/);
+    },
+  );
+
   test("that is cancelled instead: what may not be repeated is unknown, the rest is cancelled", async () => {
     const workflow = agent([hanging({ repeat: "once" })], calls("hang"), "done");
     const rath = otherProcess(file);
