@@ -82,7 +82,10 @@ describe("lanes of any lineage", () => {
       fc.property(lineage, (events) => {
         const rows = lanes(events);
         rows.forEach((row, index) => {
-          const [above, below] = [[...row.above, ...(row.begins ? [] : [row.lane])], [...row.below, ...(row.ends ? [] : [row.lane])]];
+          const [above, below] = [
+            [...row.above, ...(row.begins ? [] : [row.lane])],
+            [...row.below, ...(row.ends ? [] : [row.lane])],
+          ];
           const before = rows[index - 1];
           expect(above.sort()).toStrictEqual(before === undefined ? [] : [...before.below, ...(before.ends ? [] : [before.lane])].sort());
           expect(new Set(below).size).toBe(below.length);

@@ -1,0 +1,128 @@
+/** `openrath mcp`: servers of tools, as an `mcp.json` names them. */
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import type { Tool } from "../../session/session.ts";
+import type { Cli } from "../cli.ts";
+import { exits, Fault } from "../fault.ts";
+import { plural, seconds } from "../format.ts";
+import { printList } from "../print-list.ts";
+import { show } from "../shown.ts";
+
+interface Row {
+  readonly server: string;
+  readonly tools: readonly Tool[];
+  readonly ms: number;
+  readonly error: string | undefined;
+}
+
+/** Where a list of servers is looked for. */
+const files = ["mcp.json", ".mcp.json"];
+
+export function define(command: Command, cli: Cli): void {
+  command
+    .summary("list and test servers of tools")
+    .description(
+      'Servers of tools over the Model Context Protocol, as a file names them: { "mcpServers": { NAME: { "command": … } or { "url": … } } }.',
+    );
+  command
+    .command("ls")
+    .summary("connect to every server and list its tools")
+    .option("--file <file>", "the list of servers; default: mcp.json or .mcp.json here")
+    .action(({ file }: { readonly file?: string }) => ls(cli, file));
+  command
+    .command("test")
+    .summary("connect to one server and list its tools; exit 1 when it does not answer")
+    .argument("<server>", "a name of the list, a URL, or a command")
+    .argument("[args...]", "arguments of the command, after --")
+    .option("--file <file>", "the list of servers; default: mcp.json or .mcp.json here")
+    .action((server: string, args: readonly string[], { file }: { readonly file?: string }) => test(cli, server, args, file));
+}
+
+async function ls(cli: Cli, file: string | undefined): Promise<void> {
+  const servers = await listed(cli, file);
+  const rows: Row[] = [];
+  for (const [name, server] of Object.entries(servers)) rows.push(await asked(name, server));
+  if (rows.some((row) => row.error !== undefined)) cli.exit = exits.error;
+  printList(cli, rows, {
+    columns: [
+      { name: "SERVER", cell: ({ server }) => cli.ink.cyan(server), plain: ({ server }) => server },
+      {
+        name: "STATUS",
+        cell: ({ error }) => (error === undefined ? cli.ink.green("ok") : cli.ink.red("failed")),
+        plain: ({ error }) => (error === undefined ? "ok" : "failed"),
+      },
+      { name: "TIME", cell: ({ ms }) => seconds(ms), plain: ({ ms }) => Math.round(ms), right: true },
+      { name: "TOOLS", cell: ({ tools, error }) => error ?? tools.map((tool) => tool.name).join(", "), rest: true },
+    ],
+    data: dataOf,
+    empty: show`The list names no servers.`,
+  });
+}
+
+async function test(cli: Cli, server: string, args: readonly string[], file: string | undefined): Promise<void> {
+  const row = await asked(server, await serverOf(cli, server, args, file));
+  if (row.error !== undefined) throw new Fault(exits.error, `Server ${server} does not answer: ${row.error}`);
+  if (cli.asJson) return cli.data(dataOf(row));
+  printList(cli, row.tools, {
+    columns: [
+      { name: "TOOL", cell: ({ name }) => cli.ink.cyan(name), plain: ({ name }) => name },
+      { name: "DESCRIPTION", cell: ({ description }) => description, rest: true },
+    ],
+    data: ({ name, description }) => ({ name, description }),
+    empty: show`Server ${server} answers, and offers no tools.`,
+  });
+  cli.note(show`${cli.errInk.green("ok")} ${cli.errInk.dim(`${plural(row.tools.length, "tool")}, ${seconds(row.ms)}`)}`);
+}
+
+function dataOf({ server, tools, ms, error }: Row): object {
+  return {
+    server,
+    ok: error === undefined,
+    ms: Math.round(ms),
+    error: error ?? null,
+    tools: tools.map(({ name, description }) => ({ name, description })),
+  };
+}
+
+type Server = Parameters<typeof import("../../tool/mcp.ts")["mcp"]>[0];
+
+/** Connects, lists, and lets go again. */
+async function asked(name: string, server: Server): Promise<Row> {
+  const start = performance.now();
+  try {
+    const { mcp } = await import("../../tool/mcp.ts");
+    const connected = await mcp(server);
+    const { tools } = connected;
+    await connected[Symbol.asyncDispose]();
+    return { server: name, tools, ms: performance.now() - start, error: undefined };
+  } catch (error) {
+    return { server: name, tools: [], ms: performance.now() - start, error: (error as Error).message };
+  }
+}
+
+async function serverOf(cli: Cli, server: string, args: readonly string[], file: string | undefined): Promise<Server> {
+  if (/^https?:\/\//.test(server)) return { url: server };
+  const servers = file === undefined && fileOf(cli) === undefined ? {} : await listed(cli, file);
+  return (Object.hasOwn(servers, server) ? servers[server] : undefined) ?? { command: server, args };
+}
+
+function fileOf(cli: Cli): string | undefined {
+  return files.map((name) => resolve(cli.host.cwd, name)).find((path) => existsSync(path));
+}
+
+async function listed(cli: Cli, file: string | undefined): Promise<Readonly<Record<string, Server>>> {
+  const path = file === undefined ? fileOf(cli) : resolve(cli.host.cwd, file);
+  if (path === undefined || !existsSync(path))
+    throw new Fault(exits.notFound, `There is no ${file ?? files.join(" and no ")} in ${cli.host.cwd} that names servers.`, {
+      next: "openrath mcp test COMMAND -- ARGS, or mcp test URL",
+    });
+  try {
+    const { mcpServers } = JSON.parse(await readFile(path, "utf8")) as { readonly mcpServers?: Readonly<Record<string, Server>> };
+    if (typeof mcpServers !== "object" || mcpServers === null) throw new Error('it has no "mcpServers"');
+    return mcpServers;
+  } catch (cause) {
+    throw new Fault(exits.invalid, `${path} is no list of servers: ${(cause as Error).message}.`, { cause });
+  }
+}
