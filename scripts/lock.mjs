@@ -21,7 +21,7 @@ for (const file of process.argv.slice(2)) {
 }
 
 function platformEntry(name, version, owner) {
-  const words = name.split(/[/-]/).map((word) => ({ windows: "win32", "win32": "win32" })[word] ?? word);
+  const words = name.split(/[/-]/).map((word) => ({ windows: "win32", win32: "win32" })[word] ?? word);
   const os = words.filter((word) => systems.includes(word));
   const cpu = words.filter((word) => processors.includes(word));
   const libc = words.some((word) => word.startsWith("musl")) ? ["musl"] : words.some((word) => word.startsWith("gnu")) ? ["glibc"] : [];

@@ -1,5 +1,8 @@
 /** The root door. */
 
+export { Agent } from "./agent/agent.ts";
+export type { AgentOptions } from "./agent/options.ts";
+export { Selector } from "./agent/selector.ts";
 export { verify } from "./audit/verify.ts";
 export type { RathOptions } from "./openrath.ts";
 export { openrath } from "./openrath.ts";
@@ -24,5 +27,8 @@ export type {
   ToolContext,
   Usage,
 } from "./session/session.ts";
+export type { Stream, StreamPart } from "./session/stream.ts";
+export { tool } from "./tool/tool.ts";
+export { best, loop, parallel, race, sequence } from "./workflow/combinators.ts";
 export type { OutputOf } from "./workflow/workflow.ts";
 export { Workflow } from "./workflow/workflow.ts";

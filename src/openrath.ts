@@ -9,13 +9,19 @@ import { Runs } from "./runtime/runs.ts";
 import { Runtime, type RuntimeOptions } from "./runtime/runtime.ts";
 import { newWorkerId } from "./runtime/worker-id.ts";
 import { RathError } from "./session/errors.ts";
+import type { Model, ModelLike } from "./session/model.ts";
 import type { Store } from "./store/store.ts";
+import { type Policy, Rules } from "./tool/policy.ts";
 import type { Workflow } from "./workflow/workflow.ts";
 
 /** Where adapters and workflows are named. */
 export interface RathOptions {
   /** A path (SQLite), "memory", or any Store. Default: SQLite under `OPENRATH_HOME`, else `./.openrath/`. */
   readonly store?: Store | "memory" | (string & {}) | undefined;
+  /** Names for models: aliases in production ("fast"), substitutes in tests ("openai/*": scripted(…)). */
+  readonly models?: Readonly<Record<string, ModelLike>> | undefined;
+  /** Rules about tools: who may call what, how often, and when a person must say yes. */
+  readonly policy?: Policy | readonly Policy[] | undefined;
   /** What can be started or resumed by name. */
   readonly workflows?: Readonly<Record<string, Workflow>> | undefined;
   /** Values that must never enter the log; well-known key shapes are found without being listed. */
@@ -59,6 +65,9 @@ export function composeRath(options: RathOptions, internals: Internals): Rath {
     relaxed: options.durability === "relaxed",
     implicitForks: options.implicitForks ?? "warn",
     workflows: options.workflows ?? {},
+    models: resolving(options.models ?? {}),
+    prices: () => undefined,
+    rules: new Rules(options.policy),
     times: { stillResumeMs: 5000, stillReplayMs: 100, parkGraceMs: 20, closeMs: 1000, leaseMs: 30_000, ...internals.times },
   });
   const runs = new Runs(runtime, options.workflows ?? {}, internals.worker ?? newWorkerId());
@@ -127,4 +136,12 @@ async function openKey(options: RathOptions): Promise<Key> {
 
 function ignoreExisting(error: NodeJS.ErrnoException): void {
   if (error.code !== "EEXIST") throw error;
+}
+
+function resolving(models: Readonly<Record<string, ModelLike>>): (like: ModelLike) => Promise<Model> {
+  return async (like) => {
+    const found = typeof like === "string" ? models[like] : like;
+    if (typeof found === "object" && "stream" in found) return found;
+    throw new RathError("model.unknown", `There is no model ${String(like)}.`);
+  };
 }

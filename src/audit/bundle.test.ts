@@ -282,8 +282,8 @@ describe("a bundle that is not what it should be", () => {
     ["has a line of no sort", () => `${text}{"x":1}\n`, /neither a log, a run, an event nor a blob/],
     [
       "has an unknown kind",
-      () => edited(isKind("do.called"), (line) => rehashed(line, { kind: "model.called" })),
-      /field "envelope.kind".*"model.called" is not known/,
+      () => edited(isKind("do.called"), (line) => rehashed(line, { kind: "future.happened" })),
+      /field "envelope.kind".*"future.happened" is not known/,
       "event.unknown-kind",
     ],
     [

@@ -1,5 +1,5 @@
 /** Which results belong to which calls, in the events of one log. */
-import { isCalled, isReturned } from "../session/event.ts";
+import { isCalled, isReturned, isStarted } from "../session/event.ts";
 import type { Entry } from "./inspect.ts";
 
 /** A call of an effect, and how far it came. */
@@ -23,7 +23,7 @@ export function callsOf(entries: readonly Entry[]): readonly Call[] {
     }
     const about = calls.get(call ?? last ?? "");
     if (about === undefined) continue;
-    if (kind === "do.started") about.started = true;
+    if (isStarted(kind)) about.started = true;
     if (isReturned(kind)) about.settled = true;
   }
   return [...calls.values()];

@@ -236,6 +236,9 @@ function namesIn(kind: EventKind, value: unknown): Names {
     case "check.returned":
     case "ask.returned":
     case "wait.returned":
+    case "model.returned":
+    case "tool.returned":
+    case "route.returned":
       return { answer: (value as DataOf<"do.returned">).answer };
     default:
       return {};

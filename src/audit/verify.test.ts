@@ -341,8 +341,8 @@ describe("verify", () => {
     };
     expect(await head({ step: 99 })).toMatch(/its step is 99, after its parents it must be \d+/);
     expect(await head({ at: "2020-01-01T00:00:00.000Z" })).toMatch(/its time 2020-01-01T00:00:00.000Z is before/);
-    expect(await head({ kind: "model.called" as never })).toMatch(
-      /event kind "model.called" is not known to this version of openrath: update openrath/,
+    expect(await head({ kind: "future.happened" as never })).toMatch(
+      /event kind "future.happened" is not known to this version of openrath: update openrath/,
     );
     expect(await head({ version: 2 })).toMatch(/has version 2, this openrath reads up to 1: update openrath/);
     expect(await head({}, '{"entered":5}')).toMatch(/its data.entered does not have the shape/);

@@ -1,6 +1,7 @@
 /** `NAME` or `FILE[#export]` → the Workflow to execute. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { fallbackName, ownName } from "../workflow/children.ts";
 import { Workflow } from "../workflow/workflow.ts";
 import type { Cli } from "./cli.ts";
 import { exits, Fault } from "./fault.ts";
@@ -37,8 +38,7 @@ export async function findWorkflow(cli: Cli, what: string): Promise<Found> {
 export async function importedWorkflow(cli: Cli, what: string): Promise<Readonly<Record<string, Workflow>>> {
   const [path = "", exported] = what.split("#");
   const workflow = chosen(await importFile(resolve(cli.host.cwd, path)), exported, what);
-  const { name } = workflow as { readonly name?: unknown };
-  return { [typeof name === "string" && name !== "" ? name : "workflow"]: workflow };
+  return { [ownName(workflow) ?? fallbackName(workflow)]: workflow };
 }
 
 function chosen(module: Readonly<Record<string, unknown>>, exported: string | undefined, what: string): Workflow {

@@ -22,14 +22,14 @@ interface FollowOptions {
 /** Waits through timers, prints, and sets the exit code. */
 export async function followRun(cli: Cli, run: Run, options: FollowOptions = {}): Promise<Settled> {
   cli.handlesInterrupt = true;
-  const began = performance.now();
+  const began = cli.host.now().getTime();
   const heard = listen(cli, run);
   const settled = await progressing(cli, `running ${run.workflow}`, "events", () => settle(cli, run));
   await heard.stop();
   cli.exit = exitOf(settled, options.timedOut?.() === true);
   if (cli.settings.jsonl === true) cli.print(json({ type: "settled", ...dataOf(run, settled) }));
   else if (cli.settings.json === true) cli.data(dataOf(run, settled));
-  else await tell(cli, run, settled, heard, options.brief === true ? undefined : performance.now() - began);
+  else await tell(cli, run, settled, heard, options.brief === true ? undefined : cli.host.now().getTime() - began);
   return settled;
 }
 

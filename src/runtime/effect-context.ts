@@ -1,20 +1,22 @@
 /** What the code of an effect is given. The child session and the signal are made when somebody looks: most effects use neither. */
 import { RathError } from "../session/errors.ts";
-import type { Context } from "../session/host.ts";
+import type { Context, InnerEffectContext, WatchedPart } from "../session/host.ts";
 import type { Node } from "../session/log.ts";
-import type { EffectContext, Sandbox, Session } from "../session/session.ts";
-import { SessionValue } from "../session/value.ts";
+import type { Sandbox, Session } from "../session/session.ts";
+import { placeOf, SessionValue } from "../session/value.ts";
 import type { Execution } from "./execution.ts";
 
-export class InnerContext implements EffectContext {
+export class InnerContext implements InnerEffectContext {
   readonly scope: { readonly call: string; readonly attempt: number };
   readonly #execution: Execution;
   readonly #called: Node;
   readonly #context: Context;
   #session: Session | undefined;
   #child: Node | undefined;
+  #end: Node | undefined;
   #controller: AbortController | undefined;
   #aborted: string | undefined;
+  #unlisten: (() => void) | undefined;
 
   constructor(execution: Execution, called: Node, attempt: number, context: Context) {
     this.#execution = execution;
@@ -35,9 +37,22 @@ export class InnerContext implements EffectContext {
     throw new RathError("session.not-here", "Effects have no sandbox yet: this version of openrath places sessions but opens no sandbox.");
   }
   get signal(): AbortSignal {
-    this.#controller ??= new AbortController();
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      this.#follow(this.#context.signal);
+    }
     if (this.#aborted !== undefined) this.#controller.abort(new Error(this.#aborted));
     return this.#controller.signal;
+  }
+  /** Who stops the work around it stops it too. */
+  #follow(outer: AbortSignal | undefined): void {
+    if (outer === undefined) return;
+    const stop = (): void => this.abort(reasonOf(outer));
+    if (outer.aborted) stop();
+    else {
+      outer.addEventListener("abort", stop, { once: true });
+      this.#unlisten = () => outer.removeEventListener("abort", stop);
+    }
   }
   get key(): string {
     return this.#called.id;
@@ -48,12 +63,35 @@ export class InnerContext implements EffectContext {
 
   /** The head of the inner work, when there is any. */
   get head(): Node | undefined {
+    if (this.#end !== undefined) return this.#end;
     const log = this.#child?.log;
     return log === undefined || log.tip === log.first ? undefined : log.tip;
+  }
+
+  progress(update: string | { readonly done: number; readonly of: number }): void {
+    this.emit({ type: "tool-progress", call: this.#called.id, update });
+  }
+  /** The result stands on this session, where nested work ended elsewhere than on its own branch. */
+  standsOn(session: Session): void {
+    this.#end = placeOf(session).node;
+  }
+  emit(part: WatchedPart): void {
+    this.#execution.watched?.({ ...part, by: this.#context.by, session: this.#called.log.id });
   }
 
   abort(reason: string): void {
     this.#aborted = reason;
     this.#controller?.abort(new Error(reason));
   }
+
+  /** It has ended: nobody is listened to any more. */
+  done(): void {
+    this.#unlisten?.();
+  }
+}
+
+/** Why a signal was aborted, in words. */
+export function reasonOf(signal: AbortSignal): string {
+  const { reason } = signal;
+  return reason instanceof Error ? reason.message : String(reason ?? "aborted");
 }

@@ -1,9 +1,10 @@
 /** Workflows: entering and leaving are events, claimed in program order; the outermost one outside a run is a run of this process. */
 import { RathError } from "../session/errors.ts";
-import type { Context } from "../session/host.ts";
+import type { Context, Entering } from "../session/host.ts";
 import { current, type Node } from "../session/log.ts";
 import type { Session } from "../session/session.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
+import { SharedBudget } from "./budget.ts";
 import { Execution } from "./execution.ts";
 import { type Ending, finish } from "./finish.ts";
 import { inside, type Services } from "./services.ts";
@@ -19,37 +20,74 @@ export function enter(
   standing: Standing,
   workflow: object,
   forward: (session: Session) => Promise<Session>,
+  how: Entering,
 ): Promise<Session> {
-  const name = runtime.nameOf(workflow);
+  const name = runtime.nameOf(workflow, standing.context.workflow);
   const { node, context } = standing;
   const outermost = standing.execution.mode === "effects" && "run" in context.scope;
-  if (!outermost) return within(standing.execution, standing.node, context, name, forward);
+  const entering = { ...how, name, workflow, forward };
+  if (!outermost) return within(standing.execution, standing.node, context, entering);
   const execution = new Execution(runtime, runtime.platform.newId(), "bare");
   runtime.watch(execution);
   execution.journal("run.started", { workflow: name, input: { session: node.log.id, head: node.id }, bare: true });
-  const inner: Context = { ...context, execution, scope: execution.scope, by: "" };
-  const result = inside.run({ execution, scope: execution.scope }, () => within(execution, node, inner, name, forward));
-  return conclude(runtime, execution, result, context.by);
+  const unwatch = how.watch === undefined ? undefined : execution.watch(under(name, how.watch));
+  const inner: Context = { host: context.host, execution, scope: execution.scope, by: "" };
+  const result = inside.run({ execution, scope: execution.scope }, () => within(execution, node, inner, { ...entering, watch: undefined }));
+  const concluded = conclude(runtime, execution, result, context.by);
+  return unwatch === undefined ? concluded : concluded.finally(unwatch);
+}
+
+interface Entered extends Entering {
+  readonly name: string;
+  readonly workflow: object;
+  readonly forward: (session: Session) => Promise<Session>;
 }
 
 /** Enters, calls `forward`, leaves. The entering is linked before this returns. */
-function within(
-  execution: Execution,
-  node: Node,
-  context: Context,
-  name: string,
-  forward: (session: Session) => Promise<Session>,
-): Promise<Session> {
+function within(execution: Execution, node: Node, context: Context, { name, workflow, forward, ...how }: Entered): Promise<Session> {
   const by = context.by === "" ? name : `${context.by}/${name}`;
+  const unwatch = how.watch === undefined ? undefined : execution.watch(under(by, how.watch));
   const data = context.by === "" ? { name, run: execution.id } : { name };
   const entered = execution.add(node, context.scope, "workflow.entered", data, by);
-  const inner = new SessionValue(entered, { ...context, by });
+  const inner = new SessionValue(entered, {
+    ...context,
+    by,
+    workflow,
+    ...stopping(context, how),
+    ...limited(execution, context, how, entered, by),
+  });
   // Also a `forward` that is not async and throws at once must end what was begun.
-  return (async () => forward(inner))().then((returned) => {
+  const left = (async () => forward(inner))().then((returned) => {
     const place = placeOfReturned(returned, execution, name);
     const left = execution.add(place, context.scope, "workflow.left", { entered: current(entered).id }, by);
+    if (unwatch !== undefined) execution.record(left);
     return new SessionValue(left, context);
   });
+  return unwatch === undefined ? left : left.finally(unwatch);
+}
+
+/** Only what is done under a path. */
+function under(path: string, watch: NonNullable<Entering["watch"]>): NonNullable<Entering["watch"]> {
+  return (part) => {
+    if (part.by === path || part.by.startsWith(`${path}/`)) watch(part);
+  };
+}
+
+function stopping({ signal }: Context, how: Entering): { readonly signal?: AbortSignal } {
+  if (how.signal === undefined) return {};
+  return { signal: signal === undefined ? how.signal : AbortSignal.any([signal, how.signal]) };
+}
+
+function limited(execution: Execution, { budgets = [] }: Context, how: Entering, entered: Node, by: string): Pick<Context, "budgets"> {
+  if (how.limits === undefined) return {};
+  const { platform } = execution.runtime;
+  const budget = new SharedBudget(
+    how.limits,
+    entered.at,
+    () => platform.time(),
+    (limit, of, spent) => execution.journal("budget.crossed", { limit, of, spent, by }),
+  );
+  return { budgets: [...budgets, budget] };
 }
 
 function placeOfReturned(returned: unknown, execution: Execution, name: string): Node {

@@ -9,6 +9,7 @@ import type { Effect } from "../session/host.ts";
 import { forkId, type Scope, scopeName } from "../session/id.ts";
 import { encode } from "../session/json.ts";
 import { current, Log, type Node } from "../session/log.ts";
+import type { StreamPart } from "../session/stream.ts";
 import type { Lease } from "../store/store.ts";
 import { Delivery } from "./delivery.ts";
 import { link } from "./link.ts";
@@ -36,6 +37,8 @@ export interface Open {
   readonly effect: Effect;
   /** For a person or a timer: nothing happens meanwhile. */
   readonly waiting: boolean;
+  /** Behind another one of its batch. */
+  readonly queued: boolean;
   /** When it stops waiting by itself. */
   readonly deadline: string | undefined;
   /** The scope it was called in: an effect inside another one. */
@@ -76,6 +79,11 @@ export class Execution {
   onFenced: (error: RathError) => void = () => {};
   /** Nothing moves although recorded work was not asked for again. */
   onStill: () => void = () => {};
+  /** Gets what happens, as it happens, when anybody watches. */
+  watched: ((part: StreamPart) => void) | undefined;
+  readonly #watchers = new Set<(part: StreamPart) => void>();
+  /** How many tool calls rules have seen. */
+  readonly #judged = new Map<object, number>();
   readonly #owned = new Set<Log>();
   readonly #ordinals = new Map<string, number>();
   readonly #gate: (() => void)[] = [];
@@ -91,6 +99,8 @@ export class Execution {
     this.writer = new Writer(runtime, this);
     this.signer = new Signer(this);
     this.writer.beforeWrite = () => this.#sign();
+    this.writer.onAdded = (node) =>
+      this.watched?.({ type: "event", event: node.event(runtime.platform), by: node.by, session: node.log.id });
     this.delivery = new Delivery(
       () => this.#idle(),
       () => this.writer.overdue && this.background(),
@@ -232,6 +242,25 @@ export class Execution {
     this.delivery.schedule();
   }
 
+  /** Whoever watches gets every part from now on, until the function it was given back is called. */
+  watch(watcher: (part: StreamPart) => void): () => void {
+    this.#watchers.add(watcher);
+    this.watched ??= (part) => {
+      for (const each of this.#watchers) each(part);
+    };
+    return () => {
+      this.#watchers.delete(watcher);
+      if (this.#watchers.size === 0) this.watched = undefined;
+    };
+  }
+
+  /** One more call that a rule has seen. */
+  count(rule: object): number {
+    const count = (this.#judged.get(rule) ?? 0) + 1;
+    this.#judged.set(rule, count);
+    return count;
+  }
+
   /** Closes a recorded call that is not executed again. */
   closeRecorded(call: Node, outcome: OutcomeType, reason: string): void {
     const kind = `${call.kind.slice(0, call.kind.indexOf("."))}.returned` as EventKind;
@@ -286,7 +315,8 @@ export class Execution {
   /** Every open effect waits for a person or a timer, or for one inside it that does. */
   get parkable(): boolean {
     const around = new Set([...this.open].map(({ scope }) => ("call" in scope ? scope.call : "")));
-    return this.open.size > 0 && [...this.open].every((effect) => effect.waiting || around.has(effect.called.id));
+    const open = [...this.open];
+    return open.some((effect) => effect.waiting) && open.every((effect) => effect.waiting || effect.queued || around.has(effect.called.id));
   }
 
   /** Writes without anybody waiting; a failure shows at the next write that somebody waits for. */

@@ -1,41 +1,44 @@
 /** A call that has no result yet: it runs, waits for a person or a timer, or is unknown after a crash. */
 import { facts as toFacts } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
-import type { Facts, OutcomeType, ReturnedKind } from "../session/event.ts";
-import type { Context, Effect } from "../session/host.ts";
+import { type Facts, isStarted, type OutcomeType, type ReturnedKind } from "../session/event.ts";
+import { type Context, type Effect, type EffectCode, EffectResult } from "../session/host.ts";
 import type { Scope } from "../session/id.ts";
 import { current, type Node } from "../session/log.ts";
-import type { EffectContext } from "../session/session.ts";
-import { deadlineOf } from "../session/views.ts";
-import { InnerContext } from "./effect-context.ts";
+import { deadlineOf, pendingOf } from "../session/views.ts";
+import { InnerContext, reasonOf } from "./effect-context.ts";
 import type { Execution, Open } from "./execution.ts";
 import { link } from "./link.ts";
 import { type Given, inside } from "./services.ts";
 
 export type Batch = { readonly index: number; readonly size: number };
-type Run = (context: EffectContext) => unknown;
 type Data = Readonly<Record<string, unknown>>;
 
 export class OpenEffect implements Open {
   waiting = false;
+  queued = false;
   readonly effect: Effect;
   readonly #execution: Execution;
   readonly #called: Node;
   readonly #context: Context;
   readonly #batch: Batch | undefined;
-  readonly #attempt = 1;
+  /** Those it must not run beside. */
+  readonly #after: Promise<unknown> | undefined;
+  readonly #failures: { readonly message: string }[] = [];
+  #attempt = 1;
   /** The event under which it is pending: its call, or the newest mark that it was started after waiting. */
   #mark: Node;
   #inner: InnerContext | undefined;
   #closed = false;
 
-  constructor(execution: Execution, called: Node, effect: Effect, context: Context, batch: Batch | undefined) {
+  constructor(execution: Execution, called: Node, effect: Effect, context: Context, batch?: Batch, after?: Promise<unknown>) {
     this.#execution = execution;
     this.#called = called;
     this.#mark = execution.recorded?.startOf(called) ?? called;
     this.effect = effect;
     this.#context = context;
     this.#batch = batch;
+    this.#after = after;
   }
 
   /** Where its call is now. */
@@ -63,8 +66,9 @@ export class OpenEffect implements Open {
 
   result(): Promise<Node> {
     const { recorded, reuse } = this.#execution;
-    const { run } = this.effect;
-    if (recorded === undefined && reuse === undefined && run !== undefined) return this.#live(run);
+    const { run, before } = this.effect;
+    if (recorded === undefined && reuse === undefined && run !== undefined && before === undefined && this.#after === undefined)
+      return this.#live(run);
     return this.#again();
   }
 
@@ -76,8 +80,10 @@ export class OpenEffect implements Open {
     const unknown = known && run !== undefined && repeat === "once" && this.#started;
     if (unknown) recorded?.skipInside(this.#called);
     // What has recorded work inside is entered again before the gate opens: its inner effects protect themselves.
-    if (unknown || !(known && recorded?.hasInside(this.#called))) await this.#execution.gate();
-    if (unknown) return this.#decided("unknown");
+    const inside = known && recorded?.hasInside(this.#called) === true;
+    if (inside) this.#attempt = recorded?.lastAttempt(this.#called) ?? 1;
+    if (unknown || !inside) await this.#execution.gate();
+    if (unknown) return this.#unresolved();
     const { reuse } = this.#execution;
     const source = reuse?.take(this.#called);
     if (source !== undefined) {
@@ -87,11 +93,24 @@ export class OpenEffect implements Open {
       return returned;
     }
     if (run === undefined) return this.#waited();
-    if (reuse?.asks(this.effect) && !this.#started) return this.#decided("approval");
-    return this.#live(run);
+    if (this.#started) return this.#live(run);
+    const verdict = reuse?.asks(this.effect) === true ? "ask" : await this.effect.before?.();
+    if (verdict === "ask") return this.#approval();
+    if (verdict !== undefined) return this.#ended(verdict, undefined, {});
+    return this.#inTurn(run);
   }
 
-  async #live(run: Run, answer?: string): Promise<Node> {
+  async #inTurn(run: EffectCode, more: Data = {}): Promise<Node> {
+    if (this.#after !== undefined) {
+      this.queued = true;
+      await this.#after;
+      this.queued = false;
+    }
+    return this.#live(run, more);
+  }
+
+  /** Does it: `more` is stored beside what it came to. */
+  async #live(run: EffectCode, more: Data = {}): Promise<Node> {
     const execution = this.#execution;
     if (!this.#started) this.#start();
     if (this.effect.repeat === "once" || this.effect.repeat === "keyed") {
@@ -103,34 +122,104 @@ export class OpenEffect implements Open {
       }
     }
     if (execution.closed) return this.#gone();
-    this.#inner = new InnerContext(execution, this.called, this.#attempt, this.#context);
     const start = execution.runtime.platform.elapsed();
-    try {
-      const value = await inside.run({ execution, scope: this.#inner.scope }, run, this.#inner);
-      const data = this.effect.store === undefined ? (value === undefined ? {} : { value }) : this.effect.store(value);
-      return this.#return(answer === undefined ? data : { ...data, answer }, this.#spent("ok", start));
-    } catch (error) {
-      const returned = await this.#return(
-        answer === undefined ? failure(error) : { ...failure(error), answer },
-        this.#spent("error", start),
-      );
-      causes.set(returned, error);
-      return returned;
+    for (;;) {
+      this.#inner = new InnerContext(execution, this.called, this.#attempt, this.#context);
+      try {
+        const value = await this.#guarded(run, this.#inner);
+        return await this.#ended(this.#resultOf(value), start, more);
+      } catch (error) {
+        if (error instanceof Interrupted) {
+          if (this.effect.repeat === "once" && error.why === "timeout") return this.#unresolved();
+          const outcome = this.effect.repeat === "once" ? "unknown" : error.why === "timeout" ? "error" : "cancelled";
+          return this.#ended(new EffectResult(outcome, error.data), start, more);
+        }
+        if (await this.#tryAgain(error)) continue;
+        const returned = await this.#ended(new EffectResult("error", this.#failed(error)), start, more);
+        causes.set(returned, error);
+        return returned;
+      } finally {
+        this.#inner?.done();
+      }
     }
   }
 
+  #failed(error: unknown): Data {
+    if (this.effect.op !== "tool") return failure(error);
+    return this.#failures.length === 0
+      ? { ...failure(error), problem: "threw" }
+      : { ...failure(error), problem: "threw", failures: this.#failures };
+  }
+
+  #resultOf(value: unknown): EffectResult {
+    if (value instanceof EffectResult) return value;
+    const { store } = this.effect;
+    const data = store === undefined ? (value === undefined ? {} : { value }) : store(value);
+    return new EffectResult("ok", this.#failures.length === 0 ? data : { ...data, failures: this.#failures });
+  }
+
+  #ended(result: EffectResult, start: number | undefined, more: Data): Node | Promise<never> {
+    return this.#return({ ...result.data, ...more }, this.#spent(result, start));
+  }
+
+  /** Whether a failed effect that may be repeated gets another attempt, under a scope of its own. */
+  async #tryAgain(error: unknown): Promise<boolean> {
+    const { attempts = 1, repeat } = this.effect;
+    if (this.#attempt >= attempts || repeat === "once" || this.#execution.closed || this.#context.signal?.aborted === true) return false;
+    this.#failures.push({ message: failure(error).message });
+    await new Promise((resolve) => setTimeout(resolve, Math.min(100 * 2 ** (this.#attempt - 1), 10_000)));
+    this.#attempt++;
+    return !this.#execution.closed;
+  }
+
+  /** Its code, until it takes too long or somebody stops it. */
+  #guarded(run: EffectCode, inner: InnerContext): Promise<unknown> {
+    const execution = this.#execution;
+    const value = inside.run({ execution, scope: inner.scope }, async () => run(inner));
+    const { timeoutMs, repeat, op } = this.effect;
+    const { signal } = this.#context;
+    // Nested work stops by itself: its own effects are under the same signal.
+    const stoppable = signal !== undefined && repeat !== "nested";
+    if (timeoutMs === undefined && !stoppable) return value;
+    return new Promise((resolve, reject) => {
+      const timers: NodeJS.Timeout[] = [];
+      const interrupt = (why: Interrupted["why"], message: string): void => {
+        inner.abort(message);
+        reject(
+          new Interrupted(why, why === "timeout" ? { message, ...(op === "tool" ? { problem: "timeout" } : {}) } : { reason: message }),
+        );
+      };
+      const stop = (): void => {
+        const reason = reasonOf(signal as AbortSignal);
+        if (repeat === "safe") interrupt("cancelled", reason);
+        else {
+          inner.abort(reason);
+          timers.push(setTimeout(() => interrupt("cancelled", reason), execution.runtime.times.closeMs));
+        }
+      };
+      if (timeoutMs !== undefined) timers.push(setTimeout(() => interrupt("timeout", `timed out after ${timeoutMs} ms`), timeoutMs));
+      if (stoppable) signal.addEventListener("abort", stop, { once: true });
+      if (stoppable && signal.aborted) stop();
+      value.then(resolve, reject).finally(() => {
+        for (const timer of timers) clearTimeout(timer);
+        signal?.removeEventListener("abort", stop);
+      });
+    });
+  }
+
   get #started(): boolean {
-    return this.#mark.kind === "do.started" || this.#called.facts.started === true;
+    return isStarted(this.#mark.kind) || this.#called.facts.started === true;
   }
 
   /** Marks that it begins now, after having waited; it is written before an effect that may not be repeated begins. */
   #start(): void {
-    if (this.effect.op !== "do") return;
+    const { op } = this.effect;
+    if (op !== "do" && op !== "tool") return;
     const { log } = this.called;
     this.#mark = link(this.#execution.runtime, {
       log,
       parents: [log.tip as Node],
-      kind: "do.started",
+      kind: `${op}.started`,
       data: {},
       by: "runtime",
       facts: toFacts({ call: this.#named }),
@@ -138,10 +227,12 @@ export class OpenEffect implements Open {
     this.#execution.record(this.#mark);
   }
 
-  #spent(outcome: OutcomeType, start: number): Facts {
-    const ms = Math.round((this.#execution.runtime.platform.elapsed() - start) * 1000) / 1000;
+  #spent({ outcome, spent }: EffectResult, start: number | undefined): Facts {
+    const ms = start === undefined ? undefined : Math.round((this.#execution.runtime.platform.elapsed() - start) * 1000) / 1000;
     const call = this.#named;
-    return call === undefined ? { attempts: this.#attempt, ms, outcome } : { attempts: this.#attempt, call, ms, outcome };
+    const attempts = spent.attempts ?? this.#attempt;
+    if (ms === undefined || spent.usage !== undefined) return toFacts({ attempts, call, ms, outcome, usage: spent.usage });
+    return call === undefined ? { attempts, ms, outcome } : { attempts, call, ms, outcome };
   }
 
   /** Whoever waits outside a workflow is told that its Rath was closed; a frame of a run that ended goes no further. */
@@ -168,28 +259,65 @@ export class OpenEffect implements Open {
     }
   }
 
-  /** A person says what became of it, or whether it may run. */
-  async #decided(what: "unknown" | "approval"): Promise<Node> {
-    if (what === "approval")
+  /** Nobody knows what became of it: the tool is asked, then a person. */
+  async #unresolved(): Promise<Node> {
+    const { probe } = this.effect;
+    if (probe !== undefined) {
+      this.#inner = new InnerContext(this.#execution, this.called, this.#attempt, this.#context);
+      const found = await probe(this.called.id, this.#inner).catch(() => undefined);
+      if (found?.happened === true) return this.#settled("ok", { value: found.output });
+      if (found?.happened === false) return this.#startAgain({});
+    }
+    const given = await this.#decision();
+    if (given === "expired") return this.#settled("expired", {});
+    const { outcome } = given.data;
+    if (outcome === "run-again") return this.#startAgain({ answer: given.id });
+    const { type, ...data } = outcome as { readonly type: OutcomeType };
+    return this.#settled(type, { ...data, answer: given.id });
+  }
+
+  /** A person says whether it may run, perhaps with another input. */
+  async #approval(): Promise<Node> {
+    if (this.#execution.reuse !== undefined)
       this.#execution.runtime.warn(
         `"${String(this.effect.called["name"])}" may not be repeated and found no equal result: decide on ${this.mark.id}, or rerun with effects: "live".`,
       );
-    const given = await this.#wait(undefined);
+    const given = await this.#decision();
     if (given === "expired") return this.#settled("expired", {});
-    const { approve, outcome, reason } = given.data;
     const answer = given.id;
-    if (what === "approval" && approve === false) return this.#settled("denied", { reason: reason ?? "denied", answer });
-    if (approve === true || outcome === "run-again") {
-      this.#start();
-      return this.#live(this.effect.run as Run, answer);
+    if (given.data.approve !== true) return this.#settled("denied", { reason: given.data.reason ?? "denied", answer });
+    let run = this.effect.run as EffectCode;
+    if ("input" in given.data) {
+      try {
+        if (this.effect.edited === undefined) throw new Error("it takes no other input");
+        run = await this.effect.edited(given.data.input);
+      } catch (error) {
+        return this.#settled("error", { ...failure(error), answer, input: given.data.input });
+      }
+      return this.#inTurn(run, { answer, input: given.data.input });
     }
-    const { type, ...data } = outcome as { readonly type: OutcomeType };
-    return this.#settled(type, { ...data, answer });
+    return this.#inTurn(run, { answer });
+  }
+
+  #startAgain(more: Data): Promise<Node> {
+    this.#start();
+    return this.#live(this.effect.run as EffectCode, more);
+  }
+
+  #decision(): Promise<Given | "expired"> {
+    return this.#wait(undefined);
   }
 
   async #wait(until: string | undefined): Promise<Given | "expired"> {
     await this.#execution.writer.flush();
     this.waiting = true;
+    const { by } = this.#context;
+    this.#execution.watched?.({
+      type: "pending",
+      pending: pendingOf(this.mark, this.#execution.runtime.platform),
+      by,
+      session: this.called.log.id,
+    });
     this.#execution.delivery.schedule();
     const given = await this.#execution.runtime.answers.wait(this.mark.id, until, this.#execution);
     this.waiting = false;
@@ -217,6 +345,18 @@ export class OpenEffect implements Open {
   /** Inside a batch a result names its call; elsewhere the call is the one before it. */
   get #named(): string | undefined {
     return this.#batch === undefined ? undefined : this.called.id;
+  }
+}
+
+/** It took too long, or somebody stopped it. */
+class Interrupted extends Error {
+  readonly why: "timeout" | "cancelled";
+  readonly data: Data;
+
+  constructor(why: "timeout" | "cancelled", data: Data) {
+    super(why);
+    this.why = why;
+    this.data = data;
   }
 }
 

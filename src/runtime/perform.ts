@@ -5,11 +5,11 @@
  */
 import { RathError } from "../session/errors.ts";
 import type { CalledKind } from "../session/event.ts";
-import { callOf } from "../session/fold.ts";
+import { callOf, stateOf } from "../session/fold.ts";
 import type { Context, Effect } from "../session/host.ts";
 import { encode } from "../session/json.ts";
 import { current, type Node } from "../session/log.ts";
-import type { Session } from "../session/session.ts";
+import type { Session, Totals } from "../session/session.ts";
 import { SessionValue } from "../session/value.ts";
 import type { Execution } from "./execution.ts";
 import { link } from "./link.ts";
@@ -28,23 +28,38 @@ export function perform(execution: Execution, head: Node, context: Context, effe
 /** Performs several effects at once: calls in order in one commit, results as they come; resolves when the last one is there. */
 export async function performAll(execution: Execution, head: Node, context: Context, effects: readonly Effect[]): Promise<Session> {
   if (effects.length < 2) return effects[0] === undefined ? new SessionValue(head, context) : perform(execution, head, context, effects[0]);
+  const turns = turnsOf(effects);
   let at = head;
   const calls = effects.map((effect, index) => {
     const batch = { index, size: effects.length };
-    at = call(execution, at, context, effect, batch);
+    at = call(execution, at, context, effect, batch, turns[index]?.length !== 0);
     return { called: at, effect, batch };
   });
-  const returns = await Promise.all(
-    calls.map(({ called, effect, batch }) => follow(execution, called, effect, context, batch, (returned) => returned)),
-  );
+  const results: Promise<Node>[] = [];
+  for (const [index, { called, effect, batch }] of calls.entries()) {
+    const before = turns[index] ?? [];
+    const after = before.length === 0 ? undefined : Promise.allSettled(before.map((other) => results[other]));
+    results.push(follow(execution, called, effect, context, batch, (returned) => returned, after));
+  }
+  const returns = await Promise.all(results);
   const last = returns.reduce((a, b) => (b.seq > a.seq ? b : a));
   return new SessionValue(last, context);
+}
+
+/** For each effect of a batch, those before it that it must not run beside: what shares its resource; "*" is shared with all. */
+function turnsOf(effects: readonly Effect[]): readonly (readonly number[])[] {
+  return effects.map(({ resource }, index) => {
+    if (resource === undefined) return [];
+    const shares = (other: Effect): boolean =>
+      other.resource !== undefined && (other.resource === resource || other.resource === "*" || resource === "*");
+    return effects.slice(0, index).flatMap((other, at) => (shares(other) ? [at] : []));
+  });
 }
 
 const started = Object.freeze({ started: true } as const);
 
 /** Claims the head for a call: the recorded one if the program asks for the same thing, else a new one. */
-function call(execution: Execution, head: Node, context: Context, effect: Effect, batch: Batch | undefined): Node {
+function call(execution: Execution, head: Node, context: Context, effect: Effect, batch: Batch | undefined, waits = false): Node {
   const { runtime } = execution;
   const kind: CalledKind = `${effect.op}.called`;
   const encoded = encode(batch === undefined ? effect.called : { ...effect.called, batch }, runtime.platform, runtime.redact, kind);
@@ -55,7 +70,7 @@ function call(execution: Execution, head: Node, context: Context, effect: Effect
   // A reused call happened when its source did; one that is reused, asks first or stands before the gate has not started.
   const source = reuse?.callFor(parent, kind, encoded.text);
   const held = source !== undefined || reuse?.asks(effect) === true || execution.recorded?.complete === false;
-  const facts = effect.run !== undefined && !held ? started : undefined;
+  const facts = effect.run !== undefined && effect.before === undefined && !held && !waits ? started : undefined;
   const called = link(runtime, {
     log: parent.log,
     parents: [parent],
@@ -78,6 +93,7 @@ async function follow<T>(
   context: Context,
   batch: Batch | undefined,
   make: (returned: Node) => T,
+  after?: Promise<unknown>,
 ): Promise<T> {
   const { recorded } = execution;
   const result = recorded?.has(called) === true ? recorded.returnOf(called) : undefined;
@@ -88,10 +104,11 @@ async function follow<T>(
       recorded?.claim(result);
       return never();
     }
+    for (const budget of context.budgets ?? []) budget.count(spentBy(result, called));
     await execution.delivery.handOver(result);
     return make(result);
   }
-  const open = new OpenEffect(execution, called, effect, context, batch);
+  const open = new OpenEffect(execution, called, effect, context, batch, after);
   execution.open.add(open);
   try {
     const returned = await open.result();
@@ -104,6 +121,23 @@ async function follow<T>(
     execution.open.delete(open);
   }
 }
+
+/** What a recorded result cost, nested work included. */
+function spentBy(result: Node, called: Node): Totals {
+  const { usage } = result.facts;
+  const nested = result.parents.find((parent) => parent.log !== result.log);
+  if (nested === undefined) return usage ?? nothing;
+  const [before, after] = [stateOf(called).usage, stateOf(nested).usage];
+  return {
+    input: after.input - before.input,
+    output: after.output - before.output,
+    cached: after.cached - before.cached,
+    cacheWrite: after.cacheWrite - before.cacheWrite,
+    reasoning: after.reasoning - before.reasoning,
+    usd: after.usd - before.usd,
+  };
+}
+const nothing: Totals = Object.freeze({ input: 0, output: 0, cached: 0, cacheWrite: 0, reasoning: 0, usd: 0 });
 
 /** The value after an effect, or the error that carries it. */
 function conclude(returned: Node, effect: Effect, context: Context): Session {

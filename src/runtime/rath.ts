@@ -1,7 +1,7 @@
 /** A Rath: sessions, runs, decisions and imports on one store. Made by `openrath()`. */
 import { parseEnvelope } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
-import { isCalled, opOf } from "../session/event.ts";
+import { isCalled, isStarted, opOf } from "../session/event.ts";
 import { Log, type Node } from "../session/log.ts";
 import type { Content, Decision, Pending, RunStatus, Session, SessionStatus } from "../session/session.ts";
 import { pendingOf } from "../session/views.ts";
@@ -203,7 +203,7 @@ export class RathOnStore implements Rath {
         before = envelope.facts.call ?? envelope.parents[0];
       }
       mark ??= found;
-      if (found?.kind !== "do.started") return [mark, found];
+      if (found === undefined || !isStarted(found.kind)) return [mark, found];
       next = before;
     }
     return [mark, undefined];

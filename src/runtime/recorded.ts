@@ -3,7 +3,7 @@
  * first the log's own continuation, then the first unclaimed implicit fork that begins with it. Results are delivered in
  * the recorded order. While anything is unclaimed the gate is closed and nothing goes live.
  */
-import { isCalled, isReturned } from "../session/event.ts";
+import { isCalled, isReturned, isStarted } from "../session/event.ts";
 import { callOf } from "../session/fold.ts";
 import { type Scope, type SessionId, sameScope } from "../session/id.ts";
 import type { Log, Node } from "../session/log.ts";
@@ -45,7 +45,7 @@ export class Recorded {
       if (implicit && parent !== undefined) push(this.#implicit, parent, node);
     } else if (node.prior !== undefined) this.#next.set(node.prior, node);
     if (isReturned(node.kind)) this.#returns.set(callOf(node), node);
-    if (node.kind === "do.started") push(this.#started, callOf(node), node);
+    if (isStarted(node.kind)) push(this.#started, callOf(node), node);
   }
 
   get complete(): boolean {
@@ -104,13 +104,23 @@ export class Recorded {
     return (this.#inside.get(called.id) ?? []).some((log) => this.#byLog.has(log));
   }
 
+  /** The newest attempt that has recorded work inside an effect; what earlier ones did counts as claimed. */
+  lastAttempt(called: Node): number {
+    const logs = this.#inside.get(called.id) ?? [];
+    const last = Math.max(1, ...logs.map(attemptOf));
+    for (const log of logs) if (attemptOf(log) < last) this.#skip(log);
+    return last;
+  }
+
   /** Counts everything recorded inside an effect, however deep, as claimed and delivered. */
   skipInside(called: Node): void {
-    for (const log of this.#inside.get(called.id) ?? []) {
-      for (const node of this.#byLog.get(log) ?? []) {
-        this.claim(node);
-        if (isCalled(node.kind)) this.skipInside(node);
-      }
+    for (const log of this.#inside.get(called.id) ?? []) this.#skip(log);
+  }
+
+  #skip(log: Log): void {
+    for (const node of this.#byLog.get(log) ?? []) {
+      this.claim(node);
+      if (isCalled(node.kind)) this.skipInside(node);
     }
   }
 
@@ -133,6 +143,11 @@ export class Recorded {
       this.#cursor++;
     }
   }
+}
+
+function attemptOf(log: Log): number {
+  const scope = log.fork?.scope;
+  return scope !== undefined && "attempt" in scope ? scope.attempt : 1;
 }
 
 function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {

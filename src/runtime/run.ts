@@ -1,6 +1,6 @@
 /** Durable runs: queued before they start, executed here, parked when all they do is wait, and found again by id or key. */
 import { RathError } from "../session/errors.ts";
-import { isCalled, isReturned } from "../session/event.ts";
+import { isCalled, isReturned, isStarted } from "../session/event.ts";
 import { callOf } from "../session/fold.ts";
 import { keyedRunId } from "../session/id.ts";
 import { current, type Log, type Node } from "../session/log.ts";
@@ -385,7 +385,7 @@ export function pendingIn(runtime: Runtime, record: RunRecord): readonly Pending
   const open = new Map<Node, Node>();
   for (const node of record.program) {
     if (isCalled(node.kind)) open.set(node, node);
-    else if (node.kind === "do.started") open.set(callOf(node), node);
+    else if (isStarted(node.kind)) open.set(callOf(node), node);
     else if (isReturned(node.kind)) open.delete(callOf(node));
   }
   return [...open.values()].map((mark) => pendingOf(mark, runtime.platform));

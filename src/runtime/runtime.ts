@@ -7,14 +7,19 @@ import { dataText } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import type { DataOf } from "../session/event.ts";
 import { givenName, givenText } from "../session/given.ts";
-import type { Context, Effect, Host, Place, PureKind } from "../session/host.ts";
+import type { Context, Effect, Entering, Host, Judgement, Place, Price, PureKind } from "../session/host.ts";
 import { forkId, type Scope, sameScope } from "../session/id.ts";
-import { encode, type Redact } from "../session/json.ts";
+import { encode, type Redact, SharedText } from "../session/json.ts";
 import { Log, type Node } from "../session/log.ts";
+import type { Model, ModelLike } from "../session/model.ts";
 import type { Platform } from "../session/platform.ts";
-import type { MergeOptions, Session } from "../session/session.ts";
+import type { MergeOptions, Session, Tool } from "../session/session.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
 import type { Store, StoredEvent } from "../store/store.ts";
+import type { Rules } from "../tool/policy.ts";
+import { toolEffect } from "../tool/tool-call.ts";
+import { childrenOf, fallbackName, ownName } from "../workflow/children.ts";
+import { isWorkflow } from "../workflow/workflow.ts";
 import { Answers } from "./answers.ts";
 import { enter } from "./enter.ts";
 import { Execution } from "./execution.ts";
@@ -36,7 +41,12 @@ export interface RuntimeOptions {
   readonly implicitForks: "allow" | "warn" | "error";
   readonly times: Times;
   readonly workflows: Readonly<Record<string, object>>;
+  readonly models: (like: ModelLike) => Promise<Model>;
+  readonly prices: (model: string) => Price | undefined;
+  readonly rules: Rules;
 }
+
+const unjudged: Judgement = Object.freeze({ asks: () => undefined });
 
 interface Standing {
   readonly node: Node;
@@ -147,10 +157,41 @@ export class Runtime implements Host, Services {
     return standing === undefined ? never() : performAll(standing.execution, standing.node, standing.context, effects);
   }
 
-  enter(session: Session, workflow: object, forward: (session: Session) => Promise<Session>): Promise<Session> {
+  async call(session: Session, tool: Tool, input: unknown): Promise<Session> {
+    if (tool?.["~tool"] === undefined)
+      throw new RathError("tool.invalid", "session.call needs a tool made by tool(), asTool() or an MCP server.", { session });
+    return this.perform(session, this.#toolEffect(session, tool, input));
+  }
+  #toolEffect(session: Session, tool: Tool, input: unknown): Effect {
+    const { by } = placeOf(session).context;
+    const { refused, asks } = this.judge(session, { tool: tool.name, input });
+    const request = { name: tool.name, tool, read: { input: input ?? {}, repaired: false }, by, refused, asks };
+    return { ...toolEffect(request), failureIsValue: false };
+  }
+
+  judge(session: Session, call: { readonly tool: string; readonly input: unknown }): Judgement {
+    const { rules } = this.#options;
+    if (rules.none) return unjudged;
+    const { node, context } = placeOf(session);
+    const execution = context.execution as Execution;
+    const judged = { ...call, by: context.by, principal: node.log.about.principal };
+    const refusal = rules.refuses(judged, (rule) => execution.count(rule));
+    const refused =
+      refusal === undefined ? undefined : { reason: refusal.reason, problem: refusal.limit ? ("limit" as const) : ("policy" as const) };
+    return { refused, asks: (input) => (rules.asks({ ...judged, input }) ? "policy" : undefined) };
+  }
+
+  model(like: ModelLike): Promise<Model> {
+    return this.#options.models(like);
+  }
+  price(model: string): Price | undefined {
+    return this.#options.prices(model);
+  }
+
+  enter(session: Session, workflow: object, forward: (session: Session) => Promise<Session>, how: Entering = {}): Promise<Session> {
     try {
       const standing = this.#standing(session);
-      return standing === undefined ? never() : enter(this, standing, workflow, forward);
+      return standing === undefined ? never() : enter(this, standing, workflow, forward, how);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -161,11 +202,16 @@ export class Runtime implements Host, Services {
     return this.#options.workflows;
   }
 
-  nameOf(workflow: object): string {
+  nameOf(workflow: object, around?: object): string {
     const registered = Object.entries(this.#options.workflows).find(([, known]) => known === workflow)?.[0];
-    const { name } = workflow as { readonly name?: unknown };
-    const own = typeof name === "string" && name !== "" ? name : "workflow";
-    return givenName(this.clean(registered ?? own), "the workflow's name");
+    const name = registered ?? ownName(workflow) ?? this.#foundIn(around, workflow) ?? fallbackName(workflow);
+    return givenName(this.clean(name), "the workflow's name");
+  }
+  /** Where a workflow without a name is found in the one around it. */
+  #foundIn(around: object | undefined, workflow: object): string | undefined {
+    if (around === undefined) return undefined;
+    for (const [name, child] of childrenOf(around, isWorkflow)) if (child === workflow) return name;
+    return undefined;
   }
 
   /** Text that is kept beside the log. */
@@ -282,7 +328,11 @@ export class Runtime implements Host, Services {
 
   textOf(node: Node): string {
     const bytes = node.bytes ?? node.sealed?.data;
-    return bytes === undefined ? encode(node.data(this.platform), this.platform, () => undefined).text : dataText(this.platform, bytes);
+    if (bytes !== undefined) return dataText(this.platform, bytes);
+    const data = node.data(this.platform) as object;
+    const configuration = node.kind === "model.called" ? (data as DataOf<"model.called">).configuration : undefined;
+    const kept = configuration === undefined ? data : { ...data, configuration: SharedText.of(configuration, this.platform) };
+    return encode(kept, this.platform, () => undefined).text;
   }
 
   remember(log: Log): void {

@@ -52,8 +52,8 @@ export interface Services {
   readonly closed: boolean;
   /** Text that is kept beside the log. */
   clean(text: string): string;
-  /** The name a workflow is registered under, or its own. */
-  nameOf(workflow: object): string;
+  /** The name a workflow is registered under, its own, or where it is found in the one around it. */
+  nameOf(workflow: object, around?: object): string;
   readonly times: Times;
   readonly answers: {
     wait(question: string, until: string | undefined, execution: { readonly closed: boolean }): Promise<Given | "expired" | "closed">;

@@ -46,6 +46,8 @@ export class Writer {
   retracted = false;
   /** Adds a signed statement to what is about to be written, when one is due. */
   beforeWrite: () => void = () => {};
+  /** Told of every event that takes its place in the run's order. */
+  onAdded: (node: Node) => void = () => {};
 
   constructor(runtime: Services, owner: WriterOwner) {
     this.#runtime = runtime;
@@ -79,6 +81,7 @@ export class Writer {
     if (this.#buffer.length === 0) this.#since = performance.now();
     this.#number(node);
     this.#buffer.push(node);
+    this.onAdded(node);
   }
 
   #number(node: Node): void {

@@ -4,6 +4,7 @@ import { callOf, stateOf } from "./fold.ts";
 import type { Node } from "./log.ts";
 import type { Platform } from "./platform.ts";
 import type { Session } from "./session.ts";
+import { saidText } from "./views.ts";
 
 const shown = 6;
 
@@ -41,7 +42,13 @@ function describeEvent(node: Node, platform: Platform): string | undefined {
       return `${node.kind === "note.added" ? "note" : "rejected"}: ${clip(String(data["reason"] ?? data["text"]), 64)}`;
     case "workflow.entered":
       return `enter ${data["name"]}`;
+    case "model.returned":
+      return `${node.by}: ${clip(saidText(node, platform) || asks(data), 64)}`;
+    case "agent.stopped":
+      return data["stop"] === "finished" ? undefined : `stopped: ${data["stop"]}`;
     case "do.returned":
+    case "tool.returned":
+    case "route.returned":
     case "ask.returned":
     case "check.returned":
     case "wait.returned": {
@@ -55,6 +62,13 @@ function describeEvent(node: Node, platform: Platform): string | undefined {
     default:
       return node.kind;
   }
+}
+
+/** The tools a reply without text calls. */
+function asks(data: Record<string, unknown>): string {
+  const parts = (data["parts"] ?? []) as { readonly type: string; readonly tool?: string }[];
+  const calls = parts.filter((part) => part.type === "call").map((part) => part.tool);
+  return calls.length > 0 ? `calls ${calls.join(", ")}` : String(data["message"] ?? data["reason"] ?? "");
 }
 
 /** Like JSON, with what JSON cannot say. */

@@ -3,11 +3,9 @@
  * costs what is new. Places keep their state; lists are chains that views turn into arrays when somebody looks.
  * Conversation, checks and placement follow first parents and merges; usage follows all parents.
  */
-import { type EventKind, isCalled, isReturned } from "./event.ts";
+import { type EventKind, isCalled, isReturned, isStarted } from "./event.ts";
 import { ancestorsOf, isAncestor, type Log, type Node } from "./log.ts";
-import type { Usage } from "./session.ts";
-
-export type Totals = Omit<Usage, "own">;
+import type { Totals } from "./session.ts";
 
 /** A chain, newest first. */
 export interface Chain {
@@ -19,7 +17,17 @@ export interface Chain {
 export interface State {
   /** Events that carry conversation. */
   readonly talk: Chain | undefined;
+  /** What a model reads: the conversation, with one link for all that a merge brought. */
+  readonly context: Chain | undefined;
   readonly checks: Chain | undefined;
+  /** Results of tools. */
+  readonly calls: Chain | undefined;
+  readonly routes: Chain | undefined;
+  /** The newest thing a model said, and why the newest agent stopped. */
+  readonly said: Node | undefined;
+  readonly stopped: Node | undefined;
+  /** How many model calls each agent has made on this line. */
+  readonly turns: Readonly<Record<string, number>>;
   /** Calls of this branch that have no result yet; one that had to wait is listed under its newest `started`. */
   readonly open: readonly Node[];
   /** Calls that were open where this branch forked; they belong to the branch that made them. */
@@ -38,7 +46,13 @@ export interface State {
 const nothing: Totals = Object.freeze({ input: 0, output: 0, cached: 0, cacheWrite: 0, reasoning: 0, usd: 0 });
 const empty: State = Object.freeze({
   talk: undefined,
+  context: undefined,
   checks: undefined,
+  calls: undefined,
+  routes: undefined,
+  said: undefined,
+  stopped: undefined,
+  turns: Object.freeze({}),
   open: [],
   inherited: [],
   output: undefined,
@@ -119,10 +133,11 @@ function step(state: State, node: Node): State {
     case "run.parked":
     case "run.ended":
     case "run.signed":
+    case "budget.crossed":
     case "answer.given":
       return counted;
     case "message.added":
-      return { ...counted, talk: chain(node, counted.talk), rejected: undefined };
+      return { ...spoken(counted, node), stopped: undefined, rejected: undefined };
     case "session.forked":
       return { ...counted, open: [], inherited: inherit(counted, node), rejected: undefined };
     case "session.merged":
@@ -135,8 +150,15 @@ function step(state: State, node: Node): State {
     case "check.called":
     case "ask.called":
     case "wait.called":
+    case "tool.called":
+    case "route.called":
       return { ...counted, open: [...counted.open, node], rejected: undefined };
+    case "model.called": {
+      const turns = { ...counted.turns, [node.by]: (counted.turns[node.by] ?? 0) + 1 };
+      return { ...counted, open: [...counted.open, node], rejected: undefined, stopped: undefined, turns };
+    }
     case "do.started":
+    case "tool.started":
       return { ...counted, open: counted.open.map((open) => (callUnder(open) === callOf(node) ? node : open)) };
     case "do.returned":
     case "ask.returned":
@@ -145,6 +167,16 @@ function step(state: State, node: Node): State {
       return { ...close(counted, node), checks: chain(node, counted.checks) };
     case "wait.returned":
       return close(counted, node);
+    case "model.returned": {
+      const closed = { ...close(counted, node), output: node };
+      return node.facts.outcome === "ok" ? { ...spoken(closed, node), said: node } : closed;
+    }
+    case "tool.returned":
+      return { ...spoken(close(counted, node), node), calls: chain(node, counted.calls), output: node };
+    case "route.returned":
+      return { ...close(counted, node), routes: chain(node, counted.routes), output: node };
+    case "agent.stopped":
+      return { ...counted, stopped: node, output: node };
     default:
       return kind satisfies never;
   }
@@ -157,6 +189,25 @@ export function callOf(returned: Node): Node {
     if (named === undefined ? isCalled(node.kind) : node.id === named) return node;
   }
   throw new Error(`${returned.kind} ${returned.id} has no call before it`);
+}
+
+/** Adds an event to what was said and to what a model reads. */
+function spoken(state: State, node: Node): State {
+  return { ...state, talk: chain(node, state.talk), context: chain(node, state.context) };
+}
+
+/** Results of one round lie in the order they came; people and models read them in the order of their calls. */
+export function inCallOrder(nodes: readonly Node[]): Node[] {
+  const ordered: Node[] = [];
+  for (let from = 0; from < nodes.length; ) {
+    let to = from + 1;
+    const first = nodes[from] as Node;
+    if (first.kind === "tool.returned") while (nodes[to]?.kind === "tool.returned" && nodes[to]?.log === first.log) to++;
+    const round = nodes.slice(from, to);
+    ordered.push(...(round.length > 1 ? round.sort((a, b) => callOf(a).seq - callOf(b).seq) : round));
+    from = to;
+  }
+  return ordered;
 }
 
 /** From a chain to an array, oldest first. */
@@ -178,7 +229,7 @@ function close(state: State, node: Node): State {
 
 /** An open effect is listed under its call, or under the mark that it was started after waiting. */
 export function callUnder(mark: Node): Node {
-  return mark.kind === "do.started" ? callOf(mark) : mark;
+  return isStarted(mark.kind) ? callOf(mark) : mark;
 }
 
 function inherit(state: State, node: Node): readonly Node[] {
@@ -191,22 +242,41 @@ function inherit(state: State, node: Node): readonly Node[] {
 function merge(state: State, node: Node): State {
   const [first, ...others] = node.parents;
   if (first === undefined || node.prior !== first) return { ...state, open: [], rejected: undefined };
-  let { talk, checks } = state;
+  let { talk, checks, calls, routes } = state;
   const taken: Node[] = [first];
   const borrowed = state.borrowed || others.some((other) => (other.state as State).borrowed);
-  const shown = borrowed ? new Set([...list(talk), ...list(checks)]) : undefined;
+  const shown = borrowed ? new Set([talk, checks, calls, routes].flatMap(list)) : undefined;
   for (const other of others) {
-    const fresh = (candidate: Node): boolean => {
-      if (shown?.has(candidate) || taken.some((place) => isAncestor(candidate, place))) return false;
-      shown?.add(candidate);
-      return true;
-    };
     const theirs = other.state as State;
-    for (const message of suffix(theirs.talk, state.talk)) if (fresh(message)) talk = chain(message, talk);
-    for (const check of suffix(theirs.checks, state.checks)) if (fresh(check)) checks = chain(check, checks);
+    const join = (ours: Chain | undefined, of: "talk" | "checks" | "calls" | "routes", seen = shown): Chain | undefined => {
+      let joined = ours;
+      for (const candidate of suffix(theirs[of], state[of])) {
+        if (seen?.has(candidate) || taken.some((place) => isAncestor(candidate, place))) continue;
+        joined = chain(candidate, joined);
+      }
+      return joined;
+    };
+    talk = join(talk, "talk");
+    checks = join(checks, "checks");
+    calls = join(calls, "calls");
+    routes = join(routes, "routes");
+    if (shown !== undefined)
+      for (const of of [theirs.talk, theirs.checks, theirs.calls, theirs.routes]) for (const node of list(of)) shown.add(node);
     taken.push(other);
   }
-  return { ...state, talk, checks, borrowed, rejected: undefined };
+  const only = others.length === 1 ? (others[0]?.state as State) : undefined;
+  // A receiver that said nothing since the branches parted reads what the other one read.
+  const verbatim = only !== undefined && isPrefix(state.context, only.context);
+  const context = verbatim ? only.context : chain(node, state.context);
+  const said = verbatim ? only.said : state.said;
+  return { ...state, talk, context, said, checks, calls, routes, borrowed, rejected: undefined, stopped: undefined };
+}
+
+/** True when one chain goes on where another ended. */
+function isPrefix(short: Chain | undefined, long: Chain | undefined): boolean {
+  let at = long;
+  while (at !== undefined && at.length > (short?.length ?? 0)) at = at.before;
+  return at === short;
 }
 
 /** What one chain has since it parted from another, oldest first: forks share their links, so this costs what is new. */

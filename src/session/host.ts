@@ -1,10 +1,10 @@
 /** What the verbs of a session need from a runtime. Implemented by `runtime/`; the value itself causes no effect. */
-import type { DataOf, EventKind, OutcomeType, Op } from "./event.ts";
+import type { DataOf, EventKind, Op, OutcomeType } from "./event.ts";
 import type { Scope } from "./id.ts";
 import type { Node } from "./log.ts";
 import type { Model, ModelLike } from "./model.ts";
 import type { Platform } from "./platform.ts";
-import type { EffectContext, Limits, MergeOptions, Probed, Repeat, Session, Tool, Usage } from "./session.ts";
+import type { EffectContext, Limits, MergeOptions, Probed, Repeat, Session, Tool, ToolContext, Totals } from "./session.ts";
 import type { StreamPart } from "./stream.ts";
 
 /** Travels inside the value: who executes it, under which scope, and who acts. */
@@ -22,8 +22,6 @@ export interface Context {
   readonly budgets?: readonly Budget[] | undefined;
 }
 
-export type Totals = Omit<Usage, "own">;
-
 /** A limit that many calls share. What a call may cost at most is reserved before it and settled after it. */
 export interface Budget {
   readonly limits: Limits;
@@ -40,12 +38,21 @@ export interface Budget {
 /** Kinds of events a verb adds without causing an effect. */
 export type PureKind = Exclude<
   EventKind,
-  `${Op}.${string}` | `run.${string}` | "budget.crossed" | "answer.given" | "session.created" | "session.forked" | "session.detached" | "session.merged"
+  | `${Op}.${string}`
+  | `run.${string}`
+  | "budget.crossed"
+  | "answer.given"
+  | "session.created"
+  | "session.forked"
+  | "session.detached"
+  | "session.merged"
 >;
 
 /** What the code of an effect is given, and what only our own effects use: parts for whoever watches. */
-export interface InnerEffectContext extends EffectContext {
+export interface InnerEffectContext extends ToolContext {
   emit(part: WatchedPart): void;
+  /** The result stands on this session, where nested work ended elsewhere than on its own branch. */
+  standsOn(session: Session): void;
 }
 /** A part without who and where. */
 export type WatchedPart = StreamPart extends infer P ? (P extends StreamPart ? Omit<P, "by" | "session"> : never) : never;
@@ -93,8 +100,24 @@ export interface Effect {
 }
 export type Verdict = EffectResult | "ask" | undefined;
 
+/** US dollars for a million tokens, and the table they come from. */
+export interface Price {
+  readonly table: string;
+  readonly input: number;
+  readonly output: number;
+  readonly cached: number;
+  readonly cacheWrite: number;
+}
+
+/** Refused, or who wants a person to say yes. */
+export interface Judgement {
+  readonly refused?: { readonly reason: string; readonly problem: "policy" | "limit" } | undefined;
+  readonly asks: (input: unknown) => "policy" | undefined;
+}
+
 /** How a workflow is entered. */
 export interface Entering {
+  /** Over everything under it. */
   readonly limits?: Limits | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Gets what happens inside, as it happens. */
@@ -116,6 +139,12 @@ export interface Host {
   enter(session: Session, workflow: object, forward: (session: Session) => Promise<Session>, how?: Entering): Promise<Session>;
   /** The model behind a name or object. */
   model(like: ModelLike): Promise<Model>;
+  /** Text without the secrets that must not enter the log. */
+  clean(text: string): string;
+  /** What a model costs, when that is known. */
+  price(model: string): Price | undefined;
+  /** What the rules say of a call; it counts as one. */
+  judge(session: Session, call: { readonly tool: string; readonly input: unknown }): Judgement;
   /** Stores what verbs without effects have added. */
   save(session: Session): Promise<void>;
 }

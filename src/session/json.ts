@@ -26,6 +26,32 @@ export interface Encoded {
   readonly blobs: ReadonlyMap<string, Uint8Array> | undefined;
 }
 
+/** Text that is a blob of its own and is hashed once, however many events name it. */
+export class SharedText {
+  readonly text: string;
+  readonly hash: string;
+  /** Stored with the first event that names it. */
+  readonly bytes: Uint8Array;
+  readonly attached: boolean;
+
+  private constructor(text: string, hash: string, bytes: Uint8Array, attached: boolean) {
+    this.text = text;
+    this.hash = hash;
+    this.bytes = bytes;
+    this.attached = attached;
+  }
+
+  static of(text: string, platform: Platform): SharedText {
+    const bytes = platform.bytes(text);
+    return new SharedText(text, platform.sha256(bytes), bytes, true);
+  }
+
+  /** The same for events after one that stores it. */
+  again(): SharedText {
+    return new SharedText(this.text, this.hash, this.bytes, false);
+  }
+}
+
 /** The canonical text of a value, what must be stored beside it, and the value as the log will give it back. */
 export function encode(value: unknown, platform: Platform, redact: Redact, name = "value"): Encoded {
   const walk = new Walk(platform, redact, name);
@@ -123,7 +149,17 @@ class Walk {
     this.text += `{"$":"blob","bytes":${bytes.length},"hash":"${hash}","type":"${type}"}`;
   }
 
+  #shared(value: SharedText): string {
+    if (value.attached) {
+      this.blobs ??= new Map();
+      this.blobs.set(value.hash, value.bytes);
+    }
+    this.text += `{"$":"blob","bytes":${value.bytes.length},"hash":"${value.hash}","type":"text"}`;
+    return value.text;
+  }
+
   #object(value: object): unknown {
+    if (value instanceof SharedText) return this.#shared(value);
     if (value instanceof Uint8Array) {
       // Replacing bytes could break what they are: a secret in them is refused.
       if (this.#redact(latin1(value)) !== undefined) throw this.#refuse("holds a secret among its bytes", "leave it out");

@@ -16,6 +16,8 @@ export interface ModelOptions {
   readonly session: Session;
   /** How many calls the agent made on this line before. */
   readonly turn: number;
+  /** The path of the agent that asks. */
+  readonly by: string;
 }
 
 /**

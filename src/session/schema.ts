@@ -140,6 +140,8 @@ export const schemas = {
     problem: z.enum(["unknown-tool", "invalid-input", "threw", "timeout", "policy", "hook", "limit"]).optional(),
     /** The input it ran with, where an approval or a hook changed it. */
     input: z.unknown().optional(),
+    /** What the tool gave, where a hook put another value in its place. */
+    original: z.unknown().optional(),
     /** How many characters of the value the model reads. */
     cut: z.int().optional(),
     failures: z.array(failure).optional(),
@@ -164,6 +166,14 @@ export const schemas = {
     key: z.string().optional(),
     bare: z.literal(true).optional(),
     rerun: z.string().optional(),
+    limits: z
+      .strictObject({
+        rounds: z.number().optional(),
+        tokens: z.number().optional(),
+        usd: z.number().optional(),
+        time: duration.optional(),
+      })
+      .optional(),
   }),
   "run.resumed": z.strictObject({ worker: z.string(), epoch: z.int() }),
   "run.parked": z.strictObject({ pending: z.array(id), wakeAt: iso.optional() }),

@@ -10,7 +10,7 @@ import { Workflow } from "../workflow/workflow.ts";
 import type { RathError } from "./errors.ts";
 import type { Event } from "./event.ts";
 import { type Platform, saltBytes } from "./platform.ts";
-import type { Session, Tool } from "./session.ts";
+import type { Session } from "./session.ts";
 
 const last = (session: Session): Event => [...session.events()].at(-1) as Event;
 const texts = (session: Session): string[] => session.messages.map((message) => message.text);
@@ -187,13 +187,10 @@ describe("verbs without effect", () => {
 
   test("verbs of later parts refuse by name and change nothing", async () => {
     const session = testRath().session("hi");
-    const tool: Tool = { name: "bash", description: "", repeat: "once", "~run": async () => 1 };
     const verbs: Readonly<Record<string, () => Promise<unknown>>> = {
-      'call("bash")': () => session.call(tool, {}),
       recall: () => session.recall("x"),
       remember: () => session.remember({ key: "k", content: "c" }),
       forget: () => session.forget("k", "r"),
-      request: () => session.request(),
       apply: () => session.apply("."),
     };
     for (const [name, verb] of Object.entries(verbs)) {

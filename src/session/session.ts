@@ -76,6 +76,7 @@ export interface Session<out Output = unknown> {
     run: (context: EffectContext) => T | Promise<T>,
     options?: { readonly repeat?: Repeat | undefined; readonly input?: unknown },
   ): Promise<Session<Stored<T>>>;
+  /** Calls a tool from code, recorded as when a model calls it. Rejects unless it went well. */
   call<Input, T>(tool: Tool<Input, T>, input: Input): Promise<Session<T>>;
   /** Asks a person and gives the answer; `rath.decide` answers, in this process or another. */
   ask(
@@ -103,6 +104,7 @@ export interface Session<out Output = unknown> {
   /** Joins other branches into this one at their common ancestor. Rejects with `merge.conflict` or `merge.refused` and changes nothing then. */
   merge(others: Session | readonly Session[], options?: MergeOptions): Promise<Session<Output>>;
 
+  /** What exactly the newest model call up to this place read, rebuilt from the log and checked against its digest. */
   request(): Promise<ModelRequest>;
   conflicts(others: Session | readonly Session[]): Promise<readonly Conflict[]>;
   apply(directory: string, options?: { readonly dryRun?: boolean }): Promise<readonly Change[]>;
@@ -132,6 +134,8 @@ export interface Usage {
   readonly usd: number;
   readonly own: Omit<Usage, "own">;
 }
+/** Sums of tokens and money. */
+export type Totals = Omit<Usage, "own">;
 /** Where a session comes from. */
 export interface Lineage {
   readonly kind: "root" | "fork" | "detach" | "merge" | "import";
@@ -317,6 +321,8 @@ export interface ToolDeclaration {
   readonly timeoutMs?: number | undefined;
   readonly attempts?: number | undefined;
   readonly probe?: ((key: string, context: EffectContext) => Promise<Probed | undefined>) | undefined;
+  /** The workflow that does its work. */
+  readonly workflow?: object | undefined;
   /** Where it comes from, when that is a server whose list of tools may change. */
   readonly source?: ToolSource | undefined;
 }

@@ -4,8 +4,11 @@ import type { Outcome } from "./message.ts";
 import type { Pending, Session } from "./session.ts";
 
 /** Something that just happened, who did it and on which session. */
-export type StreamPart = { readonly by: string; readonly session: string } & (
-  | { readonly type: "text-delta"; readonly text: string }
+export type StreamPart = {
+  readonly by: string;
+  readonly session: string;
+} /** With `restart`, what was shown of this reply was cut off and begins again. */ & (
+  | { readonly type: "text-delta"; readonly text: string; readonly restart?: true | undefined }
   | { readonly type: "reasoning-delta"; readonly text: string }
   | { readonly type: "tool-start"; readonly call: string; readonly tool: string; readonly input: unknown }
   | { readonly type: "tool-progress"; readonly call: string; readonly update: unknown }

@@ -3,14 +3,16 @@
 import { describeSession } from "./describe.ts";
 import { RathError } from "./errors.ts";
 import type { Event } from "./event.ts";
-import { list, type State, stateOf } from "./fold.ts";
+import { inCallOrder, list, type State, stateOf } from "./fold.ts";
 import { givenContent, givenDuration, givenFunction, givenRepeat, givenText, givenTime, givenVerdict } from "./given.ts";
 import type { Context, Effect, Place } from "./host.ts";
 import { derivedUuid } from "./id.ts";
 import { current, history, type Node } from "./log.ts";
+import type { ModelRequest } from "./message.ts";
 import { accepting, jsonSchemaOf } from "./question.ts";
+import { modelCallBefore, requestOf } from "./request.ts";
 import type * as S from "./session.ts";
-import { checkOf, lineageOf, messageOf, pendingOf, placementOf, statusOf, toParts } from "./views.ts";
+import { checkOf, lineageOf, messageOf, pendingOf, placementOf, routeOf, saidText, statusOf, toolCallOf, toParts } from "./views.ts";
 
 /** Where a value stands. Only for the runtime and the audit. */
 export let placeOf: (session: S.Session) => Place;
@@ -49,31 +51,39 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
 
   get output(): Output {
     const node = this.#state.output;
-    if (node === undefined)
-      throw new RathError("session.no-output", `Session ${this.id} has no output yet: no effect has returned on it.`, { session: this });
-    if (node.facts.outcome !== "ok")
-      throw new RathError(
-        "session.no-output",
-        `Session ${this.id} has no output: its newest effect ended as "${node.facts.outcome}" (event ${node.id}).`,
-        { session: this },
-      );
+    if (node === undefined) throw this.#noOutput("has no output yet: no effect has returned on it");
     if (node.erased)
       throw new RathError("event.erased", `The output of session ${this.id} was erased (event ${node.id}).`, { session: this });
+    if (node.kind === "agent.stopped") return this.#stoppedOutput(node);
+    if (node.facts.outcome !== "ok")
+      throw this.#noOutput(`has no output: its newest effect ended as "${node.facts.outcome}" (event ${node.id})`);
+    if (node.kind === "model.returned") return saidText(node, this.#platform) as Output;
     return node.data<"do.returned">(this.#platform).value as Output;
+  }
+  #stoppedOutput(node: Node): Output {
+    const { stop, reason, ...rest } = node.data<"agent.stopped">(this.#platform);
+    if (stop !== "finished")
+      throw this.#noOutput(`has no output: its agent stopped as "${stop}"${reason === undefined ? "" : ` (${reason})`}`);
+    return ("value" in rest ? rest.value : saidText(this.#state.said, this.#platform)) as Output;
+  }
+  #noOutput(problem: string): RathError {
+    return new RathError("session.no-output", `Session ${this.id} ${problem}.`, { session: this });
   }
   get text(): string {
     const node = this.#state.output;
-    const value = node?.facts.outcome === "ok" ? node.data<"do.returned">(this.#platform)?.value : undefined;
+    if (node === undefined || node.erased) return "";
+    if (node.kind === "agent.stopped" || node.kind === "model.returned") return saidText(this.#state.said, this.#platform);
+    const value = node.facts.outcome === "ok" ? node.data<"do.returned">(this.#platform)?.value : undefined;
     return typeof value === "string" ? value : "";
   }
   get messages(): readonly S.Message[] {
-    return Object.freeze(list(this.#state.talk).map((node) => messageOf(node, this.#platform)));
+    return Object.freeze(inCallOrder(list(this.#state.talk)).map((node) => messageOf(node, this.#platform)));
   }
   get stop(): S.StopReason | undefined {
-    return undefined;
+    return this.#state.stopped?.data<"agent.stopped">(this.#platform)?.stop;
   }
   get status(): S.SessionStatus {
-    return statusOf(this.#state);
+    return statusOf(this.#state, this.#platform);
   }
   get usage(): S.Usage {
     const { usage, own } = this.#state;
@@ -90,13 +100,13 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
     return [...open, ...inherited].map((call) => pendingOf(call, this.#platform));
   }
   get calls(): readonly S.ToolCall[] {
-    return [];
+    return inCallOrder(list(this.#state.calls)).map((node) => toolCallOf(node, this.#platform));
   }
   get checks(): readonly S.Check[] {
     return list(this.#state.checks).map((node) => checkOf(node, this.#platform));
   }
   get routes(): readonly S.Route[] {
-    return [];
+    return list(this.#state.routes).map((node) => routeOf(node, this.#platform));
   }
   get memory(): S.Session["memory"] {
     return { reads: [], writes: [] };
@@ -203,8 +213,8 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
     return [];
   }
 
-  call(tool: S.Tool): Promise<never> {
-    return this.#notHere(`call("${tool.name}")`, "tools");
+  call<Input, T>(tool: S.Tool<Input, T>, input: Input): Promise<S.Session<T>> {
+    return this.#host.call(this, tool as S.Tool, input) as Promise<S.Session<T>>;
   }
   recall(): Promise<never> {
     return this.#notHere("recall", "memory");
@@ -215,8 +225,11 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
   forget(): Promise<never> {
     return this.#notHere("forget", "memory");
   }
-  request(): Promise<never> {
-    return this.#notHere("request", "models");
+  async request(): Promise<ModelRequest> {
+    const called = modelCallBefore(this.#node);
+    if (called === undefined)
+      throw new RathError("session.not-found", `No model was asked on session ${this.id} up to step ${this.step}.`, { session: this });
+    return requestOf(called, this.#platform);
   }
   apply(): Promise<never> {
     return this.#notHere("apply", "the workspace");

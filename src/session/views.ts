@@ -1,9 +1,11 @@
 /** Views of single events: what a message, a check, a placement or something pending looks like to the user of a session. */
 import { durationMs } from "./duration.ts";
+import { type CalledKind, opOf } from "./event.ts";
 import { callOf, callUnder, type State } from "./fold.ts";
 import type { Node } from "./log.ts";
+import type { Content, Message, MessagePart, Outcome, Part, ReplyPart } from "./message.ts";
 import type { Platform } from "./platform.ts";
-import type { Check, Content, Duration, Lineage, Message, Part, Pending, Placement, SessionStatus } from "./session.ts";
+import type { Check, Duration, Lineage, Pending, Placement, Route, SessionStatus, ToolCall } from "./session.ts";
 
 const messages = new WeakMap<Node, Message>();
 
@@ -11,18 +13,123 @@ const messages = new WeakMap<Node, Message>();
 export function messageOf(node: Node, platform: Platform): Message {
   const known = messages.get(node);
   if (known !== undefined) return known;
-  const data = node.data<"message.added">(platform);
-  const parts = data === undefined ? [] : data.parts.map(toPart);
+  const { role, parts } = node.erased ? { role: roleOf(node), parts: [] } : spokenBy(node, platform);
   const message: Message = Object.freeze({
-    role: data?.role ?? "user",
+    role,
     parts: Object.freeze(parts),
-    text: data === undefined ? "[erased]" : parts.map((part) => (part.type === "text" ? part.text : "")).join(""),
+    text: node.erased ? "[erased]" : parts.map(textOfPart).join(""),
     by: node.by,
     event: node.id,
     session: node.log.id,
   });
   messages.set(node, message);
   return message;
+}
+
+function roleOf(node: Node): Message["role"] {
+  return node.kind === "model.returned" ? "assistant" : node.kind === "tool.returned" ? "tool" : "user";
+}
+
+function spokenBy(node: Node, platform: Platform): { readonly role: Message["role"]; readonly parts: readonly MessagePart[] } {
+  switch (node.kind) {
+    case "model.returned":
+      return {
+        role: "assistant",
+        parts: (node.data<"model.returned">(platform).parts ?? []).map((part) => withoutMetadata(part as ReplyPart)),
+      };
+    case "tool.returned": {
+      const tool = callOf(node).data<"tool.called">(platform)?.name ?? "[erased]";
+      return { role: "tool", parts: [Object.freeze({ type: "result", tool, outcome: outcomeOf(node, platform) })] };
+    }
+    default: {
+      const { role, parts } = node.data<"message.added">(platform);
+      return { role, parts: parts.map(toPart) };
+    }
+  }
+}
+
+function withoutMetadata(part: ReplyPart): MessagePart {
+  const { metadata: _, ...rest } = part;
+  return Object.freeze(rest) as MessagePart;
+}
+
+function textOfPart(part: MessagePart): string {
+  switch (part.type) {
+    case "text":
+      return part.text;
+    case "result":
+      return textOfOutcome(part.outcome);
+    default:
+      return "";
+  }
+}
+
+/** What became of an effect, in words or as JSON. */
+export function textOfOutcome(outcome: Outcome): string {
+  switch (outcome.type) {
+    case "ok":
+      return typeof outcome.value === "string" ? outcome.value : (JSON.stringify(outcome.value) ?? "");
+    case "error":
+      return outcome.message;
+    case "denied":
+    case "cancelled":
+      return outcome.reason;
+    default:
+      return outcome.type;
+  }
+}
+
+/** What became of the effect that returned here. */
+export function outcomeOf(returned: Node, platform: Platform): Outcome {
+  const type = returned.facts.outcome ?? "unknown";
+  const data = returned.data<"do.returned">(platform);
+  switch (type) {
+    case "ok":
+      return { type, value: data?.value };
+    case "error":
+      return { type, message: data?.message ?? "" };
+    case "denied":
+    case "cancelled":
+      return { type, reason: data?.reason ?? "" };
+    default:
+      return { type };
+  }
+}
+
+/** A call of a tool and what it came to. */
+export function toolCallOf(returned: Node, platform: Platform): ToolCall {
+  const call = callOf(returned);
+  const asked = call.data<"tool.called">(platform);
+  const nested = returned.parents.find((parent) => parent.log !== returned.log);
+  return Object.freeze({
+    id: call.id,
+    tool: asked?.name ?? "[erased]",
+    input: returned.data<"tool.returned">(platform)?.input ?? asked?.input,
+    outcome: Object.freeze(outcomeOf(returned, platform)),
+    changes: Object.freeze([]),
+    sandbox: undefined,
+    session: nested?.log.id,
+    by: call.by,
+    step: call.step,
+  });
+}
+
+/** A choice on record. */
+export function routeOf(returned: Node, platform: Platform): Route {
+  const asked = callOf(returned).data<"route.called">(platform);
+  const chosen = returned.data<"route.returned">(platform)?.value as { readonly choice?: string; readonly reason?: string } | undefined;
+  return Object.freeze({
+    ...chosen,
+    choice: chosen?.choice ?? "",
+    candidates: Object.freeze((asked?.candidates ?? []).map((candidate) => candidate.name)),
+    reason: chosen?.reason ?? "",
+    event: returned.id,
+  });
+}
+
+/** What a model said, without its reasoning. */
+export function saidText(node: Node | undefined, platform: Platform): string {
+  return node === undefined ? "" : messageOf(node, platform).text;
 }
 
 type StoredPart = {
@@ -81,14 +188,15 @@ export function pendingOf(mark: Node, platform: Platform, call: Node = callUnder
     }
     case "wait.called":
       return { ...base, kind: "timer", wakes: deadlineOf(call, platform) ?? call.at };
-    case "do.called": {
-      const { name, input } = call.data<"do.called">(platform);
+    case "do.called":
+    case "tool.called": {
+      const { name, input } = call.data<"tool.called">(platform);
       return call.facts.started === true || mark !== call
         ? { ...base, kind: "unknown", op: name, input }
         : { ...base, kind: "approval", tool: name, input };
     }
     default:
-      return { ...base, kind: "unknown", op: call.data<"check.called">(platform).name, input: undefined };
+      return { ...base, kind: "unknown", op: call.data<"check.called">(platform).name ?? opOf(call.kind as CalledKind), input: undefined };
   }
 }
 
@@ -99,10 +207,15 @@ export function deadlineOf(call: Node, platform: Platform): string | undefined {
   return duration === undefined ? data?.until : new Date(Date.parse(call.at) + durationMs(duration)).toISOString();
 }
 
-export function statusOf(state: State): SessionStatus {
+export function statusOf(state: State, platform: Platform): SessionStatus {
   if (state.rejected !== undefined) return "rejected";
   if (state.open.length > 0) return "waiting";
-  switch (state.output?.facts.outcome) {
+  const { output } = state;
+  if (output?.kind === "agent.stopped") {
+    const stop = output.data<"agent.stopped">(platform)?.stop;
+    return stop === "error" ? "failed" : stop === "cancelled" ? "cancelled" : "idle";
+  }
+  switch (output?.facts.outcome) {
     case "error":
     case "unknown":
       return "failed";

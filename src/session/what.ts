@@ -2,6 +2,8 @@
  * What happened, apart from who, when and under which ids: the digest that replay, rerun and diff compare. It covers kind,
  * version, outcome and data, with event ids replaced by what they name; it is computed from contents and never stored.
  */
+import { isReturned, isStarted } from "./event.ts";
+import { callOf } from "./fold.ts";
 import type { Node } from "./log.ts";
 import type { Platform } from "./platform.ts";
 
@@ -12,18 +14,47 @@ export type Whats = Map<Node, string>;
 export function whatOf(node: Node, platform: Platform, text: (node: Node) => string, known: Whats): string {
   const waiting: Node[] = [node];
   for (let next = waiting.at(-1); next !== undefined; next = waiting.at(-1)) {
-    const before = next.log.origin !== undefined && next.prior === undefined ? [next.log.origin] : next.parents;
+    const before = beforeOf(next);
     const missing = known.has(next) ? [] : before.filter((parent) => !known.has(parent));
     if (missing.length > 0) waiting.push(...missing);
     else {
       waiting.pop();
       // That an effect had to wait before it started changes nothing about what happened.
-      if (next.kind === "do.started") known.set(next, known.get(next.parent as Node) as string);
-      else if (!known.has(next))
-        known.set(next, platform.sha256(JSON.stringify([...contentOf(next, platform, text), before.map((parent) => known.get(parent))])));
+      if (isStarted(next.kind)) known.set(next, known.get(next.parent as Node) as string);
+      else if (!known.has(next)) known.set(next, digest(next, before, platform, text, known));
     }
   }
   return known.get(node) as string;
+}
+
+function beforeOf(node: Node): readonly Node[] {
+  return node.log.origin !== undefined && node.prior === undefined ? [node.log.origin] : node.parents;
+}
+
+function digest(node: Node, before: readonly Node[], platform: Platform, text: (node: Node) => string, known: Whats): string {
+  if (isReturned(node.kind) && node.facts.call !== undefined) return digestInBatch(node, platform, text, known);
+  return platform.sha256(JSON.stringify([...contentOf(node, platform, text), before.map((parent) => known.get(parent))]));
+}
+
+/** Results of a batch come in any order: each stands on its call, and the last one on all of them in call order. */
+function digestInBatch(node: Node, platform: Platform, text: (node: Node) => string, known: Whats): string {
+  const alone = (result: Node): string => {
+    const inner = result.parents.slice(1).map((parent) => known.get(parent));
+    return platform.sha256(JSON.stringify([...contentOf(result, platform, text), known.get(callOf(result)), inner]));
+  };
+  const results: Node[] = [];
+  for (let at: Node | undefined = node; at !== undefined && (isReturned(at.kind) || isStarted(at.kind)); at = at.prior)
+    if (isReturned(at.kind)) results.push(at);
+  const size = (callOf(node).data(platform) as { readonly batch?: { readonly size: number } } | undefined)?.batch?.size ?? 1;
+  const batch = results.slice(0, size);
+  if (batch.length < size) return alone(node);
+  return platform.sha256(JSON.stringify(["batch", ...batch.sort((a, b) => callOf(a).seq - callOf(b).seq).map(alone)]));
+}
+
+/** What one event says, without what came before it. */
+export function whatOfEvent(node: Node, platform: Platform, text: (node: Node) => string): string {
+  const call = isReturned(node.kind) && node.kind !== "model.returned" ? contentOf(callOf(node), platform, text) : [];
+  return platform.sha256(JSON.stringify([...call, ...contentOf(node, platform, text)]));
 }
 
 /** What an event says by itself: kind, version, outcome and data without ids. */
@@ -48,6 +79,16 @@ function dataOf(node: Node, platform: Platform, text: (node: Node) => string): u
     case "session.detached":
     case "workflow.left":
       return "";
+    case "model.called": {
+      const { request: _, changed: __, ...rest } = node.data<"model.called">(platform);
+      return JSON.stringify(rest);
+    }
+    case "model.returned": {
+      const { parts = [], finish, message, reason } = node.data<"model.returned">(platform);
+      return JSON.stringify([parts.map((part, index) => withoutIds(part, index)), finish, message, reason]);
+    }
+    case "tool.returned":
+    case "route.returned":
     case "ask.returned":
     case "do.returned": {
       const data = node.data<"do.returned">(platform);
@@ -58,4 +99,10 @@ function dataOf(node: Node, platform: Platform, text: (node: Node) => string): u
     default:
       return text(node);
   }
+}
+
+/** Call ids are the provider's and differ each time: a call is named by its place. */
+function withoutIds(part: Readonly<Record<string, unknown>>, index: number): unknown {
+  const { metadata: _, signature: __, ...rest } = part;
+  return rest["type"] === "call" ? { ...rest, id: index } : rest;
 }

@@ -3,11 +3,21 @@
  * recorded, and a workflow called inside another one is part of the same run.
  */
 import { RathError } from "../session/errors.ts";
-import type { Session } from "../session/session.ts";
+import type { Entering } from "../session/host.ts";
+import type { Content } from "../session/message.ts";
+import type { Infer, InferInput, Limits, Schema, Session, Tool } from "../session/session.ts";
+import type { Stream } from "../session/stream.ts";
 import { placeOf } from "../session/value.ts";
+import { ownName } from "./children.ts";
+import { type Description, describeWorkflow } from "./describe.ts";
+import { LiveStream } from "./stream.ts";
+import { workflowTool } from "./workflow-tool.ts";
 
 /** What a workflow's `forward` produces. */
 export type OutputOf<W> = W extends { forward(session: Session): Promise<Session<infer Output>> } ? Output : never;
+
+/** A workflow that says what it is for, so that something can choose it. */
+export type Described = Workflow & { readonly description: string };
 
 /**
  * Extend it and write `forward` as a method. `name` and `description` are read if present; they are not declared, so no
@@ -22,25 +32,51 @@ export type OutputOf<W> = W extends { forward(session: Session): Promise<Session
  * }
  */
 export abstract class Workflow {
-  constructor() {
+  readonly #enter: (session: Session, how: Entering) => Promise<Session>;
+
+  /** `limits` hold for the workflow and everything under it. */
+  constructor(limits?: Limits) {
     const method: unknown = this.forward;
     if (typeof method !== "function")
       throw new RathError("workflow.invalid", `${this.constructor.name} has no forward method: write async forward(session) { … }.`);
+    this.#enter = (session, how) =>
+      placeOf(session).context.host.enter(session, this, (inner) => method.call(this, inner) as Promise<Session>, { limits, ...how });
     // A fixed own property: a class field named `forward` would bypass the record, so it fails at construction.
-    Object.defineProperty(this, "forward", {
-      value: (session: Session) =>
-        placeOf(session).context.host.enter(
-          session,
-          this as { readonly name?: unknown },
-          (inner) => method.call(this, inner) as Promise<Session>,
-        ),
-    });
+    Object.defineProperty(this, "forward", { value: (session: Session) => this.#enter(session, {}) });
   }
 
   abstract forward(session: Session): Promise<Session>;
 
-  toString(): string {
-    const { name } = this as { readonly name?: unknown };
-    return `Workflow ${typeof name === "string" ? name : "(unnamed)"}`;
+  /** Starts `forward` at once and gives what happens as it happens. */
+  stream(session: Session, options: { readonly signal?: AbortSignal | undefined } = {}): Stream<OutputOf<this>> {
+    return new LiveStream<OutputOf<this>>(
+      (watch, signal) => this.#enter(session, { watch, signal }) as Promise<Session<OutputOf<this>>>,
+      options.signal,
+    );
   }
+
+  /** Pure data: every agent, model and tool it may use, and a revision that changes with them. */
+  describe(): Description {
+    return describeWorkflow(this, isWorkflow);
+  }
+
+  /** A tool that does this work in a session of its own, nested in the call. */
+  asTool<S extends Schema>(options: {
+    readonly name: string;
+    readonly description?: string | undefined;
+    readonly input: S;
+    readonly say: (input: Infer<S>) => Content;
+  }): Tool<InferInput<S>, OutputOf<this>>;
+  asTool(options: { readonly name: string; readonly description?: string | undefined }): Tool<{ readonly task: string }, OutputOf<this>>;
+  asTool(options: Parameters<typeof workflowTool>[1]): Tool<unknown, OutputOf<this>> {
+    return workflowTool(this, options) as Tool<unknown, OutputOf<this>>;
+  }
+
+  toString(): string {
+    return `Workflow ${ownName(this) ?? "(unnamed)"}`;
+  }
+}
+
+export function isWorkflow(value: object): value is Workflow {
+  return value instanceof Workflow;
 }

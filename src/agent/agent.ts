@@ -1,0 +1,72 @@
+/** An Agent is a Workflow: instructions, a model and tools. It owns no history; the session it is given has it. */
+import type { ModelLike } from "../session/model.ts";
+import type { Session, Tool } from "../session/session.ts";
+import { leaveUnnamed } from "../workflow/children.ts";
+import { type AgentSketch, sketch } from "../workflow/describe.ts";
+import { Workflow } from "../workflow/workflow.ts";
+import { converse } from "./loop.ts";
+import { modelName } from "./model-name.ts";
+import { type AgentOptions, checkOptions } from "./options.ts";
+import { outputSchemaOf } from "./output.ts";
+
+/**
+ * Asks its model, runs the tools it calls, and goes on until the model has answered. Returns a session with a `stop` reason;
+ * `session.output` is the answer when that is "finished".
+ *
+ * @example
+ * const greeter = new Agent({ model: "openai/gpt-5.5", instructions: "Answer in one sentence." });
+ * const session = await greeter.forward(rath.session("What is a session?"));
+ * console.log(session.text, session.usage.usd);
+ */
+export class Agent<Output = string> extends Workflow {
+  readonly name: string;
+  readonly description: string;
+  readonly #options: AgentOptions<Output>;
+
+  constructor(options: AgentOptions<Output>) {
+    const name = options?.name ?? "agent";
+    checkOptions(options as AgentOptions<never>, name);
+    const { rounds: _, ...limits } = options.limits ?? {};
+    super(Object.keys(limits).length === 0 ? undefined : limits);
+    this.name = name;
+    this.description = options.description ?? "";
+    this.#options = options;
+    if (options.output !== undefined) outputSchemaOf(options.output, name);
+    if (options.name === undefined) leaveUnnamed(this);
+  }
+
+  forward(session: Session): Promise<Session<Output>> {
+    return converse(this.#options, session, this.name) as Promise<Session<Output>>;
+  }
+
+  /** The same agent with some things changed. */
+  with(changes: Partial<AgentOptions<Output>>): Agent<Output> {
+    return new Agent({ ...this.#options, ...changes });
+  }
+
+  /** What a description of it holds. */
+  [sketch](): AgentSketch {
+    const { model, tools = [], instructions, settings, output, limits, handoffs = [] } = this.#options;
+    const models = (Array.isArray(model) ? (model as readonly ModelLike[]) : [model as ModelLike]).map(modelName);
+    return {
+      model: models.join(", "),
+      tools: tools.map((tool) => tool.name),
+      children: Object.fromEntries([
+        ...tools.flatMap((tool) => (tool["~tool"].workflow === undefined ? [] : [[tool.name, tool["~tool"].workflow] as const])),
+        ...handoffs.map((handoff) => [handoff.name, handoff] as const),
+      ]),
+      detail: {
+        instructions: typeof instructions === "function" ? String(instructions) : (instructions ?? ""),
+        tools: tools.map((tool: Tool) => ({ name: tool.name, revision: tool["~tool"].revision })),
+        settings: JSON.parse(JSON.stringify(settings ?? {})) as object,
+        output: output === undefined ? null : outputSchemaOf(output, this.name),
+        limits: JSON.parse(JSON.stringify(limits ?? {})) as object,
+        handoffs: handoffs.map((handoff) => handoff.name),
+      },
+    };
+  }
+
+  override toString(): string {
+    return `Agent ${this.name}`;
+  }
+}

@@ -1,0 +1,107 @@
+/** One question to a model as an effect: it stores no prompt, reserves what it may cost, and records each attempt. */
+import type { ErrorCode } from "../session/errors.ts";
+import type { OutcomeType } from "../session/event.ts";
+import { stateOf } from "../session/fold.ts";
+import type { Budget, Effect } from "../session/host.ts";
+import type { Node } from "../session/log.ts";
+import type { Finish, ModelRequest, ReplyPart } from "../session/message.ts";
+import type { ModelLike } from "../session/model.ts";
+import { digestOf, messagesOf } from "../session/request.ts";
+import type { Session } from "../session/session.ts";
+import { placeOf } from "../session/value.ts";
+import { tryModels } from "./attempts.ts";
+import type { Ready } from "./hooks.ts";
+import { modelName } from "./model-name.ts";
+import type { AgentOptions } from "./options.ts";
+import { Reservation } from "./reservation.ts";
+
+/** What became of the question. */
+export interface Asked {
+  readonly session: Session;
+  readonly outcome: OutcomeType;
+  readonly parts: readonly ReplyPart[];
+  readonly finish: Finish | undefined;
+  /** Why there is no answer. */
+  readonly problem: string;
+  /** Set when the model could not even be asked: its name, its package or its key is missing. */
+  readonly code: ErrorCode | undefined;
+}
+
+export async function askModel<Output>(
+  options: AgentOptions<Output>,
+  session: Session,
+  ready: Ready,
+  budgets: readonly Budget[],
+): Promise<Asked> {
+  const { node, context } = placeOf(session);
+  const { host } = context;
+  const { platform } = host;
+  const state = stateOf(node);
+  const likes = Array.isArray(options.model) ? (options.model as readonly ModelLike[]) : [options.model as ModelLike];
+  const [model = "", ...fallbacks] = likes.map(modelName);
+  const { settings } = ready;
+  const request: ModelRequest = {
+    model,
+    instructions: ready.instructions,
+    tools: ready.offered,
+    settings,
+    ...(ready.output === undefined ? {} : { output: ready.output }),
+    // Built when somebody looks: a request costs what is new, not what was said before.
+    get messages() {
+      return ready.messages ?? messagesOf(state.context, platform);
+    },
+  };
+  const reservation = budgets.length === 0 ? undefined : new Reservation(host, likes, request, state, budgets, context.by);
+  const turn = state.turns[context.by] ?? 0;
+  const effect: Effect = {
+    op: "model",
+    repeat: "safe",
+    called: {
+      ...(ready.changed === undefined ? {} : { changed: ready.changed }),
+      configuration: ready.configuration,
+      ...(fallbacks.length === 0 ? {} : { fallbacks }),
+      model,
+      request: digestOf(state.context, platform),
+      ...(isEmpty(settings) ? {} : { settings }),
+    },
+    before: reservation === undefined ? undefined : () => reservation.reserve(),
+    timeoutMs: undefined,
+    run: (inner) =>
+      tryModels(likes, request, {
+        host,
+        context: inner,
+        session,
+        turn,
+        by: context.by,
+        attempts: options.retry?.attempts ?? 4,
+        silence: options.retry?.timeout ?? "2m",
+        maxOutputTokens: reservation?.maxOutputTokens,
+        deadline: reservation?.deadline,
+        settle: (spent) => reservation?.settle(spent),
+      }),
+    failureIsValue: true,
+  };
+  const returned = await host.perform(session, effect);
+  return askedOf(returned, placeOf(returned).node);
+}
+
+function askedOf(session: Session, node: Node): Asked {
+  const { platform } = placeOf(session).context.host;
+  const data = node.data<"model.returned">(platform);
+  const outcome = node.facts.outcome ?? "unknown";
+  return {
+    session,
+    outcome,
+    parts: (data.parts ?? []) as readonly ReplyPart[],
+    finish: data.finish,
+    problem: data.message ?? data.reason ?? outcome,
+    code: data.name !== undefined && cannotAsk.has(data.name) ? (data.name as ErrorCode) : undefined,
+  };
+}
+
+const cannotAsk: ReadonlySet<string> = new Set<ErrorCode>(["model.unknown", "model.unavailable"]);
+
+function isEmpty(settings: object): boolean {
+  for (const _ in settings) return false;
+  return true;
+}

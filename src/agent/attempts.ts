@@ -1,0 +1,203 @@
+/** Asks a model, and again after failures that may pass, and then the next model. What failed is part of the result. */
+import { durationMs } from "../session/duration.ts";
+import { RathError } from "../session/errors.ts";
+import { EffectResult, type Host, type InnerEffectContext, type Price } from "../session/host.ts";
+import type { ModelReply, ModelRequest, ReplyUsage } from "../session/message.ts";
+import type { Model, ModelLike } from "../session/model.ts";
+import type { Duration, Session, Totals } from "../session/session.ts";
+import { Shown } from "./shown.ts";
+
+interface Trying {
+  readonly host: Host;
+  readonly context: InnerEffectContext;
+  readonly session: Session;
+  readonly turn: number;
+  readonly by: string;
+  readonly attempts: number;
+  /** How long a model may say nothing. */
+  readonly silence: Duration;
+  readonly maxOutputTokens: number | undefined;
+  /** When the time that is left is over. */
+  readonly deadline: number | undefined;
+  readonly settle: (spent: Totals) => void;
+}
+
+/** An attempt that came to nothing, as it is recorded. */
+interface Failure {
+  readonly message: string;
+  readonly model?: string;
+  readonly status?: number;
+  readonly text?: string;
+  waitedMs?: number;
+}
+
+const longestWaitMs = 60_000;
+const free: Totals = Object.freeze({ input: 0, output: 0, cached: 0, cacheWrite: 0, reasoning: 0, usd: 0 });
+
+export async function tryModels(likes: readonly ModelLike[], request: ModelRequest, trying: Trying): Promise<EffectResult> {
+  const failures: Failure[] = [];
+  const shown = new Shown(trying.context);
+  let last: unknown;
+  let attempts = 0;
+  for (const like of likes) {
+    let model: Model;
+    try {
+      model = await trying.host.model(like);
+    } catch (error) {
+      last = error;
+      if (RathError.is(error)) failures.push({ message: error.message });
+      continue;
+    }
+    for (let attempt = 1; attempt <= trying.attempts; attempt++) {
+      attempts++;
+      try {
+        return answered(await once(model, request, shown, trying), model, request, failures, attempts, trying);
+      } catch (error) {
+        last = error;
+        if (trying.context.signal.aborted) return gone(trying, failures, attempts);
+        if (error instanceof TimeOver) return over(trying, failures, attempts);
+        const failure: Failure = { message: messageOf(error), ...aboutFailure(error, model, likes.length), ...shown.cut() };
+        failures.push(failure);
+        if (!isRetryable(error) || attempt === trying.attempts) break;
+        failure.waitedMs = waitFor(error, attempt, trying.context.key);
+        if (failure.waitedMs > longestWaitMs) break;
+        await pause(failure.waitedMs, trying.context.signal);
+        if (trying.context.signal.aborted) return gone(trying, failures, attempts);
+      }
+    }
+  }
+  trying.settle(free);
+  const name = RathError.is(last) && failures.length === likes.length && attempts === 0 ? { name: last.code } : {};
+  return new EffectResult(
+    "error",
+    { message: messageOf(last), ...name, ...(attempts === 0 ? {} : { failures }) },
+    { attempts: Math.max(1, attempts) },
+  );
+}
+
+/** Somebody stopped it, or its time is over. */
+function gone(trying: Trying, failures: readonly Failure[], attempts: number): EffectResult {
+  trying.settle(free);
+  const { reason } = trying.context.signal;
+  return new EffectResult("cancelled", { reason: messageOf(reason), ...(failures.length === 0 ? {} : { failures }) }, { attempts });
+}
+
+class TimeOver extends Error {}
+
+function over(trying: Trying, failures: readonly Failure[], attempts: number): EffectResult {
+  trying.settle(free);
+  return new EffectResult("denied", { reason: "budget: the time is over", ...(failures.length === 0 ? {} : { failures }) }, { attempts });
+}
+
+/** One attempt: the whole reply, or an error. */
+async function once(model: Model, request: ModelRequest, shown: Shown, trying: Trying): Promise<ModelReply> {
+  const quiet = new AbortController();
+  const silence = durationMs(trying.silence);
+  const signal = AbortSignal.any([trying.context.signal, quiet.signal]);
+  const { deadline } = trying;
+  let timer: NodeJS.Timeout | undefined;
+  const listen = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(
+      () => quiet.abort(new RathError("model.failed", `${model.id} said nothing for ${trying.silence}`, { retryable: true })),
+      silence,
+    );
+  };
+  const end = deadline === undefined ? undefined : setTimeout(() => quiet.abort(new TimeOver()), Math.max(0, deadline - Date.now()));
+  shown.begin();
+  try {
+    listen();
+    const asked = trying.maxOutputTokens === undefined ? request : limitedTo(request, trying.maxOutputTokens);
+    const { session, turn, by } = trying;
+    const stopped = new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
+    stopped.catch(() => {});
+    const parts = model.stream(asked, { signal, session, turn, by })[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        const next = await Promise.race([parts.next(), stopped]);
+        if (next.done === true) break;
+        listen();
+        if (next.value.type === "reply") return next.value.reply;
+        shown.show(next.value);
+      }
+    } finally {
+      void Promise.resolve(parts.return?.()).catch(() => {});
+    }
+    throw new RathError("model.failed", `The stream of ${model.id} was cut before its end`, { retryable: true });
+  } finally {
+    clearTimeout(timer);
+    clearTimeout(end);
+  }
+}
+
+/** The same request with a shorter answer; its messages are still built when somebody looks. */
+function limitedTo(request: ModelRequest, maxOutputTokens: number): ModelRequest {
+  return Object.create(request, { settings: { value: { ...request.settings, maxOutputTokens }, enumerable: true } }) as ModelRequest;
+}
+
+function answered(
+  reply: ModelReply,
+  model: Model,
+  request: ModelRequest,
+  failures: readonly Failure[],
+  attempts: number,
+  trying: Trying,
+): EffectResult {
+  const price = model.free === true ? undefined : (trying.host.price(reply.model ?? model.id) ?? trying.host.price(request.model));
+  const usage = { ...reply.usage, usd: price === undefined ? 0 : costOf(price, reply.usage) };
+  trying.settle(usage);
+  const data = {
+    ...(failures.length === 0 ? {} : { failures }),
+    finish: reply.finish,
+    ...(reply.id === undefined ? {} : { id: reply.id }),
+    ...(trying.maxOutputTokens === undefined ? {} : { maxOutputTokens: trying.maxOutputTokens }),
+    ...(reply.metadata === undefined ? {} : { metadata: reply.metadata }),
+    model: reply.model ?? model.id,
+    parts: reply.parts,
+    ...(price === undefined ? {} : { price }),
+    ...(price === undefined && model.free !== true ? { unpriced: true } : {}),
+    ...(reply.warnings === undefined || reply.warnings.length === 0 ? {} : { warnings: reply.warnings }),
+  };
+  return new EffectResult("ok", data, { usage, attempts });
+}
+
+/** What tokens cost: uncached, cached and written input each at its own price. */
+export function costOf(price: Price, usage: ReplyUsage): number {
+  const uncached = usage.input - usage.cached - usage.cacheWrite;
+  return (
+    (uncached * price.input + usage.cached * price.cached + usage.cacheWrite * price.cacheWrite + usage.output * price.output) / 1_000_000
+  );
+}
+
+function isRetryable(error: unknown): boolean {
+  return RathError.is(error) && error.retryable;
+}
+
+function aboutFailure(error: unknown, model: Model, models: number): { readonly status?: number; readonly model?: string } {
+  const status = RathError.is(error) ? error.details["status"] : undefined;
+  return { ...(models > 1 ? { model: model.id } : {}), ...(typeof status === "number" ? { status } : {}) };
+}
+
+/** As long as the provider asks, else twice as long each time, spread so that many callers do not come back together. */
+function waitFor(error: unknown, attempt: number, key: string): number {
+  const asked = RathError.is(error) ? error.details["retryAfterMs"] : undefined;
+  if (typeof asked === "number") return asked;
+  const spread = Number.parseInt(key.slice(attempt, attempt + 4), 16) / 0xffff;
+  return Math.round(Math.min(500 * 2 ** (attempt - 1), 30_000) * (0.75 + spread / 2));
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done, { once: true });
+  });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

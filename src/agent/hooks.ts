@@ -1,0 +1,122 @@
+/** Hooks of an agent. Each runs as an effect: what it gave is recorded, and taken from the record when the agent is entered again. */
+import { RathError } from "../session/errors.ts";
+import { stateOf } from "../session/fold.ts";
+import { SharedText } from "../session/json.ts";
+import type { ModelRequest, ModelSettings, RequestMessage, RequestTool } from "../session/message.ts";
+import { messagesOf } from "../session/request.ts";
+import type { Session } from "../session/session.ts";
+import { placeOf } from "../session/value.ts";
+import { modelName } from "./model-name.ts";
+import type { AgentOptions } from "./options.ts";
+
+/** A request about to be made. */
+export interface Ready {
+  readonly session: Session;
+  readonly instructions: string;
+  readonly offered: readonly RequestTool[];
+  readonly output: object | undefined;
+  readonly configuration: SharedText;
+  readonly settings: ModelSettings;
+  /** Messages that a hook put in place of the log's. */
+  readonly messages?: readonly RequestMessage[] | undefined;
+  /** The result of the hook that changed it. */
+  readonly changed?: string | undefined;
+}
+
+interface Before {
+  readonly instructions: string;
+  readonly offered: readonly RequestTool[];
+  readonly output: object | undefined;
+  readonly configuration: SharedText;
+  readonly round: number;
+}
+
+type Changed = { readonly refuse: string } | (Partial<ModelRequest> & { readonly refuse?: undefined });
+
+/** The request as the hook leaves it, or its refusal. */
+export async function beforeModel<Output>(
+  options: AgentOptions<Output>,
+  session: Session,
+  before: Before,
+  agent: string,
+): Promise<Ready | { readonly session: Session; readonly refuse: string }> {
+  const settings = settingsFor(options.settings, before.round);
+  const { round: _, ...rest } = before;
+  const ready = { ...rest, session, settings };
+  const hook = options.hooks?.beforeModel;
+  if (hook === undefined) return ready;
+  const { node, context } = placeOf(session);
+  const { platform } = context.host;
+  const request: ModelRequest = {
+    model: modelName(firstModel(options)),
+    instructions: before.instructions,
+    messages: messagesOf(stateOf(node).context, platform),
+    tools: before.offered,
+    settings,
+    output: before.output,
+  };
+  const hooked = await hookEffect(session, "beforeModel", agent, () => differences(request, hook(request)));
+  const changed = hooked.output as Changed | null;
+  if (changed === null) return { ...ready, session: hooked };
+  if (changed.refuse !== undefined) return { session: hooked, refuse: changed.refuse };
+  const instructions = changed.instructions ?? before.instructions;
+  const offered = changed.tools ?? before.offered;
+  const same = changed.instructions === undefined && changed.tools === undefined;
+  const text = JSON.stringify({ instructions, tools: offered, ...(before.output === undefined ? {} : { output: before.output }) });
+  return {
+    ...ready,
+    session: hooked,
+    instructions,
+    offered,
+    settings: changed.settings ?? settings,
+    configuration: same ? before.configuration : SharedText.of(context.host.clean(text), platform),
+    ...(changed.messages === undefined ? {} : { messages: changed.messages, changed: hooked.head }),
+  };
+}
+
+/** A tool that must be called is called once: forced again, the loop would never end. */
+function settingsFor(settings: ModelSettings = {}, round: number): ModelSettings {
+  const { toolChoice, ...rest } = settings;
+  return toolChoice === undefined || (round > 1 && toolChoice !== "auto" && toolChoice !== "none") ? rest : settings;
+}
+
+export function firstModel<Output>({ model }: AgentOptions<Output>) {
+  return Array.isArray(model) ? model[0] : model;
+}
+
+/** Only what a hook changed is stored. */
+function differences(request: ModelRequest, given: ModelRequest | { readonly refuse: string } | undefined): unknown {
+  if (given === undefined) return null;
+  if ("refuse" in given) return { refuse: String(given.refuse) };
+  const fields = ["instructions", "messages", "tools", "settings"] as const;
+  const changed = fields.filter(
+    (field) => given[field] !== request[field] && JSON.stringify(given[field]) !== JSON.stringify(request[field]),
+  );
+  return changed.length === 0 ? null : Object.fromEntries(changed.map((field) => [field, given[field]]));
+}
+
+/** Runs a hook as an effect; one that throws is an error of the program. */
+export async function hookEffect(session: Session, name: keyof typeof advice, agent: string, run: () => unknown): Promise<Session> {
+  try {
+    return await session.do(`hook ${name}`, run, { repeat: "safe" });
+  } catch (error) {
+    if (!RathError.is(error, "effect.failed")) throw error;
+    throw hookFailed(name, agent, error.message, error.session, error.cause);
+  }
+}
+
+const advice = { beforeModel: "{ refuse }", beforeTool: "{ refuse }", afterTool: "undefined" } as const;
+
+export function hookFailed(
+  name: keyof typeof advice,
+  agent: string,
+  problem: string,
+  session: Session | undefined,
+  cause?: unknown,
+): RathError {
+  return new RathError(
+    "agent.hook-failed",
+    `The ${name} hook of agent "${agent}" threw: ${problem}. Return ${advice[name]} from it instead of throwing.`,
+    { session, cause },
+  );
+}

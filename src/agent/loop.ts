@@ -1,0 +1,127 @@
+/**
+ * The loop of an agent, read downward: ask the model, run what it calls, until it has answered or something stops it. Everything
+ * that happens is an effect of the session, so the loop can be left anywhere and entered again.
+ */
+import { RathError } from "../session/errors.ts";
+import type { Host } from "../session/host.ts";
+import { SharedText } from "../session/json.ts";
+import type { ReplyPart, RequestTool } from "../session/message.ts";
+import type { Session, StopReason, Tool } from "../session/session.ts";
+import { placeOf } from "../session/value.ts";
+import { toParts } from "../session/views.ts";
+import { type Asked, askModel } from "./ask-model.ts";
+import { callTools } from "./call-tools.ts";
+import { beforeModel } from "./hooks.ts";
+import { type AgentOptions, type Handoff, handoffName } from "./options.ts";
+import { outputSchemaOf, readOutput } from "./output.ts";
+
+const defaultRounds = 100;
+/** How often a model may correct an answer that does not fit its schema. */
+const corrections = 2;
+
+type Call = Extract<ReplyPart, { type: "call" }>;
+
+export async function converse<Output>(options: AgentOptions<Output>, session: Session, name: string): Promise<Session> {
+  const { host, signal, budgets = [] } = placeOf(session).context;
+  const rounds = options.limits?.rounds ?? defaultRounds;
+  const prepared = await prepare(options, session, name);
+  let at = prepared.session;
+  let { configuration } = prepared;
+  let invalid = 0;
+  for (let round = 1; ; round++) {
+    if (signal?.aborted === true) return stopped(host, at, "cancelled", String((signal.reason as Error | undefined)?.message ?? "aborted"));
+    if (round > rounds) {
+      budgets.at(-1)?.crossed("rounds", rounds, rounds);
+      return stopped(host, at, "rounds", `${rounds} rounds`);
+    }
+    const hooked = await beforeModel(options, at, { ...prepared, configuration, round }, name);
+    if ("refuse" in hooked) return stopped(host, hooked.session, "refused", hooked.refuse);
+    const asked = await askModel(options, hooked.session, hooked, budgets);
+    at = asked.session;
+    // The configuration is stored with the first call that names it.
+    configuration = configuration.again();
+    if (asked.outcome !== "ok") return failed(host, asked);
+    const calls = asked.parts.filter((part): part is Call => part.type === "call");
+    if (calls.length > 0) {
+      at = await callTools(options, prepared.tools, at, calls, name);
+      const next = handoffIn(options.handoffs ?? [], calls);
+      if (next !== undefined) return next.forward(at);
+      continue;
+    }
+    if (asked.finish === "length") return stopped(host, at, "length", "the answer was longer than it may be");
+    if (asked.finish === "refused") return stopped(host, at, "refused", "the model refused to answer");
+    if (options.output === undefined) return stopped(host, at, "finished");
+    const read = await readOutput(options.output, at.text);
+    if ("value" in read) return stopped(host, at, "finished", undefined, read);
+    if (++invalid > corrections) return stopped(host, at, "invalid", read.problem);
+    at = host.add(at, "message.added", {
+      role: "user",
+      parts: toParts(`Your answer does not fit the schema: ${read.problem}. Answer again with JSON that fits, and nothing else.`) as never,
+    });
+  }
+}
+
+/** What an agent is ready with: its tools as they are offered now, and its configuration as one text. */
+export interface Prepared {
+  readonly session: Session;
+  readonly tools: ReadonlyMap<string, Tool>;
+  readonly instructions: string;
+  readonly offered: readonly RequestTool[];
+  readonly output: object | undefined;
+  readonly configuration: SharedText;
+}
+
+async function prepare<Output>(options: AgentOptions<Output>, session: Session, name: string): Promise<Prepared> {
+  let at = session;
+  let instructions = "";
+  if (typeof options.instructions === "function") {
+    const write = options.instructions;
+    at = await at.do("instructions", () => write(session), { repeat: "safe" });
+    instructions = at.output as string;
+  } else instructions = options.instructions ?? "";
+  const tools = new Map<string, Tool>((options.tools ?? []).map((tool) => [tool.name, tool]));
+  const offered: RequestTool[] = [];
+  for (const tool of tools.values()) {
+    if (tool["~tool"].source !== undefined) continue;
+    offered.push({ name: tool.name, description: tool.description, input: tool["~tool"].schema });
+  }
+  for (const source of new Set([...tools.values()].flatMap((tool) => tool["~tool"].source ?? []))) {
+    // What a server offers may change: it is recorded, and taken from the record afterwards.
+    at = await at.do(`tools of ${source.name}`, () => source.describe(), { repeat: "safe" });
+    const listed = at.output as Awaited<ReturnType<typeof source.describe>>;
+    offered.push(...listed.tools.filter((tool) => tools.get(tool.name)?.["~tool"].source === source));
+  }
+  for (const handoff of options.handoffs ?? []) offered.push(transfer(handoff));
+  const output = options.output === undefined ? undefined : outputSchemaOf(options.output, name);
+  const { host } = placeOf(session).context;
+  const text = JSON.stringify({ instructions, tools: offered, ...(output === undefined ? {} : { output }) });
+  return { session: at, tools, instructions, offered, output, configuration: SharedText.of(host.clean(text), host.platform) };
+}
+
+function transfer(handoff: Handoff): RequestTool {
+  return {
+    name: handoffName(handoff),
+    description: `Hands the conversation over to ${handoff.name}: ${handoff.description}`,
+    input: { type: "object", properties: {}, additionalProperties: false },
+  };
+}
+
+function handoffIn(handoffs: readonly Handoff[], calls: readonly Call[]): Handoff | undefined {
+  for (const call of calls) {
+    const handoff = handoffs.find((candidate) => handoffName(candidate) === call.tool);
+    if (handoff !== undefined) return handoff;
+  }
+  return undefined;
+}
+
+/** A model that could not be asked is an error of the program; one that failed, or was not allowed, is how the agent ended. */
+function failed(host: Host, { session, outcome, problem, code }: Asked): Session {
+  if (code !== undefined) throw new RathError(code, problem, { session });
+  if (outcome === "denied") return stopped(host, session, "budget", problem);
+  if (outcome === "cancelled") return stopped(host, session, "cancelled", problem);
+  return stopped(host, session, "error", problem);
+}
+
+function stopped(host: Host, session: Session, stop: StopReason, reason?: string, output?: { readonly value: unknown }): Session {
+  return host.add(session, "agent.stopped", { ...(reason === undefined ? {} : { reason }), stop, ...output } as never);
+}

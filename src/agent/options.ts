@@ -1,0 +1,85 @@
+/** What an agent is given, checked when it is made: what is wrong is said before anything is spent. */
+import { RathError } from "../session/errors.ts";
+import type { ModelRequest, ModelSettings } from "../session/message.ts";
+import type { ModelLike } from "../session/model.ts";
+import type { Duration, Limits, Session, StandardSchema, Tool, ToolCall } from "../session/session.ts";
+
+/** What an agent is made of. */
+export interface AgentOptions<Output = string> {
+  /** A model, or several to fall back on in this order. */
+  readonly model: ModelLike | readonly ModelLike[];
+  readonly name?: string | undefined;
+  /** What it is for, in one sentence: for whoever chooses among agents. */
+  readonly description?: string | undefined;
+  /** What it is told first; a function is called once when the agent is entered, and what it gave is recorded. */
+  readonly instructions?: string | ((session: Session) => string | Promise<string>) | undefined;
+  readonly tools?: readonly Tool[] | undefined;
+  /** Agents it may hand the session over to. */
+  readonly handoffs?: readonly Handoff[] | undefined;
+  /** Makes `session.output` a value of this schema instead of text. */
+  readonly output?: StandardSchema<unknown, Output> | undefined;
+  /** Over this agent and everything under it. `rounds` counts its model calls; 100 when not given. */
+  readonly limits?: Limits | undefined;
+  readonly settings?: ModelSettings | undefined;
+  /** How often a model call is tried before the next model is, and how long it may be silent. */
+  readonly retry?: { readonly attempts?: number | undefined; readonly timeout?: Duration | undefined } | undefined;
+  /** Calls for which a person must say yes. */
+  readonly needsApproval?: ((call: { readonly tool: string; readonly input: unknown }) => boolean) | undefined;
+  readonly hooks?: Hooks | undefined;
+}
+
+/** An agent as another one sees it. */
+export interface Handoff {
+  readonly name: string;
+  readonly description: string;
+  forward(session: Session): Promise<Session>;
+}
+
+/** Functions around model and tool calls. They may change or refuse; what they gave is recorded and taken from the record on resume. */
+export interface Hooks {
+  beforeModel?(request: ModelRequest): ModelRequest | { readonly refuse: string } | undefined;
+  beforeTool?(call: {
+    readonly tool: string;
+    readonly input: unknown;
+  }): { readonly input: unknown } | { readonly refuse: string } | undefined;
+  afterTool?(call: ToolCall): { readonly value: unknown } | undefined;
+}
+
+/** Throws `agent.invalid` for options that cannot work. */
+export function checkOptions(options: AgentOptions<never>, name: string): void {
+  const models = Array.isArray(options.model) ? (options.model as readonly unknown[]) : [options.model];
+  if (options.model === undefined || options.model === null || models.length === 0)
+    throw invalid(name, 'has no model: give one, like model: "openai/gpt-5.5" or model: scripted("hello")');
+  for (const model of models) checkModel(name, model);
+  const names = new Set<string>();
+  for (const tool of options.tools ?? []) {
+    if (tool?.["~tool"] === undefined) throw invalid(name, "has a tool that is none: make it with tool(), asTool() or mcp()");
+    if (names.has(tool.name)) throw invalid(name, `has two tools named "${tool.name}": rename one, since a model calls them by name`);
+    names.add(tool.name);
+  }
+  for (const handoff of options.handoffs ?? []) {
+    const transfer = handoffName(handoff);
+    if (typeof handoff.description !== "string" || handoff.description === "")
+      throw invalid(name, `hands over to "${handoff.name}", which has no description: say what it is for`);
+    if (names.has(transfer)) throw invalid(name, `has two tools named "${transfer}": give the agents it hands over to different names`);
+    names.add(transfer);
+  }
+  const rounds = options.limits?.rounds;
+  if (rounds !== undefined && !(Number.isInteger(rounds) && rounds >= 1))
+    throw invalid(name, `has limits.rounds ${rounds}: give a whole number from 1`);
+}
+
+function checkModel(name: string, model: unknown): void {
+  if (typeof model === "string" && model !== "") return;
+  if (typeof model === "object" && model !== null && ("doStream" in model || "stream" in model)) return;
+  throw invalid(name, `has a model that is none (${String(model)}): give "provider/model", an AI SDK model or a Model`);
+}
+
+/** The tool by which a model hands over. */
+export function handoffName(handoff: Handoff): string {
+  return `transfer_to_${handoff.name.replace(/[^a-zA-Z0-9_-]/g, "_")}`.slice(0, 64);
+}
+
+export function invalid(name: string, problem: string): RathError {
+  return new RathError("agent.invalid", `Agent "${name}" ${problem}.`, { details: { agent: name } });
+}

@@ -1,0 +1,122 @@
+/**
+ * The most a model call may cost, reserved in every budget above it before it begins. A token is at least one byte, so the bytes
+ * of what is new bound its tokens; of what was read before, the provider has said how many there are.
+ */
+import type { State } from "../session/fold.ts";
+import { type Budget, EffectResult, type Host, type Price } from "../session/host.ts";
+import type { Node } from "../session/log.ts";
+import type { ModelRequest } from "../session/message.ts";
+import type { ModelLike } from "../session/model.ts";
+import type { Totals } from "../session/session.ts";
+import { modelName } from "./model-name.ts";
+
+/** How long an answer may be when nobody says, and the shortest that is worth asking for. */
+const defaultOutput = 16_384;
+const leastOutput = 16;
+
+export class Reservation {
+  /** What the budgets leave of the answer's length, where that is less than was asked for. */
+  maxOutputTokens: number | undefined;
+  deadline: number | undefined;
+  readonly #host: Host;
+  readonly #likes: readonly ModelLike[];
+  readonly #request: ModelRequest;
+  readonly #state: State;
+  readonly #budgets: readonly Budget[];
+  readonly #by: string;
+  #settle: ((spent: Totals) => void)[] = [];
+
+  constructor(host: Host, likes: readonly ModelLike[], request: ModelRequest, state: State, budgets: readonly Budget[], by: string) {
+    this.#host = host;
+    this.#likes = likes;
+    this.#request = request;
+    this.#state = state;
+    this.#budgets = budgets;
+    this.#by = by;
+  }
+
+  /** Reserves in all budgets, or says which one is too small. */
+  async reserve(): Promise<EffectResult | undefined> {
+    const input = this.#inputTokens();
+    const price = this.#budgets.some((budget) => budget.limits.usd !== undefined) ? await this.#dearest() : undefined;
+    if (price === "unknown")
+      return denied(`the price of ${this.#request.model} is not known, and money is limited: give openrath({ prices }) one`);
+    const wanted = this.#request.settings.maxOutputTokens ?? defaultOutput;
+    let output = wanted;
+    for (const budget of this.#budgets) {
+      const { tokens, usd, ms } = budget.left;
+      if (ms !== undefined) {
+        if (ms <= 0) return this.#crossed(budget, "time", ms);
+        this.deadline = Math.min(this.deadline ?? Number.POSITIVE_INFINITY, Date.now() + ms);
+      }
+      if (tokens !== undefined) {
+        if (tokens - input < leastOutput) return this.#crossed(budget, "tokens", tokens);
+        output = Math.min(output, tokens - input);
+      }
+      if (usd !== undefined && price !== undefined && price.output > 0) {
+        const left = Math.floor((usd * 1_000_000 - input * highestInput(price)) / price.output);
+        if (left < leastOutput) return this.#crossed(budget, "usd", usd);
+        output = Math.min(output, left);
+      } else if (usd !== undefined && usd < 0) return this.#crossed(budget, "usd", usd);
+    }
+    // Where anything is counted, an answer may not be longer than what was reserved for it.
+    const counted = this.#budgets.some(({ limits }) => limits.tokens !== undefined || limits.usd !== undefined);
+    if (counted) this.maxOutputTokens = output;
+    const usd = price === undefined ? 0 : (input * highestInput(price) + output * price.output) / 1_000_000;
+    this.#settle = this.#budgets.map((budget) => budget.reserve(input + output, usd));
+    return undefined;
+  }
+
+  settle(spent: Totals): void {
+    for (const settle of this.#settle.splice(0)) settle(spent);
+  }
+
+  #crossed(budget: Budget, limit: "tokens" | "usd" | "time", left: number): EffectResult {
+    const { tokens, usd, time } = budget.limits;
+    const of = { tokens, usd, time }[limit];
+    const most = limit === "time" ? Number.parseFloat(String(of)) : (of as number);
+    budget.crossed(limit, most, limit === "time" ? most : most - left);
+    return denied(`budget: ${limit === "usd" ? `$${of}` : `${of}${limit === "tokens" ? " tokens" : ""}`} would be exceeded`);
+  }
+
+  /** Free models cost nothing; of several, the dearest counts. */
+  async #dearest(): Promise<Price | "unknown" | undefined> {
+    let dearest: Price | undefined;
+    for (const like of this.#likes) {
+      const model = await this.#host.model(like).catch(() => undefined);
+      if (model?.free === true) continue;
+      const price = this.#host.price(model?.id ?? modelName(like)) ?? this.#host.price(modelName(like));
+      if (price === undefined) return "unknown";
+      if (dearest === undefined || price.output + price.input > dearest.output + dearest.input) dearest = price;
+    }
+    return dearest;
+  }
+
+  #inputTokens(): number {
+    const { said, context } = this.#state;
+    const usage = said?.facts.usage;
+    if (said === undefined || usage === undefined || said.by !== this.#by) {
+      const { instructions, tools, output, messages } = this.#request;
+      return Buffer.byteLength(JSON.stringify([instructions, tools, output ?? null, messages]));
+    }
+    // The newest reply and everything before it were counted by the provider; what came after it is new.
+    let bytes = 0;
+    for (let link = context; link !== undefined && link.node !== said; link = link.before) bytes += bytesOf(link.node);
+    return usage.input + usage.output + bytes;
+  }
+}
+
+/** Data as it is stored, with the long texts that lie beside it. */
+function bytesOf(node: Node): number {
+  let bytes = node.sealed?.data.length ?? node.bytes?.length ?? 4096;
+  for (const blob of node.blobs?.values() ?? []) bytes += blob.length;
+  return bytes;
+}
+
+function highestInput(price: Price): number {
+  return Math.max(price.input, price.cacheWrite);
+}
+
+function denied(reason: string): EffectResult {
+  return new EffectResult("denied", { reason });
+}

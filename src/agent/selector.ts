@@ -1,0 +1,197 @@
+/**
+ * Routing as a workflow: it reads the session, chooses among workflows that describe themselves, records the choice with the
+ * candidates, the reason and what choosing cost, runs it, and chooses again until it is done.
+ */
+import { RathError } from "../session/errors.ts";
+import type { Effect, InnerEffectContext } from "../session/host.ts";
+import type { ModelLike } from "../session/model.ts";
+import type { Limits, MemoryScope, PlacementSpec, Session } from "../session/session.ts";
+import { placeOf } from "../session/value.ts";
+import { toParts } from "../session/views.ts";
+import { type AgentSketch, sketch } from "../workflow/describe.ts";
+import { type Described, Workflow } from "../workflow/workflow.ts";
+import { converse } from "./loop.ts";
+import { modelName } from "./model-name.ts";
+import type { AgentOptions } from "./options.ts";
+
+/** A choice, and what the receiver is to work with. */
+export interface Choice<Name extends string = string> {
+  readonly choice: Name | "done";
+  readonly reason: string;
+  /** What the receiver reads; recorded. */
+  readonly context?: string | undefined;
+  /** The memory it may use; recorded. */
+  readonly memory?: MemoryScope | undefined;
+  /** Where it works from now on. */
+  readonly placement?: ({ readonly sandbox: string } & PlacementSpec) | undefined;
+  /** The check that must have passed on what it returns before the session goes on. */
+  readonly check?: string | undefined;
+}
+
+/** What a Selector is made of. */
+export interface SelectorOptions<Name extends string> {
+  readonly choices: Readonly<Record<Name, Described>>;
+  /** A model, or a function of the session. */
+  readonly choose: ModelLike | ((session: Session) => NoInfer<Name> | "done" | Choice<NoInfer<Name>>);
+  readonly instructions?: string | undefined;
+  readonly description?: string | undefined;
+  /** `rounds` counts choices; 20 when not given. */
+  readonly limits?: Limits | undefined;
+}
+
+const defaultRounds = 20;
+
+/**
+ * Chooses, runs what it chose, and repeats until "done" or a limit.
+ *
+ * @example
+ * const team = new Selector({ choices: { fix, docs }, choose: (session) => (session.checks.at(-1)?.passed ? "done" : "fix") });
+ * for (const route of (await team.forward(session)).routes) console.log(route.choice, route.reason);
+ */
+export class Selector<Name extends string = string> extends Workflow {
+  readonly description: string;
+  readonly choices: Readonly<Record<Name, Described>>;
+  readonly #options: SelectorOptions<Name>;
+
+  constructor(options: SelectorOptions<Name>) {
+    checkChoices(options);
+    const { rounds: _, ...limits } = options.limits ?? {};
+    super(Object.keys(limits).length === 0 ? undefined : limits);
+    this.description = options.description ?? "";
+    this.choices = options.choices;
+    this.#options = options;
+  }
+
+  async forward(session: Session): Promise<Session> {
+    const { host } = placeOf(session).context;
+    const rounds = this.#options.limits?.rounds ?? defaultRounds;
+    let at = session;
+    for (let round = 1; round <= rounds; round++) {
+      const chosen = await this.#choose(at);
+      const { choice, placement, check } = chosen.output;
+      if (choice === "done") return chosen;
+      at = await this.choices[choice].forward(placement === undefined ? chosen : placed(chosen, placement));
+      if (check !== undefined && !passed(at, check))
+        return host.add(at, "agent.stopped", { stop: "invalid", reason: `the check "${check}" that the route asks for did not pass` });
+    }
+    return host.add(at, "agent.stopped", { stop: "rounds", reason: `${rounds} routes` });
+  }
+
+  /** One decision, recorded; the caller runs it. */
+  select(session: Session): Promise<Session<Choice<Name>>> {
+    return this.#choose(session);
+  }
+
+  #choose(session: Session): Promise<Session<Choice<Name>>> {
+    const { host } = placeOf(session).context;
+    const { choose } = this.#options;
+    const candidates = Object.entries<Described>(this.choices).map(([name, { description }]) => ({ name, description }));
+    const run = (context: InnerEffectContext): Promise<Choice> | Choice =>
+      typeof choose === "function" ? asChoice(choose(session)) : this.#ask(choose, context.session, session, candidates);
+    const effect: Effect = {
+      op: "route",
+      called: { by: typeof choose === "function" ? "function" : "model", candidates },
+      repeat: typeof choose === "function" ? "safe" : "nested",
+      run: async (context) => checked(await run(context), candidates),
+    };
+    return host.perform(session, effect) as Promise<Session<Choice<Name>>>;
+  }
+
+  /** Asks a model in a session of its own, so that choosing leaves nothing in the conversation but the choice. */
+  async #ask(
+    model: ModelLike,
+    nested: Session,
+    session: Session,
+    candidates: readonly { readonly name: string; readonly description: string }[],
+  ): Promise<Choice> {
+    const names = [...candidates.map(({ name }) => name), "done"];
+    const instructions = [
+      "You decide who works next. Read the conversation and choose one:",
+      ...candidates.map(({ name, description }) => `- ${name}: ${description}`),
+      "- done: nothing is left to do.",
+      ...(this.#options.instructions === undefined ? [] : [this.#options.instructions]),
+    ].join("\n");
+    const { host } = placeOf(nested).context;
+    const told = host.add(nested, "message.added", { role: "user", parts: toParts(question(session)) as never, alone: true });
+    const options: AgentOptions<Choice> = { model, name: "selector", instructions, output: choiceSchema(names), limits: { rounds: 3 } };
+    const answered = await host.enter(told, { name: "selector" }, (inner) => converse(options, inner, "selector"));
+    return answered.output as Choice;
+  }
+
+  /** What a description of it holds. */
+  [sketch](): AgentSketch {
+    const { choose, instructions, limits } = this.#options;
+    return {
+      model: typeof choose === "function" ? "function" : modelName(choose),
+      tools: [],
+      children: {},
+      detail: {
+        instructions: instructions ?? "",
+        choose: typeof choose === "function" ? String(choose) : modelName(choose),
+        choices: Object.entries<Described>(this.choices).map(([name, { description }]) => ({ name, description })),
+        limits: JSON.parse(JSON.stringify(limits ?? {})) as object,
+      },
+    };
+  }
+}
+
+function checkChoices<Name extends string>(options: SelectorOptions<Name>): void {
+  const entries = Object.entries<Described>(options?.choices ?? {});
+  if (entries.length === 0) throw new RathError("route.invalid", "A Selector needs choices: give it workflows by name.");
+  for (const [name, choice] of entries) {
+    if (name === "done") throw new RathError("route.invalid", 'A choice cannot be named "done": that ends the routing.');
+    if (!(choice instanceof Workflow)) throw new RathError("route.invalid", `Choice "${name}" is no workflow.`);
+    if (typeof choice.description !== "string" || choice.description === "")
+      throw new RathError("route.invalid", `Choice "${name}" has no description: say what it is for, since it is chosen by it.`);
+  }
+  if (options.choose === undefined) throw new RathError("route.invalid", "A Selector needs choose: a model, or a function of the session.");
+}
+
+function asChoice(chosen: string | Choice): Choice {
+  return typeof chosen === "string" ? { choice: chosen, reason: "by rule" } : chosen;
+}
+
+/** A choice that is none is refused, with those that there are. */
+function checked(chosen: Choice, candidates: readonly { readonly name: string }[]): Readonly<Record<string, unknown>> {
+  const names = [...candidates.map(({ name }) => name), "done"];
+  if (!names.includes(chosen?.choice))
+    throw new RathError("route.invalid", `${JSON.stringify(chosen?.choice)} is not one of the choices: ${names.join(", ")}.`);
+  return Object.fromEntries(Object.entries({ ...chosen, reason: chosen.reason ?? "" }).filter(([, value]) => value !== undefined));
+}
+
+function placed<S extends Session>(session: S, { sandbox, ...spec }: { readonly sandbox: string } & PlacementSpec): Session {
+  return session.to(sandbox, spec);
+}
+
+function passed(session: Session, name: string): boolean {
+  return session.checks.findLast((check) => check.name === name)?.passed === true;
+}
+
+/** What a model that routes reads: the conversation as data, and the verdicts on it. */
+function question(session: Session): string {
+  const conversation = session.messages.map(({ role, by, text }) => ({
+    role,
+    by,
+    text: text.length > 4000 ? `${text.slice(0, 4000)}…` : text,
+  }));
+  const checks = session.checks.map(({ name, passed: ok, reason }) => ({ name, passed: ok, ...(reason === undefined ? {} : { reason }) }));
+  const routes = session.routes.map(({ choice, reason }) => ({ choice, reason }));
+  return `Here is what happened so far, as data:\n${JSON.stringify({ conversation, checks, routes })}\nWho works next?`;
+}
+
+/** A Standard Schema for a choice, so that no schema library is needed to route. */
+function choiceSchema(names: readonly string[]): NonNullable<AgentOptions<Choice>["output"]> {
+  const schema = {
+    type: "object",
+    properties: { choice: { type: "string", enum: names }, reason: { type: "string" } },
+    required: ["choice", "reason"],
+    additionalProperties: false,
+  };
+  const validate = (value: unknown): unknown => {
+    const { choice, reason } = (value ?? {}) as { readonly choice?: unknown; readonly reason?: unknown };
+    if (typeof choice !== "string" || !names.includes(choice))
+      return { issues: [{ message: `expected one of ${names.join(", ")}`, path: ["choice"] }] };
+    return { value: { choice, reason: typeof reason === "string" ? reason : "" } };
+  };
+  return { "~standard": { version: 1, vendor: "openrath", validate, jsonSchema: { output: () => schema } } } as never;
+}

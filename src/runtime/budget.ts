@@ -1,0 +1,74 @@
+/** Limits that many calls share: what a call may cost at most is reserved before it begins and settled when it has ended. */
+import { durationMs } from "../session/duration.ts";
+import { RathError } from "../session/errors.ts";
+import type { Budget } from "../session/host.ts";
+import type { Limits, Totals } from "../session/session.ts";
+
+export class SharedBudget implements Budget {
+  readonly limits: Limits;
+  readonly #now: () => string;
+  readonly #until: number | undefined;
+  readonly #onCrossed: (limit: "rounds" | "tokens" | "usd" | "time", of: number, spent: number) => void;
+  readonly #told = new Set<string>();
+  #tokens = 0;
+  #usd = 0;
+
+  /** `since` is when the work under it began. */
+  constructor(
+    limits: Limits,
+    since: string,
+    now: () => string,
+    onCrossed: (limit: "rounds" | "tokens" | "usd" | "time", of: number, spent: number) => void,
+  ) {
+    this.limits = givenLimits(limits);
+    this.#now = now;
+    this.#until = limits.time === undefined ? undefined : Date.parse(since) + durationMs(limits.time);
+    this.#onCrossed = onCrossed;
+  }
+
+  get left(): Budget["left"] {
+    const { tokens, usd } = this.limits;
+    return {
+      tokens: tokens === undefined ? undefined : tokens - this.#tokens,
+      usd: usd === undefined ? undefined : usd - this.#usd,
+      ms: this.#until === undefined ? undefined : this.#until - Date.parse(this.#now()),
+    };
+  }
+
+  reserve(tokens: number, usd: number): (spent: Totals) => void {
+    this.#tokens += tokens;
+    this.#usd += usd;
+    let open = true;
+    return (spent) => {
+      if (!open) return;
+      open = false;
+      this.#tokens -= tokens;
+      this.#usd -= usd;
+      this.count(spent);
+    };
+  }
+
+  count(spent: Totals): void {
+    this.#tokens += spent.input + spent.output;
+    this.#usd += spent.usd;
+  }
+
+  crossed(limit: "rounds" | "tokens" | "usd" | "time", of: number, spent: number): void {
+    if (this.#told.has(limit)) return;
+    this.#told.add(limit);
+    this.#onCrossed(limit, of, spent);
+  }
+}
+
+/** Limits that make sense, or an error that names the field. */
+export function givenLimits(limits: Limits): Limits {
+  for (const field of ["rounds", "tokens", "usd"] as const) {
+    const value = limits[field];
+    if (value === undefined || (typeof value === "number" && value >= 0 && !Number.isNaN(value))) continue;
+    throw new RathError("value.unsupported", `limits.${field} is ${String(value)}: give a number that is not negative.`, {
+      details: { field: `limits.${field}` },
+    });
+  }
+  if (limits.time !== undefined) durationMs(limits.time);
+  return limits;
+}

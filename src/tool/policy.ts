@@ -1,0 +1,87 @@
+/**
+ * Rules about tools, apart from the tools: who may call what, how often, and when a person must say yes. A rule applies to agents
+ * whose path and principals whose name match; everything that applies counts, and the strictest wins. Decisions are recorded with
+ * the call.
+ */
+import { RathError } from "../session/errors.ts";
+
+/** A rule. Names are patterns in which "*" stands for anything. */
+export interface Policy {
+  /** Only these tools may be called. */
+  readonly allow?: readonly string[] | undefined;
+  readonly deny?: readonly string[] | undefined;
+  /** How many calls a run may make. */
+  readonly calls?: number | undefined;
+  readonly needsApproval?: ((call: { readonly tool: string; readonly input: unknown }) => boolean) | undefined;
+  /** The agents it is about, by path, like "fix/*". Default: all. */
+  readonly agents?: readonly string[] | undefined;
+  /** The people it is about. Default: all. */
+  readonly principals?: readonly string[] | undefined;
+}
+
+/** A call as rules see it. */
+export interface Judged {
+  readonly tool: string;
+  readonly input: unknown;
+  readonly by: string;
+  readonly principal: string | undefined;
+}
+
+export class Rules {
+  readonly #policies: readonly Policy[];
+
+  constructor(policy: Policy | readonly Policy[] | undefined) {
+    this.#policies = policy === undefined ? [] : Array.isArray(policy) ? policy : [policy as Policy];
+    for (const one of this.#policies) check(one);
+  }
+
+  get none(): boolean {
+    return this.#policies.length === 0;
+  }
+
+  /** Why a call is refused, or undefined. `count` says how many calls a rule has seen in this run, this one included. */
+  refuses(call: Judged, count: (policy: object) => number): { readonly reason: string; readonly limit: boolean } | undefined {
+    for (const policy of this.#policies) {
+      if (!applies(policy, call)) continue;
+      if (policy.deny?.some((pattern) => matches(pattern, call.tool)))
+        return { reason: `the policy denies "${call.tool}" to ${call.by}`, limit: false };
+      if (policy.allow !== undefined && !policy.allow.some((pattern) => matches(pattern, call.tool)))
+        return { reason: `the policy does not allow "${call.tool}" to ${call.by}`, limit: false };
+      if (policy.calls !== undefined && count(policy) > policy.calls)
+        return { reason: `the policy allows ${policy.calls} calls in a run`, limit: true };
+    }
+    return undefined;
+  }
+
+  asks(call: Judged): boolean {
+    return this.#policies.some((policy) => applies(policy, call) && policy.needsApproval?.(call) === true);
+  }
+}
+
+function applies(policy: Policy, call: Judged): boolean {
+  return (
+    (policy.agents === undefined || policy.agents.some((pattern) => matches(pattern, call.by))) &&
+    (policy.principals === undefined || policy.principals.some((pattern) => matches(pattern, call.principal ?? "")))
+  );
+}
+
+function matches(pattern: string, name: string): boolean {
+  if (!pattern.includes("*")) return pattern === name;
+  const escaped = pattern.split("*").map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  return new RegExp(`^${escaped.join(".*")}$`, "s").test(name);
+}
+
+const known = new Set(["allow", "deny", "calls", "needsApproval", "agents", "principals"]);
+
+/** A rule that is not understood would not be enforced. */
+function check(policy: Policy): void {
+  for (const key of Object.keys(policy))
+    if (!known.has(key))
+      throw new RathError("value.unsupported", `policy.${key} is not enforced by this version of openrath: leave it out.`, {
+        details: { field: `policy.${key}` },
+      });
+  if (policy.calls !== undefined && !(Number.isInteger(policy.calls) && policy.calls >= 0))
+    throw new RathError("value.unsupported", `policy.calls is ${String(policy.calls)}: give a whole number.`, {
+      details: { field: "policy.calls" },
+    });
+}

@@ -1,0 +1,200 @@
+/**
+ * A call of a tool as an effect: what is asked is recorded, then validated, judged and perhaps shown to a person, and whatever
+ * comes of it - a value, an error, a refusal - is a result that the model reads.
+ */
+import { type Effect, type EffectCode, EffectResult, type Verdict } from "../session/host.ts";
+import type { Outcome } from "../session/message.ts";
+import type { Tool, ToolCall, Validated } from "../session/session.ts";
+import { textOfOutcome } from "../session/views.ts";
+import type { ReadInput } from "./input.ts";
+
+/** What somebody wants to call, and what must be asked around it. */
+export interface ToolRequest {
+  readonly name: string;
+  /** Undefined when nobody offers a tool of this name. */
+  readonly tool: Tool | undefined;
+  readonly read: ReadInput;
+  /** What the model wrote, and which of its calls this is. */
+  readonly raw?: string | undefined;
+  readonly index?: number | undefined;
+  /** Refused before anything else: by a hook or a rule. */
+  readonly refused?: { readonly reason: string; readonly problem: "policy" | "hook" | "limit" } | undefined;
+  /** Who else wants a person to say yes. */
+  readonly asks?: ((input: unknown) => "agent" | "policy" | undefined) | undefined;
+  /** Sees the result before it is stored, and may put another value in its place. */
+  readonly after?: ((call: ToolCall) => { readonly value: unknown } | undefined) | undefined;
+  /** The names that are offered, for a model that asks for another one. */
+  readonly offered?: readonly string[] | undefined;
+  readonly by: string;
+}
+
+/** How many characters of a result a model reads; the whole is kept. */
+const shownCharacters = 50_000;
+
+export function toolEffect(request: ToolRequest): Effect {
+  const { tool } = request;
+  const refusal = refusalOf(request);
+  if (tool === undefined || refusal !== undefined) return ended(request, refusal ?? new EffectResult("error", {}));
+  const declared = tool["~tool"];
+  let checked: Validated | Promise<Validated>;
+  try {
+    checked = declared.validate(inputOf(request));
+  } catch (error) {
+    return ended(request, invalid(tool, [messageOf(error)]));
+  }
+  const base = {
+    op: "tool" as const,
+    repeat: tool.repeat,
+    timeoutMs: declared.timeoutMs,
+    attempts: declared.attempts,
+    probe: declared.probe,
+    edited: (input: unknown) => edited(request, tool, input),
+    failureIsValue: true,
+  };
+  if (checked instanceof Promise) {
+    // What it needs is known only later: until then it has not started, and may share any resource.
+    const later = checked;
+    return {
+      ...base,
+      called: asked(request, tool),
+      before: async () => verdictOn(request, tool, await later)?.verdict,
+      resource: declared.resource === undefined ? undefined : "*",
+      run: async (context) => running(request, tool, parsedOf(await later))(context),
+    };
+  }
+  const found = verdictOn(request, tool, checked);
+  if (found?.verdict instanceof EffectResult) return ended(request, found.verdict);
+  const value = parsedOf(checked);
+  return {
+    ...base,
+    called: found === undefined ? asked(request, tool) : { approval: found.who, ...asked(request, tool) },
+    before: found === undefined ? undefined : () => "ask",
+    resource: declared.resource?.(value as never),
+    run: running(request, tool, value),
+  };
+}
+
+/** What is recorded of the question, keys in order. */
+function asked({ name, raw, index, read }: ToolRequest, tool: Tool | undefined): Readonly<Record<string, unknown>> {
+  const wrote = "problem" in read || read.repaired ? raw : undefined;
+  return {
+    ...(index === undefined ? {} : { index }),
+    ...("input" in read ? { input: read.input } : {}),
+    name,
+    ...(wrote === undefined ? {} : { raw: wrote }),
+    repeat: tool?.repeat ?? "safe",
+    ...(tool === undefined ? {} : { revision: tool["~tool"].revision }),
+  };
+}
+
+/** A call that comes to nothing: it is recorded like any other. */
+function ended(request: ToolRequest, result: EffectResult): Effect {
+  const called = { ...asked(request, request.tool), repeat: "safe" };
+  return { op: "tool", called, repeat: "safe", run: () => result, failureIsValue: true };
+}
+
+function refusalOf({ tool, name, read, refused, offered }: ToolRequest): EffectResult | undefined {
+  if (refused !== undefined) return new EffectResult("denied", refused);
+  if (tool === undefined) {
+    const instead = offered === undefined || offered.length === 0 ? "there are no tools" : `use one of ${offered.join(", ")}`;
+    return new EffectResult("error", { message: `There is no tool "${name}": ${instead}.`, problem: "unknown-tool" });
+  }
+  return "problem" in read ? invalid(tool, [read.problem]) : undefined;
+}
+
+function invalid(tool: Tool, problems: readonly string[]): EffectResult {
+  const message = `The input of "${tool.name}" does not fit: ${problems.join("; ")}. Call it again with an input that fits its schema.`;
+  return new EffectResult("error", { message, problem: "invalid-input" });
+}
+
+function inputOf({ read }: ToolRequest): unknown {
+  return "input" in read ? read.input : undefined;
+}
+
+function parsedOf(checked: Validated): unknown {
+  return "value" in checked ? checked.value : undefined;
+}
+
+/** Whether an input may go on: it fits, and nobody wants a person to look at it first. */
+function verdictOn(
+  request: ToolRequest,
+  tool: Tool,
+  checked: Validated,
+): { readonly verdict: Verdict; readonly who?: "tool" | "agent" | "policy" | undefined } | undefined {
+  if ("problems" in checked) return { verdict: invalid(tool, checked.problems) };
+  try {
+    const own = tool["~tool"].needsApproval?.(checked.value as never) === true ? "tool" : undefined;
+    const who = own ?? request.asks?.(checked.value);
+    return who === undefined ? undefined : { verdict: "ask", who };
+  } catch (error) {
+    // Whoever cannot say whether it is allowed does not allow it.
+    return {
+      verdict: new EffectResult("denied", { reason: `needsApproval of "${tool.name}" threw: ${messageOf(error)}`, problem: "policy" }),
+    };
+  }
+}
+
+/** The code for an input that a person changed. */
+async function edited(request: ToolRequest, tool: Tool, input: unknown): Promise<EffectCode> {
+  const checked = await tool["~tool"].validate(input);
+  if ("problems" in checked) throw new Error(`the changed input does not fit: ${checked.problems.join("; ")}`);
+  return running(request, tool, checked.value);
+}
+
+function running(request: ToolRequest, tool: Tool, input: unknown): EffectCode {
+  const { after } = request;
+  return async (context) => {
+    if (after === undefined) return resultOf(await tool["~run"](input, context));
+    let outcome: Outcome;
+    try {
+      outcome = { type: "ok", value: await tool["~run"](input, context) };
+    } catch (error) {
+      outcome = { type: "error", message: messageOf(error) };
+    }
+    return afterwards(outcome, { ...shape(request, context.key), input, outcome }, after);
+  };
+}
+
+function shape({ name, by }: ToolRequest, id: string): Omit<ToolCall, "input" | "outcome"> {
+  return { id, tool: name, changes: [], sandbox: undefined, session: undefined, by, step: 0 };
+}
+
+/** What a hook makes of a result; if it throws, the result stands and the agent says so. */
+function afterwards(outcome: Outcome, call: ToolCall, after: NonNullable<ToolRequest["after"]>): unknown {
+  const plain = (): EffectResult =>
+    outcome.type === "ok"
+      ? new EffectResult("ok", dataOf(outcome.value))
+      : new EffectResult("error", { message: outcome.type === "error" ? outcome.message : outcome.type, problem: "threw" });
+  try {
+    const changed = after(call);
+    if (changed === undefined) return plain();
+    return new EffectResult("ok", { ...dataOf(changed.value), original: outcome.type === "ok" ? outcome.value : outcome });
+  } catch (error) {
+    const { outcome: type, data } = plain();
+    return new EffectResult(type, { ...data, problem: "hook", reason: messageOf(error) });
+  }
+}
+
+function resultOf(value: unknown): unknown {
+  return value instanceof EffectResult ? value : new EffectResult("ok", dataOf(value));
+}
+
+function dataOf(value: unknown): Readonly<Record<string, unknown>> {
+  if (value === undefined) return {};
+  const cut = tooLong(value) ? { cut: shownCharacters } : {};
+  return { ...cut, value };
+}
+
+function tooLong(value: unknown): boolean {
+  if (typeof value === "string") return value.length > shownCharacters;
+  if (typeof value !== "object" || value === null) return false;
+  try {
+    return textOfOutcome({ type: "ok", value }).length > shownCharacters;
+  } catch {
+    return false; // what cannot be stored is refused by name when it is
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,60 @@
+/** What a workflow is made of, as data. Class names are never used; children are named by where they are found. */
+import { createHash } from "node:crypto";
+import canonicalize from "canonicalize";
+import { childrenOf, fallbackName } from "./children.ts";
+
+/** Every agent, model and tool a workflow may use. `revision` changes with any of them, and with the workflow's own `version`. */
+export interface Description {
+  readonly name: string;
+  readonly revision: string;
+  readonly agents: readonly { readonly path: string; readonly model: string; readonly tools: readonly string[] }[];
+  readonly children: readonly Description[];
+}
+
+/** What an agent says of itself; `detail` is what only the revision needs. */
+export interface AgentSketch {
+  readonly model: string;
+  readonly tools: readonly string[];
+  /** Workflows it reaches by its tools and handoffs. */
+  readonly children: Readonly<Record<string, object>>;
+  readonly detail: unknown;
+}
+
+/** Implemented by workflows that ask models. */
+export const sketch = Symbol("openrath.sketch");
+
+export function describeWorkflow(workflow: object, isWorkflow: (value: object) => boolean): Description {
+  return described(workflow, fallbackName(workflow), "", isWorkflow, new Set());
+}
+
+function described(
+  workflow: object,
+  name: string,
+  above: string,
+  isWorkflow: (value: object) => boolean,
+  around: ReadonlySet<object>,
+): Description {
+  const path = above === "" ? name : `${above}/${name}`;
+  const inside = new Set([...around, workflow]);
+  const own = (workflow as { readonly [sketch]?: () => AgentSketch })[sketch]?.();
+  const children = [...childrenOf(workflow, isWorkflow), ...Object.entries(own?.children ?? {})]
+    .filter(([, child]) => !inside.has(child))
+    .map(([key, child]) => described(child, key, path, isWorkflow, inside));
+  const agents = [
+    ...(own === undefined ? [] : [{ path, model: own.model, tools: own.tools }]),
+    ...children.flatMap((child) => child.agents),
+  ];
+  const { version, description } = workflow as { readonly version?: unknown; readonly description?: unknown };
+  const text = canonicalize({
+    name,
+    version: version === undefined ? "" : String(version),
+    description: typeof description === "string" ? description : "",
+    detail: own?.detail ?? null,
+    children: children.map((child) => child.revision),
+  });
+  const revision = createHash("sha256")
+    .update(text ?? "")
+    .digest("hex")
+    .slice(0, 16);
+  return Object.freeze({ name, revision, agents: Object.freeze(agents), children: Object.freeze(children) });
+}

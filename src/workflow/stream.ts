@@ -1,0 +1,114 @@
+/** A stream of what happens. Every reader gets all of it from the beginning; nobody has to read. */
+import type { Outcome } from "../session/message.ts";
+import type { Session } from "../session/session.ts";
+import type { Stream, StreamPart } from "../session/stream.ts";
+import { streamResponse } from "./stream-response.ts";
+
+export class LiveStream<out Output> implements Stream<Output> {
+  readonly #parts: StreamPart[] = [];
+  readonly #calls = new Map<string, { readonly tool: string; readonly input: unknown }>();
+  readonly #stop = new AbortController();
+  readonly #result: Promise<Session<Output>>;
+  #waiting: (() => void)[] = [];
+  #over = false;
+  #main: string | undefined;
+
+  /** Begins at once; the caller's signal stops the work. */
+  constructor(start: (watch: (part: StreamPart) => void, signal: AbortSignal) => Promise<Session<Output>>, signal?: AbortSignal) {
+    const outer = (): void => this.#stop.abort(signal?.reason);
+    if (signal?.aborted === true) outer();
+    else signal?.addEventListener("abort", outer, { once: true });
+    this.#result = start((part) => this.#push(part), this.#stop.signal).finally(() => {
+      signal?.removeEventListener("abort", outer);
+      this.#over = true;
+      this.#wake();
+    });
+    this.#result.catch(() => {}); // whoever asks for the result is told; nobody has to
+  }
+
+  get text(): AsyncIterable<string> {
+    return this.#text();
+  }
+  result(): Promise<Session<Output>> {
+    return this.#result;
+  }
+  async cancel(reason = "cancelled"): Promise<void> {
+    this.#stop.abort(new Error(reason));
+    await this.#result.catch(() => {});
+  }
+  toResponse(
+    options: {
+      readonly format?: "sse" | "text" | "ai-sdk" | undefined;
+      readonly headers?: Readonly<Record<string, string>> | undefined;
+    } = {},
+  ): Response {
+    return streamResponse(this, (part) => part.session === this.#main, options);
+  }
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#over) await this.cancel("the stream was disposed");
+  }
+
+  async *[Symbol.asyncIterator](): AsyncIterator<StreamPart> {
+    for (let at = 0; ; ) {
+      const part = this.#parts[at];
+      if (part !== undefined) {
+        at++;
+        yield part;
+      } else if (this.#over) return;
+      else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
+  }
+
+  /** What was said on the stream's own branch; nested work and forks have texts of their own. */
+  async *#text(): AsyncIterable<string> {
+    for await (const part of this) {
+      if (part.type !== "text-delta" || part.session !== this.#main) continue;
+      yield part.restart === true ? `\n${part.text}` : part.text;
+    }
+  }
+
+  #push(part: StreamPart): void {
+    this.#main ??= part.session;
+    this.#parts.push(part);
+    if (part.type === "event") this.#tools(part);
+    this.#wake();
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  /** Beginning and end of a tool follow from its events. */
+  #tools({ event, by, session }: Extract<StreamPart, { type: "event" }>): void {
+    if (event.kind === "tool.called") {
+      const call = { tool: event.data.name, input: event.data.input };
+      this.#calls.set(event.id, call);
+      if (event.facts.started === true) this.#parts.push({ type: "tool-start", call: event.id, ...call, by, session });
+    } else if (event.kind === "tool.started" || event.kind === "tool.returned") {
+      const id = event.facts.call ?? [...this.#calls.keys()].at(-1) ?? "";
+      const call = this.#calls.get(id);
+      if (event.kind === "tool.started") {
+        if (call !== undefined) this.#parts.push({ type: "tool-start", call: id, ...call, by, session });
+        return;
+      }
+      this.#calls.delete(id);
+      this.#parts.push({ type: "tool-end", call: id, outcome: outcomeOf(event), by, session });
+    }
+  }
+}
+
+function outcomeOf(event: Extract<Extract<StreamPart, { type: "event" }>["event"], { kind: "tool.returned" }>): Outcome {
+  const { value, message, reason } = event.data;
+  const type = event.facts.outcome ?? "unknown";
+  switch (type) {
+    case "ok":
+      return { type, value };
+    case "error":
+      return { type, message: message ?? "" };
+    case "denied":
+    case "cancelled":
+      return { type, reason: reason ?? "" };
+    default:
+      return { type };
+  }
+}
