@@ -17,6 +17,9 @@ export interface Settings {
 
 export type Ink = Readonly<Record<"bold" | "dim" | "red" | "green" | "yellow" | "cyan", (text: Showable) => Shown>>;
 
+/** Our own characters, each as wide without Unicode. */
+const plainer: Readonly<Record<string, string>> = { "→": ">", "…": "~", "·": "-" };
+
 export class Cli {
   readonly host: Host;
   settings: Settings = {};
@@ -80,7 +83,7 @@ export class Cli {
   }
   #write(terminal: Terminal, text: string): void {
     this.#progress?.clear();
-    terminal.write(text);
+    terminal.write(terminal.isTTY && !this.asJson && this.ascii ? text.replace(/[→…·]/g, (found) => plainer[found] ?? found) : text);
   }
 
   /** True when data is to be JSON. */
@@ -132,6 +135,6 @@ function inkFor(enabled: boolean): Ink {
 }
 
 /** Words between which a person sees a dot. */
-export function dotted(cli: Cli, words: readonly Showable[]): Shown {
-  return joined(words, cli.ascii ? " - " : " · ");
+export function dotted(words: readonly Showable[]): Shown {
+  return joined(words, " · ");
 }

@@ -1,10 +1,16 @@
 /** Answers something that waits, named by the beginning of its id. */
+import { userInfo } from "node:os";
 import type { Decision, Pending } from "../session/session.ts";
 import type { Cli } from "./cli.ts";
 import { exits, Fault } from "./fault.ts";
 import { shortEvent } from "./format.ts";
 import { answerCommand, pendingText } from "./session-text.ts";
 import { show } from "./shown.ts";
+
+/** Who decides, unless the command says it. */
+export function personHere({ host: { env } }: Cli): string {
+  return env["USER"] ?? env["LOGNAME"] ?? userInfo().username;
+}
 
 export async function decide(cli: Cli, name: string, kind: Pending["kind"], decision: (pending: Pending) => Decision): Promise<void> {
   const { rath } = await cli.project();

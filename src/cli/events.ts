@@ -8,9 +8,10 @@ import { callBehind } from "./event-line.ts";
 /** Everything on every branch behind and beside a session, by time, parents first. */
 export async function lineageEvents(session: Session): Promise<readonly Event[]> {
   const { platform } = runtimeOf(session);
-  const events = (await branchesOf(session)).flatMap((branch) => branch.nodes.map((node) => node.event(platform)));
+  const nodes = (await branchesOf(session)).flatMap((branch) => branch.nodes);
   // An event is never earlier than its parents and always a step after them.
-  return events.sort((a, b) => compare(a.at, b.at) || a.step - b.step || compare(a.session, b.session) || compare(a.id, b.id));
+  nodes.sort((a, b) => compare(a.at, b.at) || a.step - b.step || a.order - b.order || compare(a.id, b.id));
+  return nodes.map((node) => node.event(platform));
 }
 
 /** Calls and starts that have a result are left out; what hung on them hangs on what was before them. */

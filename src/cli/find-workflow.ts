@@ -19,18 +19,16 @@ export async function findWorkflow(cli: Cli, what: string): Promise<Found> {
   const file = resolve(cli.host.cwd, path);
   const isFile = existsSync(file);
   // A file may bring the workflow for a project that has no configuration, and no store yet.
-  const { workflows, config } = await cli.project({ make: true });
+  const { workflows } = await cli.project({ make: true });
   const named = Object.hasOwn(workflows, what) ? workflows[what] : undefined;
   if (named !== undefined) return { workflow: named, name: what };
   if (isFile) return { workflow: chosen(await importFile(file), exported, what), name: undefined };
+  if (/[./\\]/.test(path)) throw new Fault(exits.notFound, `There is no file ${file}.`);
   const names = Object.keys(workflows);
-  const where = config ?? "No configuration was found; one with openrath({ workflows: { … } })";
   throw new Fault(
     exits.notFound,
-    /[./\\]/.test(path)
-      ? `There is no file ${file}.`
-      : `There is no workflow "${what}" and no file of that name. ${config === undefined ? `${where} names workflows.` : `${where} names ${names.join(", ") || "none"}.`}`,
-    { next: names.length > 0 ? `openrath run ${names[0]}` : "openrath run FILE.ts, or openrath init" },
+    `There is no workflow "${what}", and no file of that name. ${names.length === 0 ? "No openrath.config.ts names any." : `There are: ${names.join(", ")}.`}`,
+    { next: names.length === 0 ? "openrath run FILE.ts, or openrath init" : undefined },
   );
 }
 

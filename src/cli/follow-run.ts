@@ -99,7 +99,7 @@ async function tell(cli: Cli, run: Run, settled: Settled, heard: Heard, ms: numb
   const id = short(session.id);
   switch (settled.status) {
     case "done": {
-      const output = outputText(session);
+      const output = outputText(cli, session);
       if (output !== undefined && output !== heard.lastText) cli.print(show`${output}`);
       if (ms === undefined) return;
       const stopped = session.stop === undefined || session.stop === "finished" ? "" : `, stopped: ${session.stop}`;

@@ -66,7 +66,7 @@ class Voice {
       }
       case "tool-start":
         this.pause();
-        this.#cli.note(show`${errInk.dim(this.#cli.ascii ? "*" : "→")} ${part.tool} ${errInk.dim(clip(valueText(part.input), 80))}`);
+        this.#cli.note(show`${errInk.dim("→")} ${part.tool} ${errInk.dim(clip(valueText(part.input), 80))}`);
         return;
       case "tool-end":
         this.pause();

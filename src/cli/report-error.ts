@@ -22,7 +22,7 @@ const nextOf: Partial<Record<ErrorCode, string>> = {
 export function reportError(cli: Cli, error: unknown): Exit {
   const exit = exitCodeOf(error);
   const code = RathError.is(error) ? error.code : undefined;
-  const next = error instanceof Fault ? error.next : code === undefined ? undefined : nextOf[code];
+  const next = error instanceof Fault ? error.next : RathError.is(error) ? nextAfter(error) : undefined;
   const message = messageOf(error);
   if (cli.asJson) {
     cli.warn(json({ error: { code: code ?? null, message, exit, next: next ?? null } }));
@@ -34,6 +34,11 @@ export function reportError(cli: Cli, error: unknown): Exit {
     cli.note(cli.errInk.dim(error.stack.slice(error.stack.indexOf("\n") + 1)));
   if (next !== undefined) cli.warn(show`${cli.errInk.dim("next:")} ${next}`);
   return exit;
+}
+
+function nextAfter({ code, session }: RathError): string | undefined {
+  // The session is there; the place in it is not.
+  return code === "session.not-found" && session !== undefined ? `openrath log ${session.id} --oneline` : nextOf[code];
 }
 
 function messageOf(error: unknown): string {

@@ -3,7 +3,7 @@ import type { Pending, Session } from "../session/session.ts";
 import type { Cli } from "./cli.ts";
 import { valueText } from "./event-line.ts";
 import { count, money, plural } from "./format.ts";
-import { type Shown, toShown } from "./shown.ts";
+import { json, type Shown, toShown } from "./shown.ts";
 
 /** Its title, else its label and the first thing said in it. */
 export function whatOf(session: Session, title: string | undefined): string {
@@ -58,9 +58,9 @@ export function answerCommand(pending: Pending, id: string): string | undefined 
 }
 
 /** What a session came to: its output as text, or undefined when there is none. */
-export function outputText(session: Session): string | undefined {
+export function outputText(cli: Cli, session: Session): string | undefined {
   const output = outputOf(session);
-  return output === undefined ? undefined : typeof output === "string" ? output : JSON.stringify(output, undefined, 2);
+  return output === undefined ? undefined : typeof output === "string" ? output : json(output, cli.onTerminal ? 2 : undefined).text;
 }
 
 export function outputOf(session: Session): unknown {

@@ -1,9 +1,8 @@
 /** `openrath approvals`: what waits for a person, and the answer. The first answer counts. */
-import { userInfo } from "node:os";
 import type { Command } from "commander";
 import type { Decision, Pending } from "../../session/session.ts";
 import type { Cli } from "../cli.ts";
-import { decide } from "../decide.ts";
+import { decide, personHere } from "../decide.ts";
 import { ago, shortEvent } from "../format.ts";
 import { parsedJson } from "../options.ts";
 import { printList } from "../print-list.ts";
@@ -81,7 +80,7 @@ async function give(
   decision: { readonly approve: boolean } | { readonly answer: string },
 ): Promise<void> {
   await decide(cli, id, kind, (pending): Decision => {
-    const who = { by: by ?? userInfo().username, reason };
+    const who = { by: by ?? personHere(cli), reason };
     return "answer" in decision ? { ...who, answer: answerTo(pending, decision.answer) } : { ...who, ...decision };
   });
 }

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import type { Pending, Session } from "../../session/session.ts";
 import type { Cli } from "../cli.ts";
+import { personHere } from "../decide.ts";
 import { exits, Fault } from "../fault.ts";
 import { type Found, findWorkflow } from "../find-workflow.ts";
 import { followRun } from "../follow-run.ts";
@@ -85,7 +86,7 @@ async function answered(cli: Cli, hear: Hear, pending: readonly Pending[]): Prom
     if (one.kind !== "question" && one.kind !== "approval") continue;
     const said = await hear(one.kind === "question" ? one.question : `${pendingText(one)}: let it happen? (yes/no)`);
     if (said === undefined) return false;
-    const by = cli.host.env["USER"] ?? "person";
+    const by = personHere(cli);
     await rath.decide(one.id, one.kind === "question" ? { by, answer: said } : { by, approve: /^y(es)?$/i.test(said.trim()) });
   }
   cli.exit = exits.ok;

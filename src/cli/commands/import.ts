@@ -22,6 +22,6 @@ async function importBundle(cli: Cli, file: string): Promise<void> {
   if (cli.asJson) return cli.data(session.toJSON());
   const short = await shortSessions(cli);
   cli.print(show`${cli.onTerminal ? short(session.id) : session.id}`);
-  cli.note(show`imported, at step ${session.step}. Its signatures are of another home: verify takes its key with --key.`);
+  cli.note(show`imported, at step ${session.step}. If it was signed elsewhere, verify takes that key with --key.`);
   cli.next(`openrath show ${short(session.id)}`);
 }

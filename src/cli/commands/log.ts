@@ -75,7 +75,7 @@ function block(cli: Cli, event: Event, text: string, short: (id: string) => stri
   if (ms !== undefined) facts.push(seconds(ms));
   if (attempts !== undefined && attempts > 1) facts.push(`${attempts} attempts`);
   if (redacted !== undefined) facts.push(`${plural(redacted, "secret")} removed`);
-  cli.print(show`  ${cli.ink.dim(dotted(cli, facts))}`);
+  cli.print(show`  ${cli.ink.dim(dotted(facts))}`);
   if (usage !== undefined) cli.print(show`  ${cli.ink.dim(usageText(usage))}`);
   for (const part of text.split("\n")) cli.print(show`    ${part}`);
 }

@@ -68,7 +68,10 @@ async function ls(cli: Cli, options: Options): Promise<void> {
       ...{ status: session.status, title: row.title ?? null, label: session.lineage.label ?? null, parent: row.parent ?? null },
       ...{ tags: row.tags ?? [], branches: made, usage: session.usage, updated: session.now().toISOString() },
     }),
-    empty: show`There are no sessions${options.tag === undefined && options.status === undefined ? "" : " like that"}. Start one with: openrath run WORKFLOW --input "…"`,
+    empty:
+      options.tag === undefined && options.status === undefined
+        ? show`There are no sessions. Start one with: openrath run WORKFLOW --input "…"`
+        : show`There are no sessions like that. Forks are listed with --all.`,
   });
   if (left > 0) cli.note(show`${cli.errInk.dim(`and ${count(left)} older: --limit ${items.length + left}`)}`);
 }

@@ -2,11 +2,12 @@
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
 import { exits } from "../fault.ts";
+import { shortEvent } from "../format.ts";
 import { numberOf } from "../options.ts";
 import { printFields } from "../print-list.ts";
 import { progressing } from "../progress.ts";
 import { recordedWorkflow } from "../recorded-workflow.ts";
-import { openSession } from "../sessions.ts";
+import { openSession, shortSessions } from "../sessions.ts";
 import { json, show } from "../shown.ts";
 
 interface Options {
@@ -39,12 +40,10 @@ async function replaySession(cli: Cli, id: string, { workflow: name, from }: Opt
   }
   printFields(cli, [
     ["diverged", `at step ${report.at.step}, ${report.at.kind}, in "${report.field}"`],
-    ["event", report.at.id],
+    ["event", cli.onTerminal ? shortEvent(report.at.id) : report.at.id],
     ["recorded", report.expected === undefined ? "nothing" : json(report.expected)],
     ["now", report.got === undefined ? "nothing" : json(report.got)],
   ]);
-  cli.next(
-    `openrath show ${session.id.slice(0, 13)}@${report.at.step}`,
-    `openrath rerun ${session.id.slice(0, 13)}, to take the new way on a fork`,
-  );
+  const short = (await shortSessions(cli))(session.id);
+  cli.next(`openrath show ${short}@${report.at.step}`, `openrath rerun ${short}, to take the new way on a fork`);
 }

@@ -65,7 +65,7 @@ async function rerunSession(cli: Cli, id: string, options: Options): Promise<voi
     ["session", cli.onTerminal ? short(made.id) : made.id],
     ["reused", `${reused} of ${of} results${saved.usd > 0 ? `, ${money(saved.usd)} saved` : ""}`],
     split === undefined ? undefined : ["split", `at step ${split.step}, ${split.kind} ${shortEvent(split.id)}`],
-    ["output", outputText(made) ?? ""],
+    ["output", outputText(cli, made) ?? ""],
   ]);
   cli.next(`openrath log ${short(made.id)} --graph`);
 }

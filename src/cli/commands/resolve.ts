@@ -1,9 +1,8 @@
 /** `openrath resolve ID`: says what became of an effect that was started and has no result. */
-import { userInfo } from "node:os";
 import type { Command } from "commander";
 import type { Decision } from "../../session/session.ts";
 import type { Cli } from "../cli.ts";
-import { decide } from "../decide.ts";
+import { decide, personHere } from "../decide.ts";
 import { exits, Fault } from "../fault.ts";
 import { parsedJson } from "../options.ts";
 
@@ -27,13 +26,13 @@ export function define(command: Command, cli: Cli): void {
     .option("--again", "it did not happen: run it again")
     .option("--by <person>", "who says so; default: the user of this machine")
     .option("--reason <text>", "how you know, for the record")
-    .action((id: string, options: Options) => decide(cli, id, "unknown", () => decisionOf(options)));
+    .action((id: string, options: Options) => decide(cli, id, "unknown", () => decisionOf(cli, options)));
 }
 
-function decisionOf({ ok, error, again, by, reason }: Options): Decision {
+function decisionOf(cli: Cli, { ok, error, again, by, reason }: Options): Decision {
   const given = [ok, error, again].filter((one) => one !== undefined).length;
   if (given !== 1) throw new Fault(exits.usage, "Say what became of it, with one of --ok [json], --error <message> or --again.");
-  const who = { by: by ?? userInfo().username, reason };
+  const who = { by: by ?? personHere(cli), reason };
   if (again === true) return { ...who, outcome: "run-again" };
   if (error !== undefined) return { ...who, outcome: { type: "error", message: error } };
   return { ...who, outcome: { type: "ok", value: ok === true ? null : parsedJson(ok as string, "--ok") } };

@@ -5,6 +5,7 @@ import type { Cli } from "../cli.ts";
 import { importedWorkflow } from "../find-workflow.ts";
 import { followRun } from "../follow-run.ts";
 import { findRun } from "../sessions.ts";
+import { show } from "../shown.ts";
 
 interface Options {
   readonly onDivergence?: OnDivergence;
@@ -27,7 +28,8 @@ async function resume(cli: Cli, id: string, { onDivergence, workflow }: Options)
   // The file is imported first: it makes the name known that the run is found under.
   if (workflow !== undefined) await cli.project({ workflows: await importedWorkflow(cli, workflow) });
   const { rath } = await cli.project();
-  const { id: run } = await findRun(cli, id);
+  const { id: run, status } = await findRun(cli, id);
+  if (["done", "failed", "cancelled"].includes(await status())) cli.note(show`${cli.errInk.dim(`run ${run} had ended already`)}`);
   const resumed = await rath.resume(run, { onDivergence });
   const cancel = (): void => void resumed.cancel("interrupted").catch(() => {});
   cli.host.signal.addEventListener("abort", cancel, { once: true });

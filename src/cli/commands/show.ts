@@ -65,7 +65,7 @@ async function showSession(cli: Cli, id: string): Promise<void> {
     ...session.pending.map((one): Field => ["pending", `${one.kind} ${cli.onTerminal ? shortEvent(one.id) : one.id}: ${pendingText(one)}`]),
   ]);
   conversation(cli, session.messages);
-  const output = outputText(session);
+  const output = outputText(cli, session);
   if (output !== undefined && output !== session.messages.at(-1)?.text) {
     if (cli.onTerminal) cli.print(show``);
     printFields(cli, [["output", output]]);
