@@ -1,11 +1,10 @@
 /** An Agent is a Workflow: instructions, a model and tools. It owns no history; the session it is given has it. */
-import type { ModelLike } from "../session/model.ts";
+import { type ModelLike, modelName } from "../session/model.ts";
 import type { Session, Tool } from "../session/session.ts";
 import { leaveUnnamed } from "../workflow/children.ts";
 import { type AgentSketch, sketch } from "../workflow/describe.ts";
 import { Workflow } from "../workflow/workflow.ts";
 import { converse } from "./loop.ts";
-import { modelName } from "./model-name.ts";
 import { type AgentOptions, checkOptions } from "./options.ts";
 import { outputSchemaOf } from "./output.ts";
 
@@ -47,15 +46,16 @@ export class Agent<Output = string> extends Workflow {
   /** What a description of it holds. */
   [sketch](): AgentSketch {
     const { model, tools = [], instructions, settings, output, limits, handoffs = [] } = this.#options;
-    const models = (Array.isArray(model) ? (model as readonly ModelLike[]) : [model as ModelLike]).map(modelName);
+    const models = Array.isArray(model) ? (model as readonly ModelLike[]) : [model as ModelLike];
     return {
-      model: models.join(", "),
-      tools: tools.map((tool) => tool.name),
+      models,
+      uses: tools,
       children: Object.fromEntries([
         ...tools.flatMap((tool) => (tool["~tool"].workflow === undefined ? [] : [[tool.name, tool["~tool"].workflow] as const])),
         ...handoffs.map((handoff) => [handoff.name, handoff] as const),
       ]),
       detail: {
+        models: models.map(modelName),
         instructions: typeof instructions === "function" ? String(instructions) : (instructions ?? ""),
         tools: tools.map((tool: Tool) => ({ name: tool.name, revision: tool["~tool"].revision })),
         settings: JSON.parse(JSON.stringify(settings ?? {})) as object,

@@ -5,13 +5,12 @@ import { stateOf } from "../session/fold.ts";
 import type { Budget, Effect } from "../session/host.ts";
 import type { Node } from "../session/log.ts";
 import type { Finish, ModelRequest, ReplyPart } from "../session/message.ts";
-import type { ModelLike } from "../session/model.ts";
+import { type ModelLike, modelName } from "../session/model.ts";
 import { digestOf, messagesOf } from "../session/request.ts";
 import type { Session } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
 import { tryModels } from "./attempts.ts";
 import type { Ready } from "./hooks.ts";
-import { modelName } from "./model-name.ts";
 import type { AgentOptions } from "./options.ts";
 import { Reservation } from "./reservation.ts";
 

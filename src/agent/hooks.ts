@@ -3,10 +3,10 @@ import { RathError } from "../session/errors.ts";
 import { stateOf } from "../session/fold.ts";
 import { SharedText } from "../session/json.ts";
 import type { ModelRequest, ModelSettings, RequestMessage, RequestTool } from "../session/message.ts";
+import { modelName } from "../session/model.ts";
 import { messagesOf } from "../session/request.ts";
 import type { Session } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
-import { modelName } from "./model-name.ts";
 import type { AgentOptions } from "./options.ts";
 
 /** A request about to be made. */

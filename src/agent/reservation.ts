@@ -6,9 +6,8 @@ import type { State } from "../session/fold.ts";
 import { type Budget, EffectResult, type Host, type Price } from "../session/host.ts";
 import type { Node } from "../session/log.ts";
 import type { ModelRequest } from "../session/message.ts";
-import type { ModelLike } from "../session/model.ts";
+import { type ModelLike, modelName } from "../session/model.ts";
 import type { Totals } from "../session/session.ts";
-import { modelName } from "./model-name.ts";
 
 /** How long an answer may be when nobody says, and the shortest that is worth asking for. */
 const defaultOutput = 16_384;

@@ -4,14 +4,13 @@
  */
 import { RathError } from "../session/errors.ts";
 import type { Effect, InnerEffectContext } from "../session/host.ts";
-import type { ModelLike } from "../session/model.ts";
+import { type ModelLike, modelName } from "../session/model.ts";
 import type { Limits, MemoryScope, PlacementSpec, Session } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
 import { toParts } from "../session/views.ts";
 import { type AgentSketch, sketch } from "../workflow/describe.ts";
 import { type Described, Workflow } from "../workflow/workflow.ts";
 import { converse } from "./loop.ts";
-import { modelName } from "./model-name.ts";
 import type { AgentOptions } from "./options.ts";
 
 /** A choice, and what the receiver is to work with. */
@@ -122,8 +121,8 @@ export class Selector<Name extends string = string> extends Workflow {
   [sketch](): AgentSketch {
     const { choose, instructions, limits } = this.#options;
     return {
-      model: typeof choose === "function" ? "function" : modelName(choose),
-      tools: [],
+      models: typeof choose === "function" ? [] : [choose],
+      uses: [],
       children: {},
       detail: {
         instructions: instructions ?? "",

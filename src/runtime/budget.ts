@@ -4,7 +4,7 @@ import { RathError } from "../session/errors.ts";
 import type { Budget } from "../session/host.ts";
 import type { Limits, Totals } from "../session/session.ts";
 
-export class SharedBudget implements Budget {
+class SharedBudget implements Budget {
   readonly limits: Limits;
   readonly #now: () => string;
   readonly #until: number | undefined;
@@ -58,6 +58,22 @@ export class SharedBudget implements Budget {
     this.#told.add(limit);
     this.#onCrossed(limit, of, spent);
   }
+}
+
+/** A budget whose crossings are in the run's own log. */
+export function budgetOf(execution: BudgetOwner, limits: Limits, since: string, by: string): Budget {
+  const { platform } = execution.runtime;
+  return new SharedBudget(
+    limits,
+    since,
+    () => platform.time(),
+    (limit, of, spent) => execution.journal("budget.crossed", { limit, of, spent, by }),
+  );
+}
+
+interface BudgetOwner {
+  readonly runtime: { readonly platform: { time(): string } };
+  journal(kind: "budget.crossed", data: unknown): unknown;
 }
 
 /** Limits that make sense, or an error that names the field. */

@@ -34,13 +34,20 @@ function compare(platform: Platform, expected: Node, got: Stray): Divergence {
     const text = `at step ${event.step} there was ${show(brief(expected, platform))}, now ${show({ kind: got.kind, ...(got.data as object) })}`;
     return { at: event, field: "kind", expected: expected.kind, got: got.kind, text };
   }
-  const field = firstDifference(expected.data(platform), got.data, []);
+  const field = firstDifference(readable(expected.data(platform)), readable(got.data), []);
   return describe(event, field.path.join("."), field.expected, field.got);
 }
 
 /** The outcome of a whole run compared with what it recorded. */
 export function describe(at: Event, field: string, expected: unknown, got: unknown): Divergence {
   return { at, field, expected, got, text: `at step ${at.step} (${at.kind}) "${field}" was ${show(expected)}, now ${show(got)}` };
+}
+
+/** The configuration of an agent is kept as one text; people want to know which instruction or tool differs. */
+function readable(data: unknown): unknown {
+  const { configuration, request, ...rest } = (data ?? {}) as Record<string, unknown>;
+  if (typeof configuration !== "string") return data;
+  return { ...rest, ...(JSON.parse(configuration) as object), request };
 }
 
 function firstDifference(
@@ -63,6 +70,6 @@ function brief(node: Node, platform: Platform): unknown {
 }
 
 function show(value: unknown): string {
-  const text = value === undefined ? "nothing" : JSON.stringify(value);
+  const text = value === undefined ? "nothing" : (JSON.stringify(value) ?? String(value));
   return text.length <= 120 ? text : `${text.slice(0, 119)}…`;
 }

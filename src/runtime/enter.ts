@@ -4,7 +4,7 @@ import type { Context, Entering } from "../session/host.ts";
 import { current, type Node } from "../session/log.ts";
 import type { Session } from "../session/session.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
-import { SharedBudget } from "./budget.ts";
+import { budgetOf } from "./budget.ts";
 import { Execution } from "./execution.ts";
 import { type Ending, finish } from "./finish.ts";
 import { inside, type Services } from "./services.ts";
@@ -80,14 +80,7 @@ function stopping({ signal }: Context, how: Entering): { readonly signal?: Abort
 
 function limited(execution: Execution, { budgets = [] }: Context, how: Entering, entered: Node, by: string): Pick<Context, "budgets"> {
   if (how.limits === undefined) return {};
-  const { platform } = execution.runtime;
-  const budget = new SharedBudget(
-    how.limits,
-    entered.at,
-    () => platform.time(),
-    (limit, of, spent) => execution.journal("budget.crossed", { limit, of, spent, by }),
-  );
-  return { budgets: [...budgets, budget] };
+  return { budgets: [...budgets, budgetOf(execution, how.limits, entered.at, by)] };
 }
 
 function placeOfReturned(returned: unknown, execution: Execution, name: string): Node {

@@ -8,6 +8,7 @@ import { pendingOf } from "../session/views.ts";
 import type { LogRow } from "../store/store.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
 import { fetchBlobs, fromStored } from "./load.ts";
+import { checkReady } from "./ready.ts";
 import { type OnDivergence, pendingIn, type RunOptions, rowOfRun } from "./run.ts";
 import { loadRun } from "./run-record.ts";
 import type { Run, Runs } from "./runs.ts";
@@ -57,7 +58,7 @@ export interface Rath extends AsyncDisposable {
   decide(pending: string, decision: Decision): Promise<void>;
   /** Reads a bundle, verifies it, and gives the session it holds. Adds no event to it. */
   import(source: string | AsyncIterable<Uint8Array>): Promise<Session>;
-  /** Checks the store before anything is spent. */
+  /** Checks the store, and of a workflow its models, keys and tools, before anything is spent. */
   ready(workflow?: Workflow): Promise<void>;
   /** Leaves what is running to be resumed, and closes the store. Whoever still waits gets `rath.closed`. */
   close(): Promise<void>;
@@ -214,10 +215,11 @@ export class RathOnStore implements Rath {
     return this.#importer(this.#runtime, source);
   }
 
-  async ready(): Promise<void> {
+  async ready(workflow?: Workflow): Promise<void> {
     this.#runtime.assertOpen();
     const store = await this.#runtime.store();
     for await (const _ of store.sessions({ id: "ready" })) break;
+    if (workflow !== undefined) await checkReady(this.#runtime, workflow);
   }
 
   async close(): Promise<void> {

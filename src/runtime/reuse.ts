@@ -3,9 +3,10 @@
  * with an `input` is equal when name, repeat class, input and placement are; without one, when its whole history is too.
  */
 import { type CalledKind, isCalled, isReturned, type OutcomeType } from "../session/event.ts";
-import { callOf, stateOf } from "../session/fold.ts";
+import { type Chain, callOf, stateOf } from "../session/fold.ts";
 import type { Effect } from "../session/host.ts";
 import type { Node } from "../session/log.ts";
+import { contextWhat } from "../session/request.ts";
 import { type Whats, whatOf } from "../session/what.ts";
 import type { Services } from "./services.ts";
 
@@ -26,6 +27,7 @@ export class Reuse {
   readonly #runtime: Services;
   readonly #held = new Map<string, Node[]>();
   readonly #whats: Whats = new Map();
+  readonly #contexts = new WeakMap<Chain, string>();
   readonly #effects: "ask" | "live";
   #replaced: { readonly result: Node; readonly change: (node: Node) => Node } | undefined;
   readonly #change: { readonly event: string; readonly output: unknown } | undefined;
@@ -102,9 +104,25 @@ export class Reuse {
     const { platform } = this.#runtime;
     const placed = stateOf(head).placement;
     const placement = placed === undefined ? "" : this.#runtime.textOf(placed);
-    const hasInput =
-      kind === "do.called" && text.startsWith('{"input":') ? true : text.includes('"input":') && "input" in (JSON.parse(text) as object);
-    return platform.sha256(JSON.stringify([kind, text, placement, hasInput ? "" : this.#what(head)]));
+    return platform.sha256(JSON.stringify([kind, ...this.#inputs(head, kind, text), placement]));
+  }
+
+  /** What a request of a kind depends on. */
+  #inputs(head: Node, kind: CalledKind, text: string): readonly string[] {
+    switch (kind) {
+      case "model.called": {
+        // The whole request by its contents: the digest in the call is over ids.
+        const { request: _, changed: __, ...asked } = JSON.parse(text) as Record<string, unknown>;
+        return [
+          JSON.stringify(asked),
+          contextWhat(stateOf(head).context, this.#runtime.platform, this.#contexts, (at) => this.#runtime.textOf(at)),
+        ];
+      }
+      case "do.called":
+        return "input" in (JSON.parse(text) as object) ? [text] : [text, this.#what(head)];
+      default:
+        return [text, this.#what(head)];
+    }
   }
 
   #what(node: Node): string {

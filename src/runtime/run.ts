@@ -4,12 +4,13 @@ import { isCalled, isReturned, isStarted } from "../session/event.ts";
 import { callOf } from "../session/fold.ts";
 import { keyedRunId } from "../session/id.ts";
 import { current, type Log, type Node } from "../session/log.ts";
-import type { Pending, Session } from "../session/session.ts";
+import type { Limits, Pending, Session } from "../session/session.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
 import { pendingOf } from "../session/views.ts";
 import { whatOf } from "../session/what.ts";
 import type { Lease, RunRow, Store } from "../store/store.ts";
 import type { Workflow } from "../workflow/workflow.ts";
+import { budgetOf, givenLimits } from "./budget.ts";
 import { type Divergence, divergenceOf } from "./divergence.ts";
 import { outsideError } from "./enter.ts";
 import { Execution } from "./execution.ts";
@@ -28,6 +29,8 @@ export type OnDivergence = "pause" | "fork" | "fail";
 export interface RunOptions {
   /** The same key and input give the same run, in this process or another. */
   readonly key?: string | undefined;
+  /** Over the run and everything under it. */
+  readonly limits?: Limits | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -58,6 +61,7 @@ export class RunExecution {
   readonly #input: Node;
   readonly #execution: Execution;
   readonly #onDivergence: OnDivergence;
+  readonly #limits: Limits | undefined;
   #row: RunRow;
   #renewal: NodeJS.Timeout | undefined;
   #grace: NodeJS.Timeout | undefined;
@@ -65,14 +69,22 @@ export class RunExecution {
   #paused = false;
   #unlisten: () => void = () => {};
 
-  constructor(runtime: Runtime, workflow: Workflow, execution: Execution, input: Node, row: RunRow, onDivergence: OnDivergence = "pause") {
+  constructor(
+    runtime: Runtime,
+    workflow: Workflow,
+    execution: Execution,
+    input: Node,
+    row: RunRow,
+    how: { readonly onDivergence?: OnDivergence | undefined; readonly limits?: Limits | undefined } = {},
+  ) {
     this.id = execution.id;
     this.workflow = workflow;
     this.#runtime = runtime;
     this.#execution = execution;
     this.#input = input;
     this.#row = row;
-    this.#onDivergence = onDivergence;
+    this.#onDivergence = how.onDivergence ?? "pause";
+    this.#limits = how.limits;
     this.settled = new Promise((resolve, reject) => {
       this.#settle = resolve;
       this.#reject = reject;
@@ -93,12 +105,19 @@ export class RunExecution {
     this.#renewal = setInterval(() => void this.#renew(leaseMs), leaseMs / 3);
     if (signal !== undefined) this.#obey(signal);
     if (this.#over) return;
-    const session = new SessionValue(this.#input, { host: this.#runtime, execution, scope: execution.scope, by: "" });
+    const budgets =
+      this.#limits === undefined ? undefined : [budgetOf(execution, this.#limits, execution.log.first?.at ?? this.#input.at, "run")];
+    const session = new SessionValue(this.#input, { host: this.#runtime, execution, scope: execution.scope, by: "", budgets });
     const forward = inside.run({ execution, scope: execution.scope }, () => this.workflow.forward(session));
     forward.then(
       (result) => this.#ended({ status: "done", node: placeOf(result).node }),
       (error: unknown) => this.#ended({ status: "failed", error }),
     );
+  }
+
+  /** Whoever watches gets what happens from now on. */
+  watch(watcher: Parameters<Execution["watch"]>[0]): () => void {
+    return this.#execution.watch(watcher);
   }
 
   /** `forward` is over; the run is, once everything recorded was asked for again. */
@@ -277,6 +296,7 @@ export async function queueRun(
     workflow: name,
     input: { session: input.log.id, head: input.id },
     ...(options.key === undefined ? {} : { key: options.key }),
+    ...(options.limits === undefined ? {} : { limits: defined(givenLimits(options.limits)) }),
   });
   const row: RunRow = {
     id,
@@ -295,6 +315,10 @@ export async function queueRun(
     throw error;
   }
   return { execution, input: current(input), row: { ...row, session: current(input).log.id } };
+}
+
+function defined(limits: Limits): Limits {
+  return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
 }
 
 /** Refuses a key that was used for another workflow or another input. */

@@ -1,7 +1,8 @@
 /** The runs this Rath executes, and handles on any run of the store. */
 import { RathError } from "../session/errors.ts";
 import { keyedRunId } from "../session/id.ts";
-import type { RunStatus, Session } from "../session/session.ts";
+import type { Limits, RunStatus, Session } from "../session/session.ts";
+import type { Stream } from "../session/stream.ts";
 import type { RunRow } from "../store/store.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
 import {
@@ -19,6 +20,7 @@ import {
   takeUp,
 } from "./run.ts";
 import { loadRun } from "./run-record.ts";
+import { runStream } from "./run-stream.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** A handle on a durable run, whoever executes it. */
@@ -32,6 +34,8 @@ export interface Run<out Output = unknown> {
   settle(): Promise<Settled<Output>>;
   /** The final session, with the id it was given; rejects if the run failed or was cancelled. Waits through waiting. */
   result(): Promise<Session<Output>>;
+  /** What happened and happens, whoever executes it; `after` is the id of the last event that was seen. Ends with the run. */
+  stream(options?: { readonly after?: string | undefined }): Stream<Output>;
   /** Durable: effects in flight are aborted and recorded as cancelled. */
   cancel(reason?: string): Promise<void>;
 }
@@ -62,13 +66,19 @@ export class Runs {
   async start<W extends Workflow>(given: W | string, session: Session, options: RunOptions): Promise<Run<OutputOf<W>>> {
     const workflow = typeof given === "string" ? this.#named(given) : given;
     const name = typeof given === "string" ? given : this.#runtime.nameOf(given);
+    const registered = this.#workflows[name];
+    if (registered !== undefined && registered !== workflow)
+      throw new RathError(
+        "workflow.invalid",
+        `Two workflows are named "${name}": the one given and the one in openrath({ workflows }). A resumed run finds its workflow by name: rename one.`,
+      );
     await this.#runtime.effects.writer.flush();
     const queued = await queueRun(this.#runtime, name, session, options);
     if (queued === undefined) return (await this.#again(name, workflow, session, options)) as Run<OutputOf<W>>;
     const { execution, input, row } = queued;
     const lease = await (await this.#runtime.store()).claim(row.id, this.#worker, this.#runtime.times.leaseMs);
     if (lease === undefined) execution.close();
-    else this.#execute(new RunExecution(this.#runtime, workflow, execution, input, row), lease, options.signal);
+    else this.#execute(new RunExecution(this.#runtime, workflow, execution, input, row, options), lease, options.signal);
     return this.#handle(row);
   }
 
@@ -139,7 +149,8 @@ export class Runs {
     }
     const execution = takeUp(this.#runtime, record, lease, this.#worker);
     execution.drive(record.program);
-    this.#execute(new RunExecution(this.#runtime, workflow, execution, record.input, row, onDivergence), lease, signal);
+    const how = { onDivergence, limits: record.started.limits as Limits | undefined };
+    this.#execute(new RunExecution(this.#runtime, workflow, execution, record.input, row, how), lease, signal);
     return true;
   }
 
@@ -214,6 +225,15 @@ export class Runs {
           this.#runtime.assertOpen();
         }
       },
+      stream: (options = {}) =>
+        runStream<Output>(this.#runtime, {
+          id,
+          session,
+          after: options.after,
+          executing: () => this.#executing.get(id),
+          settle,
+          cancel: (reason) => this.#cancel(id, reason),
+        }),
       cancel: (reason = "cancelled") => this.#cancel(id, reason),
     };
   }

@@ -43,3 +43,10 @@ export interface LanguageModel {
 
 /** "provider/model", an alias named in `openrath({ models })`, an AI SDK provider object, or a Model. */
 export type ModelLike = `${string}/${string}` | (string & {}) | LanguageModel | Model;
+
+/** The name under which a model is asked and recorded. */
+export function modelName(like: ModelLike): string {
+  if (typeof like === "string") return like;
+  if ("doStream" in like) return `${like.provider.split(".")[0]}/${like.modelId}`;
+  return like.id;
+}

@@ -1,6 +1,8 @@
 /** What a workflow is made of, as data. Class names are never used; children are named by where they are found. */
 import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
+import { type ModelLike, modelName } from "../session/model.ts";
+import type { Tool } from "../session/session.ts";
 import { childrenOf, fallbackName } from "./children.ts";
 
 /** Every agent, model and tool a workflow may use. `revision` changes with any of them, and with the workflow's own `version`. */
@@ -13,8 +15,8 @@ export interface Description {
 
 /** What an agent says of itself; `detail` is what only the revision needs. */
 export interface AgentSketch {
-  readonly model: string;
-  readonly tools: readonly string[];
+  readonly models: readonly ModelLike[];
+  readonly uses: readonly Tool[];
   /** Workflows it reaches by its tools and handoffs. */
   readonly children: Readonly<Record<string, object>>;
   readonly detail: unknown;
@@ -25,6 +27,22 @@ export const sketch = Symbol("openrath.sketch");
 
 export function describeWorkflow(workflow: object, isWorkflow: (value: object) => boolean): Description {
   return described(workflow, fallbackName(workflow), "", isWorkflow, new Set());
+}
+
+/** Every agent in a workflow, however deep, with its path. */
+export function allAgents(
+  workflow: object,
+  isWorkflow: (value: object) => boolean,
+  path: string = fallbackName(workflow),
+  around: ReadonlySet<object> = new Set(),
+): readonly { readonly path: string; readonly sketch: AgentSketch }[] {
+  const inside = new Set([...around, workflow]);
+  const own = (workflow as { readonly [sketch]?: () => AgentSketch })[sketch]?.();
+  const children = [...childrenOf(workflow, isWorkflow), ...Object.entries(own?.children ?? {})].filter(([, child]) => !inside.has(child));
+  return [
+    ...(own === undefined ? [] : [{ path, sketch: own }]),
+    ...children.flatMap(([name, child]) => allAgents(child, isWorkflow, `${path}/${name}`, inside)),
+  ];
 }
 
 function described(
@@ -41,7 +59,9 @@ function described(
     .filter(([, child]) => !inside.has(child))
     .map(([key, child]) => described(child, key, path, isWorkflow, inside));
   const agents = [
-    ...(own === undefined ? [] : [{ path, model: own.model, tools: own.tools }]),
+    ...(own === undefined
+      ? []
+      : [{ path, model: own.models.map(modelName).join(", ") || "function", tools: own.uses.map((tool) => tool.name) }]),
     ...children.flatMap((child) => child.agents),
   ];
   const { version, description } = workflow as { readonly version?: unknown; readonly description?: unknown };

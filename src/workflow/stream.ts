@@ -14,7 +14,11 @@ export class LiveStream<out Output> implements Stream<Output> {
   #main: string | undefined;
 
   /** Begins at once; the caller's signal stops the work. */
-  constructor(start: (watch: (part: StreamPart) => void, signal: AbortSignal) => Promise<Session<Output>>, signal?: AbortSignal) {
+  constructor(
+    start: (watch: (part: StreamPart) => void, signal: AbortSignal) => Promise<Session<Output>>,
+    { signal, main }: { readonly signal?: AbortSignal | undefined; readonly main?: string | undefined } = {},
+  ) {
+    this.#main = main;
     const outer = (): void => this.#stop.abort(signal?.reason);
     if (signal?.aborted === true) outer();
     else signal?.addEventListener("abort", outer, { once: true });

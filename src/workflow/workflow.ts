@@ -51,7 +51,7 @@ export abstract class Workflow {
   stream(session: Session, options: { readonly signal?: AbortSignal | undefined } = {}): Stream<OutputOf<this>> {
     return new LiveStream<OutputOf<this>>(
       (watch, signal) => this.#enter(session, { watch, signal }) as Promise<Session<OutputOf<this>>>,
-      options.signal,
+      options,
     );
   }
 
