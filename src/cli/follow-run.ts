@@ -14,6 +14,8 @@ import { shortSessions } from "./sessions.ts";
 import { json, show } from "./shown.ts";
 
 interface FollowOptions {
+  /** Show only what happens after this event. */
+  readonly after?: string | undefined;
   readonly timedOut?: () => boolean;
   /** One turn of many: no remarks about what went well. */
   readonly brief?: boolean;
@@ -23,9 +25,9 @@ interface FollowOptions {
 export async function followRun(cli: Cli, run: Run, options: FollowOptions = {}): Promise<Settled> {
   cli.handlesInterrupt = true;
   const began = cli.host.now().getTime();
-  const heard = listen(cli, run);
+  const heard = listen(cli, run, options.after);
   const settled = await progressing(cli, `running ${run.workflow}`, "events", () => settle(cli, run));
-  await heard.stop();
+  await heard.until(settled);
   cli.exit = exitOf(settled, options.timedOut?.() === true);
   if (cli.settings.jsonl === true) cli.print(json({ type: "settled", ...dataOf(run, settled) }));
   else if (cli.settings.json === true) cli.data(dataOf(run, settled));

@@ -1,49 +1,53 @@
 /** What is said and done while a run goes on: text as it comes, tools as they start and end. */
+import type { Settled } from "../runtime/run.ts";
 import type { Run } from "../runtime/runs.ts";
-import type { Stream, StreamPart } from "../session/stream.ts";
+import type { StreamPart } from "../session/stream.ts";
 import type { Cli } from "./cli.ts";
 import { valueText } from "./event-line.ts";
 import { clip, json, show } from "./shown.ts";
 
 export interface Heard {
-  /** The newest text that was streamed to stdout without a break, so that it is not printed twice. */
+  /** The newest text that was streamed to stdout, so that it is not printed twice. */
   readonly lastText: string | undefined;
-  stop(): Promise<void>;
+  /** Waits for what was said before the run came to this. */
+  until(settled: Settled): Promise<void>;
 }
 
+/** A stream that ends is read to its end; that of a run which waits goes on when the run does. */
+const patienceMs = { ended: 5000, waiting: 100 };
+
 /** On a terminal text goes to stdout as it comes; with --jsonl every part is a line; else nothing is shown on the way. */
-export function listen(cli: Cli, run: Run): Heard {
-  const streams = run as Partial<{ stream(): Stream }>;
-  if (streams.stream === undefined || !(cli.onTerminal || cli.settings.jsonl === true))
-    return { lastText: undefined, stop: async () => {} };
+export function listen(cli: Cli, run: Run, after: string | undefined): Heard {
+  if (!cli.onTerminal && cli.settings.jsonl !== true) return { lastText: undefined, until: async () => {} };
   const voice = new Voice(cli);
-  const parts = streams.stream()[Symbol.asyncIterator]();
   let stopped = false;
   const reading = (async () => {
-    for (let next = await parts.next(); next.done !== true; next = await parts.next()) {
-      if (cli.settings.jsonl === true) cli.print(json(next.value));
-      else voice.hear(next.value);
-      if (stopped) break;
+    for await (const part of run.stream({ after })) {
+      if (stopped) return;
+      if (cli.settings.jsonl === true) cli.print(json(part));
+      else voice.hear(part);
     }
-  })().catch(() => {}); // what went wrong is in what the run came to
+  })();
   return {
     get lastText() {
       return voice.lastText;
     },
-    stop: async () => {
-      // What was recorded before the run settled is on its way.
-      await Promise.race([reading, new Promise((resolve) => setTimeout(resolve, 50))]);
+    until: async ({ status }) => {
+      const enough = new Promise((resolve) => setTimeout(resolve, status === "waiting" ? patienceMs.waiting : patienceMs.ended).unref());
+      await Promise.race([reading, enough]);
       stopped = true;
-      voice.pause();
+      voice.end();
     },
   };
 }
 
+/** Where several speak at once, one is heard to the end before the next. */
 class Voice {
   lastText: string | undefined;
   readonly #cli: Cli;
+  /** What others said meanwhile, by speaker. */
+  readonly #held = new Map<string, string>();
   #speaker: string | undefined;
-  #open = false;
 
   constructor(cli: Cli) {
     this.#cli = cli;
@@ -51,41 +55,54 @@ class Voice {
 
   hear(part: StreamPart): void {
     const { errInk } = this.#cli;
+    const speaker = `${part.by} ${part.session}`;
     switch (part.type) {
-      case "text-delta": {
-        const speaker = `${part.session} ${part.by}`;
-        if (!this.#open || speaker !== this.#speaker) {
-          this.pause();
-          this.lastText = "";
-        }
-        this.#speaker = speaker;
-        this.#open = true;
-        this.lastText += part.text;
-        this.#cli.stream(part.text);
+      case "text-delta":
+        if (part.restart === true && speaker === this.#speaker) this.#pause();
+        if (this.#speaker === undefined || this.#speaker === speaker) this.#speak(speaker, part.text);
+        else this.#held.set(speaker, (this.#held.get(speaker) ?? "") + part.text);
         return;
-      }
       case "tool-start":
-        this.pause();
+        this.#pause(speaker);
         this.#cli.note(show`${errInk.dim("→")} ${part.tool} ${errInk.dim(clip(valueText(part.input), 80))}`);
         return;
       case "tool-end":
-        this.pause();
-        if (part.outcome.type !== "ok")
-          this.#cli.note(show`${errInk.red(part.outcome.type)} ${errInk.dim(clip(valueText(part.outcome), 100))}`);
+        if (part.outcome.type === "ok") return;
+        this.#pause(speaker);
+        this.#cli.note(show`${errInk.red(part.outcome.type)} ${errInk.dim(clip(valueText(part.outcome), 100))}`);
+        return;
+      case "event":
+        if (part.event.kind === "model.returned") this.#pause(speaker);
         return;
       case "tool-progress":
       case "reasoning-delta":
       case "pending":
-      case "event":
         return;
       default:
         part satisfies never;
     }
   }
 
-  /** Ends the line that is being written. */
-  pause(): void {
-    if (this.#open && this.lastText?.endsWith("\n") !== true) this.#cli.stream("\n");
-    this.#open = false;
+  /** Nobody says more. */
+  end(): void {
+    while (this.#speaker !== undefined) this.#pause();
+  }
+
+  #speak(speaker: string, text: string): void {
+    if (this.#speaker === undefined) this.lastText = "";
+    this.#speaker = speaker;
+    this.lastText += text;
+    this.#cli.stream(text);
+  }
+
+  /** Ends the line of whoever speaks, and lets the next one speak who waited. */
+  #pause(speaker = this.#speaker): void {
+    if (this.#speaker === undefined || speaker !== this.#speaker) return;
+    if (this.lastText?.endsWith("\n") !== true) this.#cli.stream("\n");
+    this.#speaker = undefined;
+    const [next] = this.#held;
+    if (next === undefined) return;
+    this.#held.delete(next[0]);
+    this.#speak(...next);
   }
 }

@@ -28,10 +28,11 @@ async function resume(cli: Cli, id: string, { onDivergence, workflow }: Options)
   // The file is imported first: it makes the name known that the run is found under.
   if (workflow !== undefined) await cli.project({ workflows: await importedWorkflow(cli, workflow) });
   const { rath } = await cli.project();
-  const { id: run, status } = await findRun(cli, id);
+  const { id: run, session, status } = await findRun(cli, id);
   if (["done", "failed", "cancelled"].includes(await status())) cli.note(show`${cli.errInk.dim(`run ${run} had ended already`)}`);
+  const { head } = await rath.open(session);
   const resumed = await rath.resume(run, { onDivergence });
   const cancel = (): void => void resumed.cancel("interrupted").catch(() => {});
   cli.host.signal.addEventListener("abort", cancel, { once: true });
-  await followRun(cli, resumed);
+  await followRun(cli, resumed, { after: head });
 }

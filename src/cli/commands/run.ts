@@ -44,8 +44,8 @@ async function run(cli: Cli, what: string, options: Options): Promise<void> {
   const session = await startOf(cli, input, options);
   const timeout = options.timeout === undefined ? undefined : AbortSignal.timeout(timeoutMs(options.timeout));
   const signal = timeout === undefined ? cli.host.signal : AbortSignal.any([cli.host.signal, timeout]);
-  const limits = options.budget === undefined ? {} : { limits: { usd: options.budget } };
-  const started = await rath.run(name ?? (workflow as never), session, { key: options.key, signal, ...limits });
+  const limits = options.budget === undefined ? undefined : { usd: options.budget };
+  const started = await rath.run(name ?? (workflow as never), session, { key: options.key, signal, limits });
   cli.note(show`${cli.errInk.dim(`run ${started.id}`)}`);
   await followRun(cli, started, { timedOut: () => timeout?.aborted === true });
 }
