@@ -4,6 +4,7 @@ export { Agent } from "./agent/agent.ts";
 export type { AgentOptions } from "./agent/options.ts";
 export { Selector } from "./agent/selector.ts";
 export { verify } from "./audit/verify.ts";
+export { scripted } from "./model/scripted.ts";
 export type { RathOptions } from "./openrath.ts";
 export { openrath } from "./openrath.ts";
 export type { Divergence } from "./runtime/divergence.ts";
@@ -14,6 +15,8 @@ export type { OnDivergence, RunOptions, Settled } from "./runtime/run.ts";
 export type { Run } from "./runtime/runs.ts";
 export { type ErrorCode, RathError } from "./session/errors.ts";
 export type { Event, EventKind } from "./session/event.ts";
+export type { ModelRequest } from "./session/message.ts";
+export type { Model } from "./session/model.ts";
 export type {
   Check,
   Content,

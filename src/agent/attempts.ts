@@ -54,15 +54,15 @@ export async function tryModels(likes: readonly ModelLike[], request: ModelReque
         return answered(await once(model, request, shown, trying), model, request, failures, attempts, trying);
       } catch (error) {
         last = error;
-        if (trying.context.signal.aborted) return gone(trying, failures, attempts);
+        if (trying.context.aborted !== undefined) return gone(trying, failures, attempts);
         if (error instanceof TimeOver) return over(trying, failures, attempts);
         const failure: Failure = { message: messageOf(error), ...aboutFailure(error, model, likes.length), ...shown.cut() };
         failures.push(failure);
         if (!isRetryable(error) || attempt === trying.attempts) break;
         failure.waitedMs = waitFor(error, attempt, trying.context.key);
         if (failure.waitedMs > longestWaitMs) break;
-        await pause(failure.waitedMs, trying.context.signal);
-        if (trying.context.signal.aborted) return gone(trying, failures, attempts);
+        await pause(failure.waitedMs, trying.context);
+        if (trying.context.aborted !== undefined) return gone(trying, failures, attempts);
       }
     }
   }
@@ -78,8 +78,11 @@ export async function tryModels(likes: readonly ModelLike[], request: ModelReque
 /** Somebody stopped it, or its time is over. */
 function gone(trying: Trying, failures: readonly Failure[], attempts: number): EffectResult {
   trying.settle(free);
-  const { reason } = trying.context.signal;
-  return new EffectResult("cancelled", { reason: messageOf(reason), ...(failures.length === 0 ? {} : { failures }) }, { attempts });
+  return new EffectResult(
+    "cancelled",
+    { reason: trying.context.aborted ?? "", ...(failures.length === 0 ? {} : { failures }) },
+    { attempts },
+  );
 }
 
 class TimeOver extends Error {}
@@ -91,42 +94,40 @@ function over(trying: Trying, failures: readonly Failure[], attempts: number): E
 
 /** One attempt: the whole reply, or an error. */
 async function once(model: Model, request: ModelRequest, shown: Shown, trying: Trying): Promise<ModelReply> {
-  const quiet = new AbortController();
-  const silence = durationMs(trying.silence);
-  const signal = AbortSignal.any([trying.context.signal, quiet.signal]);
-  const { deadline } = trying;
-  let timer: NodeJS.Timeout | undefined;
-  const listen = (): void => {
-    clearTimeout(timer);
-    timer = setTimeout(
-      () => quiet.abort(new RathError("model.failed", `${model.id} said nothing for ${trying.silence}`, { retryable: true })),
-      silence,
-    );
+  const { session, turn, by, deadline, context } = trying;
+  const controller = new AbortController();
+  let fail: (reason: unknown) => void = () => {};
+  const stopped = new Promise<never>((_, reject) => {
+    fail = reject;
+  });
+  stopped.catch(() => {});
+  const stop = (reason: unknown): void => {
+    controller.abort(reason);
+    fail(reason);
   };
-  const end = deadline === undefined ? undefined : setTimeout(() => quiet.abort(new TimeOver()), Math.max(0, deadline - Date.now()));
+  const unlisten = context.onAbort(stop);
+  const silence = setTimeout(
+    () => stop(new RathError("model.failed", `${model.id} said nothing for ${trying.silence}`, { retryable: true })),
+    durationMs(trying.silence),
+  );
+  const end = deadline === undefined ? undefined : setTimeout(() => stop(new TimeOver()), Math.max(0, deadline - Date.now()));
   shown.begin();
+  const asked = trying.maxOutputTokens === undefined ? request : limitedTo(request, trying.maxOutputTokens);
+  const parts = model.stream(asked, { signal: controller.signal, session, turn, by })[Symbol.asyncIterator]();
   try {
-    listen();
-    const asked = trying.maxOutputTokens === undefined ? request : limitedTo(request, trying.maxOutputTokens);
-    const { session, turn, by } = trying;
-    const stopped = new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
-    stopped.catch(() => {});
-    const parts = model.stream(asked, { signal, session, turn, by })[Symbol.asyncIterator]();
-    try {
-      for (;;) {
-        const next = await Promise.race([parts.next(), stopped]);
-        if (next.done === true) break;
-        listen();
-        if (next.value.type === "reply") return next.value.reply;
-        shown.show(next.value);
-      }
-    } finally {
-      void Promise.resolve(parts.return?.()).catch(() => {});
+    for (;;) {
+      const next = await Promise.race([parts.next(), stopped]);
+      if (next.done === true) break;
+      silence.refresh();
+      if (next.value.type === "reply") return next.value.reply;
+      shown.show(next.value);
     }
     throw new RathError("model.failed", `The stream of ${model.id} was cut before its end`, { retryable: true });
   } finally {
-    clearTimeout(timer);
+    clearTimeout(silence);
     clearTimeout(end);
+    unlisten();
+    void Promise.resolve(parts.return?.()).catch(() => {});
   }
 }
 
@@ -186,15 +187,15 @@ function waitFor(error: unknown, attempt: number, key: string): number {
   return Math.round(Math.min(500 * 2 ** (attempt - 1), 30_000) * (0.75 + spread / 2));
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
+function pause(ms: number, context: InnerEffectContext): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       clearTimeout(timer);
-      signal.removeEventListener("abort", done);
+      unlisten();
       resolve();
     };
     const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done, { once: true });
+    const unlisten = context.onAbort(done);
   });
 }
 

@@ -17,6 +17,7 @@ export class InnerContext implements InnerEffectContext {
   #controller: AbortController | undefined;
   #aborted: string | undefined;
   #unlisten: (() => void) | undefined;
+  #stops: Set<(reason: Error) => void> | undefined;
 
   constructor(execution: Execution, called: Node, attempt: number, context: Context) {
     this.#execution = execution;
@@ -38,21 +39,32 @@ export class InnerContext implements InnerEffectContext {
   }
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
-      this.#controller = new AbortController();
+      const controller = new AbortController();
+      this.#controller = controller;
+      this.onAbort((reason) => controller.abort(reason));
+    }
+    return this.#controller.signal;
+  }
+  get aborted(): string | undefined {
+    const outer = this.#context.signal;
+    return this.#aborted ?? (outer?.aborted === true ? reasonOf(outer) : undefined);
+  }
+  onAbort(stop: (reason: Error) => void): () => void {
+    const { aborted } = this;
+    if (aborted !== undefined) stop(new Error(aborted));
+    else {
+      this.#stops ??= new Set();
+      this.#stops.add(stop);
       this.#follow(this.#context.signal);
     }
-    if (this.#aborted !== undefined) this.#controller.abort(new Error(this.#aborted));
-    return this.#controller.signal;
+    return () => this.#stops?.delete(stop);
   }
   /** Who stops the work around it stops it too. */
   #follow(outer: AbortSignal | undefined): void {
-    if (outer === undefined) return;
+    if (outer === undefined || this.#unlisten !== undefined) return;
     const stop = (): void => this.abort(reasonOf(outer));
-    if (outer.aborted) stop();
-    else {
-      outer.addEventListener("abort", stop, { once: true });
-      this.#unlisten = () => outer.removeEventListener("abort", stop);
-    }
+    outer.addEventListener("abort", stop, { once: true });
+    this.#unlisten = () => outer.removeEventListener("abort", stop);
   }
   get key(): string {
     return this.#called.id;
@@ -80,8 +92,10 @@ export class InnerContext implements InnerEffectContext {
   }
 
   abort(reason: string): void {
+    if (this.#aborted !== undefined) return;
     this.#aborted = reason;
-    this.#controller?.abort(new Error(reason));
+    for (const stop of [...(this.#stops ?? [])]) stop(new Error(reason));
+    this.#stops = undefined;
   }
 
   /** It has ended: nobody is listened to any more. */

@@ -52,6 +52,8 @@ export type ErrorCode =
   | "store.closed"
   | "store.unavailable"
   | "store.conflict"
+  | "mcp.unavailable"
+  | "mcp.failed"
   | "rath.closed";
 
 export interface ErrorDetails {

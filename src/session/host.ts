@@ -51,6 +51,10 @@ export type PureKind = Exclude<
 /** What the code of an effect is given, and what only our own effects use: parts for whoever watches. */
 export interface InnerEffectContext extends ToolContext {
   emit(part: WatchedPart): void;
+  /** Why it is to stop, once it is. */
+  readonly aborted: string | undefined;
+  /** Calls when it is to stop, at once if it is already. Gives back what ends that. */
+  onAbort(stop: (reason: Error) => void): () => void;
   /** The result stands on this session, where nested work ended elsewhere than on its own branch. */
   standsOn(session: Session): void;
 }
