@@ -40,6 +40,8 @@ const exitOf = {
   "model.failed": exits.error,
   "model.unknown": exits.notFound,
   "model.unavailable": exits.error,
+  "mcp.unavailable": exits.error,
+  "mcp.failed": exits.error,
   "pending.not-found": exits.notFound,
   "pending.answered": exits.differs,
   "pending.invalid-answer": exits.invalid,

@@ -53,12 +53,19 @@ function isModule(file: string): boolean {
   }
 }
 
+/** Found as an import would find it: resolving as `require` does gives its other half, which cannot register for imports. */
 function tsxFrom(file: string): string | undefined {
   try {
-    return createRequire(file).resolve("tsx/esm/api");
+    const manifest = createRequire(file).resolve("tsx/package.json");
+    const { exports: doors } = JSON.parse(readFileSync(manifest, "utf8")) as TsxManifest;
+    return join(dirname(manifest), doors["./esm/api"].import.default);
   } catch {
     return undefined;
   }
+}
+
+interface TsxManifest {
+  readonly exports: { readonly "./esm/api": { readonly import: { readonly default: string } } };
 }
 
 /** Node takes only types that can be erased, and imports with their extension; tsx takes the rest. */

@@ -1,13 +1,14 @@
 /** `openrath mcp`: servers of tools, as an `mcp.json` names them. */
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { Tool } from "../../session/session.ts";
+import type { configured } from "../../tool/mcp-config.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
 import { plural, seconds } from "../format.ts";
 import { printList } from "../print-list.ts";
+import { progressing } from "../progress.ts";
 import { show } from "../shown.ts";
 
 interface Row {
@@ -15,6 +16,8 @@ interface Row {
   readonly tools: readonly Tool[];
   readonly ms: number;
   readonly error: string | undefined;
+  /** What the server says of itself. */
+  readonly version: string | undefined;
 }
 
 /** Where a list of servers is looked for. */
@@ -42,8 +45,9 @@ export function define(command: Command, cli: Cli): void {
 
 async function ls(cli: Cli, file: string | undefined): Promise<void> {
   const servers = await listed(cli, file);
-  const rows: Row[] = [];
-  for (const [name, server] of Object.entries(servers)) rows.push(await asked(name, server));
+  const rows = await progressing(cli, "connecting", "servers", (progress) =>
+    Promise.all(servers.map((server) => asked(cli, server.name ?? "", server).finally(() => progress.add()))),
+  );
   if (rows.some((row) => row.error !== undefined)) cli.exit = exits.error;
   printList(cli, rows, {
     columns: [
@@ -53,16 +57,18 @@ async function ls(cli: Cli, file: string | undefined): Promise<void> {
         cell: ({ error }) => (error === undefined ? cli.ink.green("ok") : cli.ink.red("failed")),
         plain: ({ error }) => (error === undefined ? "ok" : "failed"),
       },
+      { name: "VERSION", cell: (row) => row.version ?? "", optional: true },
       { name: "TIME", cell: ({ ms }) => seconds(ms), plain: ({ ms }) => Math.round(ms), right: true },
-      { name: "TOOLS", cell: ({ tools, error }) => error ?? tools.map((tool) => tool.name).join(", "), rest: true },
+      { name: "TOOLS", cell: ({ tools, error }) => (error === undefined ? tools.map((tool) => tool.name).join(", ") : ""), rest: true },
     ],
     data: dataOf,
     empty: show`The list names no servers.`,
   });
+  for (const { server, error } of rows) if (error !== undefined && !cli.asJson) cli.warn(show`${cli.errInk.red(server)}: ${error}`);
 }
 
 async function test(cli: Cli, server: string, args: readonly string[], file: string | undefined): Promise<void> {
-  const row = await asked(server, await serverOf(cli, server, args, file));
+  const row = await asked(cli, server, await serverOf(cli, server, args, file));
   if (row.error !== undefined) throw new Fault(exits.error, `Server ${server} does not answer: ${row.error}`);
   if (cli.asJson) return cli.data(dataOf(row));
   printList(cli, row.tools, {
@@ -73,56 +79,56 @@ async function test(cli: Cli, server: string, args: readonly string[], file: str
     data: ({ name, description }) => ({ name, description }),
     empty: show`Server ${server} answers, and offers no tools.`,
   });
-  cli.note(show`${cli.errInk.green("ok")} ${cli.errInk.dim(`${plural(row.tools.length, "tool")}, ${seconds(row.ms)}`)}`);
+  cli.note(
+    show`${cli.errInk.green("ok")} ${cli.errInk.dim(`version ${row.version ?? "unknown"}, ${plural(row.tools.length, "tool")}, ${seconds(row.ms)}`)}`,
+  );
 }
 
-function dataOf({ server, tools, ms, error }: Row): object {
+function dataOf({ server, tools, ms, error, version }: Row): object {
   return {
     server,
     ok: error === undefined,
+    version: version ?? null,
     ms: Math.round(ms),
     error: error ?? null,
     tools: tools.map(({ name, description }) => ({ name, description })),
   };
 }
 
-type Server = Parameters<typeof import("../../tool/mcp.ts")["mcp"]>[0];
+type Server = Awaited<ReturnType<typeof configured>>[number];
 
 /** Connects, lists, and lets go again. */
-async function asked(name: string, server: Server): Promise<Row> {
-  const start = performance.now();
-  try {
-    const { mcp } = await import("../../tool/mcp.ts");
-    const connected = await mcp(server);
-    const { tools } = connected;
-    await connected[Symbol.asyncDispose]();
-    return { server: name, tools, ms: performance.now() - start, error: undefined };
-  } catch (error) {
-    return { server: name, tools: [], ms: performance.now() - start, error: (error as Error).message };
-  }
+async function asked(cli: Cli, name: string, server: Server): Promise<Row> {
+  const start = cli.host.now().getTime();
+  const row = async (): Promise<Pick<Row, "tools" | "error" | "version">> => {
+    try {
+      const { mcp } = await import("../../tool/mcp.ts");
+      await using connected = await mcp(server, { signal: cli.host.signal });
+      return { tools: connected.tools, error: undefined, version: connected.servers[0]?.reported.version };
+    } catch (error) {
+      return { tools: [], error: (error as Error).message, version: undefined };
+    }
+  };
+  const found = await row();
+  return { server: name, ...found, ms: cli.host.now().getTime() - start };
 }
 
 async function serverOf(cli: Cli, server: string, args: readonly string[], file: string | undefined): Promise<Server> {
   if (/^https?:\/\//.test(server)) return { url: server };
-  const servers = file === undefined && fileOf(cli) === undefined ? {} : await listed(cli, file);
-  return (Object.hasOwn(servers, server) ? servers[server] : undefined) ?? { command: server, args };
+  const servers = file === undefined && fileOf(cli) === undefined ? [] : await listed(cli, file);
+  return servers.find(({ name }) => name === server) ?? { command: server, args };
 }
 
 function fileOf(cli: Cli): string | undefined {
   return files.map((name) => resolve(cli.host.cwd, name)).find((path) => existsSync(path));
 }
 
-async function listed(cli: Cli, file: string | undefined): Promise<Readonly<Record<string, Server>>> {
+async function listed(cli: Cli, file: string | undefined): Promise<readonly Server[]> {
   const path = file === undefined ? fileOf(cli) : resolve(cli.host.cwd, file);
   if (path === undefined || !existsSync(path))
     throw new Fault(exits.notFound, `There is no ${file ?? files.join(" and no ")} in ${cli.host.cwd} that names servers.`, {
       next: "openrath mcp test COMMAND -- ARGS, or mcp test URL",
     });
-  try {
-    const { mcpServers } = JSON.parse(await readFile(path, "utf8")) as { readonly mcpServers?: Readonly<Record<string, Server>> };
-    if (typeof mcpServers !== "object" || mcpServers === null) throw new Error('it has no "mcpServers"');
-    return mcpServers;
-  } catch (cause) {
-    throw new Fault(exits.invalid, `${path} is no list of servers: ${(cause as Error).message}.`, { cause });
-  }
+  const { configured } = await import("../../tool/mcp-config.ts");
+  return configured(path);
 }
