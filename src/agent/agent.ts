@@ -1,8 +1,7 @@
 /** An Agent is a Workflow: instructions, a model and tools. It owns no history; the session it is given has it. */
 import { type ModelLike, modelName } from "../session/model.ts";
 import type { Session, Tool } from "../session/session.ts";
-import { leaveUnnamed } from "../workflow/children.ts";
-import { type AgentSketch, sketch } from "../workflow/describe.ts";
+import { type AgentSketch, leaveUnnamed, sketch } from "../workflow/children.ts";
 import { Workflow } from "../workflow/workflow.ts";
 import { converse } from "./loop.ts";
 import { type AgentOptions, checkOptions } from "./options.ts";

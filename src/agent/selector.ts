@@ -8,7 +8,7 @@ import { type ModelLike, modelName } from "../session/model.ts";
 import type { Limits, MemoryScope, PlacementSpec, Session } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
 import { toParts } from "../session/views.ts";
-import { type AgentSketch, sketch } from "../workflow/describe.ts";
+import { type AgentSketch, sketch } from "../workflow/children.ts";
 import { type Described, Workflow } from "../workflow/workflow.ts";
 import { converse } from "./loop.ts";
 import type { AgentOptions } from "./options.ts";

@@ -26,6 +26,8 @@ export class Reuse {
   split: Node | undefined;
   readonly #runtime: Services;
   readonly #held = new Map<string, Node[]>();
+  /** Results of nested work, by the call they are inside. */
+  readonly #inside = new Map<string, Node[]>();
   readonly #whats: Whats = new Map();
   readonly #contexts = new WeakMap<Chain, string>();
   readonly #effects: "ask" | "live";
@@ -44,6 +46,10 @@ export class Reuse {
     for (const node of events)
       if (isReturned(node.kind) && node.facts.closed !== true && node.facts.outcome !== "unknown") results.set(callOf(node), node);
     this.of = results.size;
+    for (const result of results.values()) {
+      const scope = result.log.fork?.scope;
+      if (scope !== undefined && "call" in scope) this.#inside.set(scope.call, [...(this.#inside.get(scope.call) ?? []), result]);
+    }
     for (const call of events) {
       const result = isCalled(call.kind) ? results.get(call) : undefined;
       if (result === undefined) continue;
@@ -79,9 +85,15 @@ export class Reuse {
     const { platform } = this.#runtime;
     const changed = this.#change !== undefined && (this.#change.event === result.id || this.#change.event === callOf(result).id);
     if (changed) this.split ??= called;
-    else this.taken.push(result);
+    else this.#took(result);
     const data = changed ? { value: this.#change?.output } : (result.data(platform) as Readonly<Record<string, unknown>>);
     return { id: result.id, outcome: changed ? "ok" : (result.facts.outcome ?? "unknown"), data, at: result.at, node: result };
+  }
+
+  /** Nested work is reused with the result it led to. */
+  #took(result: Node): void {
+    this.taken.push(result);
+    for (const inner of this.#inside.get(callOf(result).id) ?? []) this.#took(inner);
   }
 
   /** With an equal history before it, a reused result stands for its source: inner work is not done again and still counts. */

@@ -210,8 +210,7 @@ export class Runtime implements Host, Services {
   /** Where a workflow without a name is found in the one around it. */
   #foundIn(around: object | undefined, workflow: object): string | undefined {
     if (around === undefined) return undefined;
-    for (const [name, child] of childrenOf(around, isWorkflow)) if (child === workflow) return name;
-    return undefined;
+    return childrenOf(around, isWorkflow).find(([, child]) => child === workflow)?.[0];
   }
 
   /** Text that is kept beside the log. */

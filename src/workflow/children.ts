@@ -1,5 +1,8 @@
 /** The workflows inside a workflow: found by walking its own properties, arrays and plain objects. Nothing is registered. */
 
+import type { ModelLike } from "../session/model.ts";
+import type { Tool } from "../session/session.ts";
+
 /** Workflows that were given no name of their own: they are called by where they are found. */
 const unnamed = new WeakSet<object>();
 
@@ -19,8 +22,28 @@ export function fallbackName(workflow: object): string {
   return typeof name === "string" && name !== "" ? name : "workflow";
 }
 
-/** Children by name, in the order of their properties. */
-export function childrenOf(workflow: object, isWorkflow: (value: object) => boolean): ReadonlyMap<string, object> {
+/** What an agent says of itself; `detail` is what only the revision needs. */
+export interface AgentSketch {
+  readonly models: readonly ModelLike[];
+  readonly uses: readonly Tool[];
+  /** Workflows it reaches by its tools and handoffs. */
+  readonly children: Readonly<Record<string, object>>;
+  readonly detail: unknown;
+}
+
+/** Implemented by workflows that ask models. */
+export const sketch = Symbol("openrath.sketch");
+
+export function sketchOf(workflow: object): AgentSketch | undefined {
+  return (workflow as { readonly [sketch]?: () => AgentSketch })[sketch]?.();
+}
+
+/** Children by name: in its properties, in their order, then those it reaches by its tools and handoffs. */
+export function childrenOf(workflow: object, isWorkflow: (value: object) => boolean): readonly (readonly [string, object])[] {
+  return [...ownChildren(workflow, isWorkflow), ...Object.entries(sketchOf(workflow)?.children ?? {})];
+}
+
+function ownChildren(workflow: object, isWorkflow: (value: object) => boolean): ReadonlyMap<string, object> {
   const found = new Map<string, object>();
   const seen = new Set<object>([workflow]);
   const visit = (value: unknown, name: string): void => {

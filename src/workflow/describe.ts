@@ -1,9 +1,8 @@
 /** What a workflow is made of, as data. Class names are never used; children are named by where they are found. */
 import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
-import { type ModelLike, modelName } from "../session/model.ts";
-import type { Tool } from "../session/session.ts";
-import { childrenOf, fallbackName } from "./children.ts";
+import { modelName } from "../session/model.ts";
+import { type AgentSketch, childrenOf, fallbackName, sketchOf } from "./children.ts";
 
 /** Every agent, model and tool a workflow may use. `revision` changes with any of them, and with the workflow's own `version`. */
 export interface Description {
@@ -12,18 +11,6 @@ export interface Description {
   readonly agents: readonly { readonly path: string; readonly model: string; readonly tools: readonly string[] }[];
   readonly children: readonly Description[];
 }
-
-/** What an agent says of itself; `detail` is what only the revision needs. */
-export interface AgentSketch {
-  readonly models: readonly ModelLike[];
-  readonly uses: readonly Tool[];
-  /** Workflows it reaches by its tools and handoffs. */
-  readonly children: Readonly<Record<string, object>>;
-  readonly detail: unknown;
-}
-
-/** Implemented by workflows that ask models. */
-export const sketch = Symbol("openrath.sketch");
 
 export function describeWorkflow(workflow: object, isWorkflow: (value: object) => boolean): Description {
   return described(workflow, fallbackName(workflow), "", isWorkflow, new Set());
@@ -37,8 +24,8 @@ export function allAgents(
   around: ReadonlySet<object> = new Set(),
 ): readonly { readonly path: string; readonly sketch: AgentSketch }[] {
   const inside = new Set([...around, workflow]);
-  const own = (workflow as { readonly [sketch]?: () => AgentSketch })[sketch]?.();
-  const children = [...childrenOf(workflow, isWorkflow), ...Object.entries(own?.children ?? {})].filter(([, child]) => !inside.has(child));
+  const own = sketchOf(workflow);
+  const children = childrenOf(workflow, isWorkflow).filter(([, child]) => !inside.has(child));
   return [
     ...(own === undefined ? [] : [{ path, sketch: own }]),
     ...children.flatMap(([name, child]) => allAgents(child, isWorkflow, `${path}/${name}`, inside)),
@@ -54,8 +41,8 @@ function described(
 ): Description {
   const path = above === "" ? name : `${above}/${name}`;
   const inside = new Set([...around, workflow]);
-  const own = (workflow as { readonly [sketch]?: () => AgentSketch })[sketch]?.();
-  const children = [...childrenOf(workflow, isWorkflow), ...Object.entries(own?.children ?? {})]
+  const own = sketchOf(workflow);
+  const children = childrenOf(workflow, isWorkflow)
     .filter(([, child]) => !inside.has(child))
     .map(([key, child]) => described(child, key, path, isWorkflow, inside));
   const agents = [
