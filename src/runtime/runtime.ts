@@ -299,6 +299,17 @@ export class Runtime implements Host, Services {
     return this.#store;
   }
 
+  /** Reads from the store; once this is closed, from the store opened again for as long as it takes. */
+  async reading<T>(read: (store: Store) => Promise<T>): Promise<T> {
+    if (!this.closed) return read(await this.store());
+    const store = await this.#options.openStore();
+    try {
+      return await read(store);
+    } finally {
+      await store[Symbol.asyncDispose]();
+    }
+  }
+
   key(): Promise<Key> {
     this.#key ??= this.#options.openKey().then((key) => {
       this.knownKey = key;

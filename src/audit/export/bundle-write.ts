@@ -17,9 +17,16 @@ import { longestLine, writeLines } from "./lines.ts";
 /** Into one JSONL file when the name says so, else into a folder with its blobs beside it. */
 export async function writeBundle(session: Session, file: string): Promise<void> {
   const runtime = runtimeOf(session);
-  await runtime.save(session);
-  await signOpenRun(session);
-  const store = await runtime.store();
+  if (!runtime.closed) {
+    await runtime.save(session);
+    await signOpenRun(session);
+  }
+  // A session outlives its Rath: what was stored of it is still there.
+  await runtime.reading((store) => writeFrom(store, session, file));
+}
+
+async function writeFrom(store: Store, session: Session, file: string): Promise<void> {
+  const runtime = runtimeOf(session);
   const { node } = placeOf(session);
   const place = { session: node.log.id, head: node.id };
   const gathered = await gather(store, runtime.platform, await inspector(runtime.platform), [place]);
