@@ -102,7 +102,7 @@ async function tell(cli: Cli, run: Run, settled: Settled, heard: Heard, ms: numb
   switch (settled.status) {
     case "done": {
       const output = outputText(cli, session);
-      if (output !== undefined && output !== heard.lastText) cli.print(show`${output}`);
+      if (output !== undefined && output !== heard.lastText) cli.print(show`${output.replace(/\n$/, "")}`);
       if (ms === undefined) return;
       const stopped = session.stop === undefined || session.stop === "finished" ? "" : `, stopped: ${session.stop}`;
       const { usage } = session;

@@ -85,8 +85,11 @@ export function printFields(cli: Cli, fields: readonly (readonly [name: string, 
     const shown = toShown(value);
     if (!cli.onTerminal) cli.print(tabbed([name, shown.text]));
     else
-      shown.text.split("\n").forEach((line, index) => {
-        cli.print(joined([pad(index === 0 ? cli.ink.dim(name) : toShown(""), width), new Shown(line, widthOf(line))], gap));
-      });
+      shown.text
+        .trimEnd()
+        .split("\n")
+        .forEach((line, index) => {
+          cli.print(joined([pad(index === 0 ? cli.ink.dim(name) : toShown(""), width), new Shown(line, widthOf(line))], gap));
+        });
   }
 }

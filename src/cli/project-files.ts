@@ -64,8 +64,15 @@ const countWords = tool({
   run: ({ text }) => text.split(/\\s+/).filter((word) => word !== "").length,
 });
 
-/** A script in place of a model: what it says is fixed, the tool is really called. */
-export const offline = scripted({ calls: [{ tool: "count_words", input: { text: "to be or not to be" } }] }, "There are 6 words.");
+/** In place of a model: counts what is asked after the colon, and says what the tool found. */
+const answer: Parameters<typeof scripted>[number] = (request) => {
+  const last = request.messages.at(-1);
+  if (last?.role === "tool") return \`There are \${String(last.results[0]?.value)} words.\`;
+  const said = last?.role === "user" ? last.parts.map((part) => (part.type === "text" ? part.text : "")).join("") : "";
+  return { calls: [{ tool: "count_words", input: { text: said.slice(said.indexOf(":") + 1) } }] };
+};
+/** A script has one reply for each call of the model: enough for a long conversation. */
+export const offline = scripted(...Array.from({ length: 200 }, () => answer));
 
 /** With a key a real model answers: npm install @ai-sdk/anthropic, or @ai-sdk/openai. */
 function model() {

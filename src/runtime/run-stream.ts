@@ -23,6 +23,10 @@ interface Streamed<Output> {
 }
 
 const pollMs = 250;
+/** What was recorded is on disk a moment later. */
+const soonMs = 10;
+/** An event that was linked again under another id never comes: what waits behind it goes on. */
+const patienceMs = 1000;
 
 export function runStream<Output>(runtime: Runtime, run: Streamed<Output>): Stream<Output> {
   return new LiveStream<Output>((watch, signal) => new RunReader(runtime, run, watch).read(signal), { main: run.session });
@@ -33,10 +37,14 @@ class RunReader<Output> {
   readonly #run: Streamed<Output>;
   readonly #watch: (part: StreamPart) => void;
   readonly #seen = new Set<string>();
-  /** Sessions whose newest reply was shown while it came. */
-  readonly #shown = new Set<string>();
+  /** Sessions in which a model is heard speaking, and the replies that were heard while they came. */
+  readonly #speaking = new Set<string>();
+  readonly #heard = new Set<string>();
+  /** What was seen live behind an event that is not on disk yet: deltas are handed on in their place between events. */
+  #behind: ({ readonly part: StreamPart } | { readonly event: string; readonly since: number })[] = [];
   #order = -1;
   #live: RunExecution | undefined;
+  #wake: () => void = () => {};
   #unwatch: (() => void) | undefined;
 
   constructor(runtime: Runtime, run: Streamed<Output>, watch: (part: StreamPart) => void) {
@@ -49,19 +57,21 @@ class RunReader<Output> {
     const stop = (): void => void this.#run.cancel(String((signal.reason as Error | undefined)?.message ?? "cancelled")).catch(() => {});
     signal.addEventListener("abort", stop, { once: true });
     try {
+      this.#follow();
       if (this.#run.after !== undefined) await this.#skipTo(this.#run.after);
       for (;;) {
         this.#follow();
         await this.#stored();
-        const ended = await Promise.race([this.#run.settle(), later()]);
+        const ended = await Promise.race([this.#run.settle(), later(this.#behind.length > 0 ? soonMs : pollMs), this.#linked()]);
         if (ended === undefined) continue;
         await this.#stored();
+        this.#release();
         if (ended.status === "done") return ended.session;
         if (ended.status === "failed") throw ended.error;
         if (ended.status === "cancelled")
           throw new RathError("run.cancelled", `Run ${this.#run.id} was cancelled.`, { session: ended.session });
         // It waits for a person or a timer: what comes next comes when it goes on.
-        await later();
+        await later(pollMs);
         this.#runtime.assertOpen();
       }
     } finally {
@@ -77,10 +87,39 @@ class RunReader<Output> {
     this.#unwatch?.();
     this.#live = executing;
     this.#unwatch = executing?.watch((part) => {
-      if (part.type === "event") return; // read from the store, in order, when it is on disk
-      if (part.type === "text-delta") this.#shown.add(part.session);
-      this.#watch(part);
+      if (part.type === "event") {
+        // Read from the store, in order, when it is on disk.
+        this.#behind.push({ event: part.event.id, since: performance.now() });
+        if (part.event.kind === "model.returned" && this.#speaking.delete(part.session)) this.#heard.add(part.event.id);
+        this.#wake();
+        return;
+      }
+      if (part.type === "text-delta") this.#speaking.add(part.session);
+      if (this.#behind.length > 0) this.#behind.push({ part });
+      else this.#watch(part);
     });
+  }
+
+  /** Resolves soon after the next event was recorded. */
+  #linked(): Promise<undefined> {
+    return new Promise((resolve) => {
+      this.#wake = () => void setTimeout(resolve, soonMs, undefined);
+    });
+  }
+
+  /** Hands on what came before an event, or all of it. */
+  #release(event?: string): void {
+    const at = event === undefined ? this.#behind.length : this.#behind.findIndex((one) => "event" in one && one.event === event) + 1;
+    for (const one of this.#behind.splice(0, at)) if ("part" in one) this.#watch(one.part);
+  }
+
+  /** What nothing holds back any more. */
+  #advance(): void {
+    for (let [first] = this.#behind; first !== undefined; [first] = this.#behind) {
+      if ("event" in first && !this.#seen.has(first.event) && performance.now() - first.since < patienceMs) return;
+      this.#behind.shift();
+      if ("part" in first) this.#watch(first.part);
+    }
   }
 
   async #skipTo(id: string): Promise<void> {
@@ -100,14 +139,15 @@ class RunReader<Output> {
       const envelope = parseEnvelope(platform.text(stored.envelope));
       const node = fromStored(platform, stored, new Log(stored.session), [], envelope);
       await fetchBlobs(platform, store, [node]);
+      this.#release(stored.id);
       this.#hand(Object.freeze({ ...node.event(platform), parents: envelope.parents }) as Event);
     }
+    this.#advance();
   }
 
   #hand(event: Event): void {
     const { by, session } = event;
-    if (event.kind === "model.called") this.#shown.delete(session);
-    if (event.kind === "model.returned" && event.facts.outcome === "ok" && !this.#shown.has(session)) {
+    if (event.kind === "model.returned" && event.facts.outcome === "ok" && !this.#heard.has(event.id)) {
       const text = (event.data.parts ?? []).map((part) => (part.type === "text" ? part.text : "")).join("");
       if (text !== "") this.#watch({ type: "text-delta", text, by, session });
     }
@@ -115,6 +155,6 @@ class RunReader<Output> {
   }
 }
 
-function later(): Promise<undefined> {
-  return new Promise((resolve) => setTimeout(resolve, pollMs, undefined));
+function later(ms: number): Promise<undefined> {
+  return new Promise((resolve) => setTimeout(resolve, ms, undefined));
 }

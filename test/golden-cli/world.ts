@@ -1,18 +1,35 @@
 /** A store with a few sessions, the same in every test, and a terminal that remembers what was written to it. */
 
+import { z } from "zod";
 import { runCli } from "../../src/cli/program.ts";
 import { type Project, projectOf } from "../../src/cli/project.ts";
 import type { Host } from "../../src/cli/terminal.ts";
-import type { Rath, Session } from "../../src/index.ts";
+import { Agent, best, parallel, type Rath, type Session, scripted, tool } from "../../src/index.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import type { Store } from "../../src/store/store.ts";
 import { testRath } from "../../src/testing/test-rath.ts";
 import { Flow } from "../support/flow.ts";
 
 /** Sessions by the name a test knows them by. */
-export type World = Readonly<Record<"forecast" | "contest" | "asks" | "fails" | "hostile" | "question" | "run", string>> & {
+export type World = Readonly<Record<"forecast" | "contest" | "assistant" | "asks" | "fails" | "hostile" | "question" | "run", string>> & {
   readonly store: Store;
 };
+
+const search = tool({
+  name: "search",
+  description: "Searches.",
+  input: { type: "object", properties: { query: { type: "string" } } },
+  repeat: "safe",
+  writes: "nothing",
+  run: () => ({ found: "\u001b[2J12:00" }),
+});
+const deleteFile = tool({
+  name: "delete_file",
+  description: "Deletes a file.",
+  input: z.object({ path: z.string() }),
+  needsApproval: true,
+  run: () => "deleted",
+});
 
 export const workflows = {
   /** Two forks that are merged; the merged one becomes the result. */
@@ -41,6 +58,24 @@ export const workflows = {
     const asked = await (await session.do("prepare", () => "ready", { repeat: "safe" })).ask("Release to everybody?");
     return asked.do("release", () => `released: ${asked.output}`);
   }, "asks"),
+  assistant: new Agent({
+    name: "assistant",
+    model: scripted({ text: "I look it up.", calls: [{ tool: "search", input: { query: "tides" } }] }, "High water is at noon.\n"),
+    instructions: "Look it up.",
+    tools: [search],
+  }),
+  careful: new Agent({
+    name: "careful",
+    model: scripted({ calls: [{ tool: "delete_file", input: { path: "a.txt" } }] }, "As you say."),
+    tools: [deleteFile],
+  }),
+  parallel: parallel(
+    {
+      one: new Agent({ name: "one", model: scripted("This is what one says.") }),
+      two: new Agent({ name: "two", model: scripted("And this is two.") }),
+    },
+    (branches) => best(branches, (session) => session.text.length),
+  ),
   fails: new Flow((session) => session.do("deploy", () => Promise.reject(new Error("no such host"))), "fails"),
 };
 
@@ -61,6 +96,7 @@ export async function makeWorld(): Promise<World> {
     (await (await rath.run(name, rath.session(message, { title, tags: title === undefined ? [] : ["weekly"] }))).settle()).session;
   const forecast = await run("forecast", "How warm is it?", "Weather of the week");
   const contest = await run("contest", "Fix the failing test");
+  const assistant = await run("assistant", "When is high water?");
   const asks = await run("asks", "Release 1.2");
   const fails = await run("fails", "Deploy it");
   const strange = await rath.session(hostile).do(hostile, () => ({ said: hostile, bytes: new Uint8Array([1, 2, 3]) }), { repeat: "safe" });
@@ -69,7 +105,7 @@ export async function makeWorld(): Promise<World> {
   for await (const { id } of rath.runs({ status: "waiting" })) waiting = id;
   await rath.close();
   return {
-    ...{ store, forecast: forecast.id, contest: contest.id, asks: asks.id, fails: fails.id, hostile: strange.id },
+    ...{ store, forecast: forecast.id, contest: contest.id, assistant: assistant.id, asks: asks.id, fails: fails.id, hostile: strange.id },
     ...{ question: question?.id ?? "", run: waiting ?? "" },
   };
 }

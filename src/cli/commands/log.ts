@@ -77,7 +77,7 @@ function block(cli: Cli, event: Event, text: string, short: (id: string) => stri
   if (redacted !== undefined) facts.push(`${plural(redacted, "secret")} removed`);
   cli.print(show`  ${cli.ink.dim(dotted(facts))}`);
   if (usage !== undefined) cli.print(show`  ${cli.ink.dim(usageText(usage))}`);
-  for (const part of text.split("\n")) cli.print(show`    ${part}`);
+  for (const part of text.trimEnd().split("\n")) cli.print(show`    ${part}`);
 }
 
 /** Lanes on the left, the newest rows when there is a limit; earlier rows decide the lanes all the same. */
