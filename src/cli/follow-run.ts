@@ -5,7 +5,7 @@ import type { Pending, Session } from "../session/session.ts";
 import type { Cli } from "./cli.ts";
 import { exitCodeOf } from "./exit-code.ts";
 import { type Exit, exits } from "./fault.ts";
-import { money, plural, seconds, shortEvent } from "./format.ts";
+import { plural, seconds, shortEvent } from "./format.ts";
 import { type Heard, listen } from "./listen.ts";
 import { progressing } from "./progress.ts";
 import { reportError } from "./report-error.ts";
@@ -104,11 +104,10 @@ async function tell(cli: Cli, run: Run, settled: Settled, heard: Heard, ms: numb
       const output = outputText(cli, session);
       if (output !== undefined && output !== heard.lastText) cli.print(show`${output.replace(/\n$/, "")}`);
       if (ms === undefined) return;
-      const stopped = session.stop === undefined || session.stop === "finished" ? "" : `, stopped: ${session.stop}`;
-      const { usage } = session;
-      const spent = usage.input + usage.output === 0 ? "" : `, ${usage.input + usage.output > 0 ? usageText(usage) : money(usage.usd)}`;
-      const word = stopped === "" ? cli.errInk.green("done") : cli.errInk.yellow("done");
-      cli.note(show`${word} ${cli.errInk.dim(`session ${id}, step ${session.step}${spent}, ${seconds(ms)}${stopped}`)}`);
+      const { usage, stop } = session;
+      const facts = [`session ${id}`, `step ${session.step}`, ...(usage.input + usage.output === 0 ? [] : [usageText(usage)]), seconds(ms)];
+      if (stop === undefined || stop === "finished") cli.note(show`${cli.errInk.green("done")} ${cli.errInk.dim(facts.join(", "))}`);
+      else cli.warn(show`${cli.errInk.yellow(`stopped: ${stop}`)} ${cli.errInk.dim(facts.join(", "))}`);
       cli.next(`openrath log ${id} --graph`);
       return;
     }

@@ -1,6 +1,7 @@
 /** What is said and done while a run goes on: text as it comes, tools as they start and end. */
 import type { Settled } from "../runtime/run.ts";
 import type { Run } from "../runtime/runs.ts";
+import type { Outcome } from "../session/message.ts";
 import type { StreamPart } from "../session/stream.ts";
 import type { Cli } from "./cli.ts";
 import { valueText } from "./event-line.ts";
@@ -41,12 +42,20 @@ export function listen(cli: Cli, run: Run, after: string | undefined): Heard {
   };
 }
 
+/** What went wrong, in one line. */
+function outcomeText(outcome: Outcome): string {
+  const why = "message" in outcome ? outcome.message : "reason" in outcome ? outcome.reason : "";
+  return clip(why === "" || why === outcome.type ? outcome.type : `${outcome.type}: ${why}`, 100);
+}
+
 /** Where several speak at once, one is heard to the end before the next. */
 class Voice {
   lastText: string | undefined;
   readonly #cli: Cli;
   /** What others said meanwhile, by speaker. */
   readonly #held = new Map<string, string>();
+  /** Names of tools, by the call. */
+  readonly #tools = new Map<string, string>();
   #speaker: string | undefined;
 
   constructor(cli: Cli) {
@@ -64,12 +73,13 @@ class Voice {
         return;
       case "tool-start":
         this.#pause(speaker);
+        this.#tools.set(part.call, part.tool);
         this.#cli.note(show`${errInk.dim("→")} ${part.tool} ${errInk.dim(clip(valueText(part.input), 80))}`);
         return;
       case "tool-end":
         if (part.outcome.type === "ok") return;
         this.#pause(speaker);
-        this.#cli.note(show`${errInk.red(part.outcome.type)} ${errInk.dim(clip(valueText(part.outcome), 100))}`);
+        this.#cli.note(show`${errInk.red("→")} ${this.#tools.get(part.call) ?? "tool"} ${errInk.red(outcomeText(part.outcome))}`);
         return;
       case "event":
         if (part.event.kind === "model.returned") this.#pause(speaker);

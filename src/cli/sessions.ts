@@ -26,11 +26,6 @@ export async function shortSessions(cli: Cli): Promise<(id: string) => string> {
   return shortener((await sessionRows(await cli.project())).map((row) => row.id));
 }
 
-/** A step (`12`) or the beginning of an event's id, as a place to go back to. */
-export function placeIn(session: Session, place: string): Session {
-  return session.at(/^\d{1,9}$/.test(place) ? Number(place) : place.toLowerCase());
-}
-
 /** A run by a beginning of its id, or the newest run of a session. */
 export async function findRun(cli: Cli, name: string): Promise<Run> {
   const { rath } = await cli.project();

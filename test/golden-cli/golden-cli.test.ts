@@ -9,6 +9,8 @@ import { type Calling, call, makeWorld, type World } from "./world.ts";
 const here = fileURLToPath(new URL(".", import.meta.url));
 const short = (id: string): string => id.slice(0, 8);
 
+const memoryServer = fileURLToPath(new URL("../../node_modules/@modelcontextprotocol/server-memory/dist/index.js", import.meta.url));
+
 interface Line {
   readonly argv: (world: World) => readonly string[];
   readonly calling?: Partial<Calling>;
@@ -73,6 +75,7 @@ const files: Readonly<Record<string, readonly Line[]>> = {
     line(({ assistant }) => ["rerun", assistant, "--set", "message=When is low water?"], { only: "terminal" }),
     line(() => ["chat", "--workflow", "careful"], { calling: { input: "Delete a.txt\nno\n" } }),
     line(() => ["run", "careful"]),
+    line(() => ["run", "limited"]),
   ],
   fork: [line(({ forecast }) => ["fork", `${short(forecast)}@3`, "--label", "again"]), line(({ forecast }) => ["fork", `${forecast}@99`])],
   merge: [line(({ forecast, contest }) => ["merge", forecast, contest]), line(({ forecast }) => ["merge", forecast])],
@@ -132,7 +135,11 @@ const files: Readonly<Record<string, readonly Line[]>> = {
   ],
   import: [line(() => ["import", "nowhere.jsonl"]), line(() => ["import", "a.jsonl"])],
   chat: [line(() => ["chat", "--workflow", "asks"], { calling: { input: "Release 1.5\nyes\n" } }), line(() => ["chat"])],
-  mcp: [line(() => ["mcp", "ls"])],
+  mcp: [
+    line(() => ["mcp", "test", process.execPath, "--", memoryServer]),
+    line(() => ["mcp", "test", "no-such-command"]),
+    line(() => ["mcp", "ls"]),
+  ],
   help: [
     line(() => ["--help"], { only: "terminal" }),
     line(() => ["help", "run"], { only: "terminal" }),
@@ -152,7 +159,7 @@ test.each(Object.entries(files))("openrath %s", async (name, lines) => {
       const shown = await call(world.store, argv, { terminal: way === "terminal", cwd: folder, ...one.calling });
       const words = argv.map((word) => (/[\s"?]/.test(word) ? `'${word}'` : word)).join(" ");
       const said = way === "terminal" ? shown.both : `${shown.out}${shown.err === "" ? "" : `--- stderr\n${shown.err}`}`;
-      blocks.push(`$ openrath ${words}   # ${way}\n${said.replaceAll(folder, "/folder")}--- exit ${shown.exit}\n`);
+      blocks.push(anywhere(`$ openrath ${words}   # ${way}\n${said}--- exit ${shown.exit}\n`));
     }
   }
   const file = join(here, `${name}.txt`);
@@ -160,6 +167,11 @@ test.each(Object.entries(files))("openrath %s", async (name, lines) => {
   if (process.env["UPDATE_GOLDEN"] !== undefined) await writeFile(file, text);
   expect(text).toBe(await readFile(file, "utf8"));
 });
+
+/** Without the names of this machine. */
+function anywhere(text: string): string {
+  return text.replaceAll(folder, "/folder").replaceAll(process.execPath, "node").replaceAll(memoryServer, "memory.js");
+}
 
 const worlds = new Map<string, Promise<World>>();
 function shared(name: string): Promise<World> {

@@ -69,6 +69,12 @@ export const workflows = {
     model: scripted({ calls: [{ tool: "delete_file", input: { path: "a.txt" } }] }, "As you say."),
     tools: [deleteFile],
   }),
+  limited: new Agent({
+    name: "limited",
+    model: scripted({ calls: [{ tool: "search", input: {} }] }, { calls: [{ tool: "nothing", input: {} }] }, "never said"),
+    limits: { rounds: 2 },
+    tools: [search],
+  }),
   parallel: parallel(
     {
       one: new Agent({ name: "one", model: scripted("This is what one says.") }),

@@ -61,7 +61,6 @@ async function doctor(cli: Cli): Promise<void> {
         name: "DETAIL",
         cell: ({ detail, fix }) => (fix === undefined ? detail : `${detail} (${fix})`),
         plain: ({ detail }) => detail,
-        rest: true,
       },
     ],
     data: ({ check, status, detail, fix }) => ({ check, status, detail, fix: fix ?? null }),
@@ -136,7 +135,8 @@ function model(cli: Cli, provider: (typeof providers)[number], config: string | 
   const installed =
     hasPackage(provider.package, config ?? join(cli.host.cwd, "openrath.config.ts")) || hasPackage(provider.package, import.meta.filename);
   const check = `model ${provider.name}`;
-  const detail = `${provider.keys.join(", ")} ${set.length === provider.keys.length ? "set" : "not set"}, ${provider.package} ${installed ? "installed" : "not installed"}`;
+  const keys = provider.keys.map((key) => `${key} ${set.includes(key) ? "set" : "not set"}`);
+  const detail = `${keys.join(", ")}, ${provider.package} ${installed ? "installed" : "not installed"}`;
   if (set.length === 0) return { check, status: "none", detail };
   if (set.length < provider.keys.length)
     return { check, status: "warn", detail, fix: `set ${provider.keys.filter((key) => !set.includes(key)).join(", ")}` };

@@ -69,7 +69,7 @@ async function ls(cli: Cli, file: string | undefined): Promise<void> {
 
 async function test(cli: Cli, server: string, args: readonly string[], file: string | undefined): Promise<void> {
   const row = await asked(cli, server, await serverOf(cli, server, args, file));
-  if (row.error !== undefined) throw new Fault(exits.error, `Server ${server} does not answer: ${row.error}`);
+  if (row.error !== undefined) throw new Fault(exits.error, row.error);
   if (cli.asJson) return cli.data(dataOf(row));
   printList(cli, row.tools, {
     columns: [
