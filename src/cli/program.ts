@@ -52,7 +52,7 @@ export async function runCli(argv: readonly string[], host: Host, open: Open = o
   const cli = new Cli(host, open);
   try {
     const program = await programFor(argv, cli);
-    await unlessInterrupted(cli, program.parseAsync([...argv], { from: "user" }));
+    await unlessInterrupted(cli, program.parseAsync(argv.length === 0 ? ["--help"] : [...argv], { from: "user" }));
     return host.signal.aborted && !cli.handlesInterrupt ? exits.interrupted : cli.exit;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exits.ok : exits.usage;

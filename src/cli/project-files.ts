@@ -52,6 +52,7 @@ export const rath = openrath({ workflows: { assistant } });
 `;
 
 const assistant = `import { Agent, scripted, tool } from "openrath";
+import type { ModelRequest } from "openrath/session";
 import { z } from "zod";
 
 /** It only reads, so it may be repeated after a crash. */
@@ -65,12 +66,13 @@ const countWords = tool({
 });
 
 /** In place of a model: counts what is asked after the colon, and says what the tool found. */
-const answer: Parameters<typeof scripted>[number] = (request) => {
+function answer(request: ModelRequest) {
   const last = request.messages.at(-1);
   if (last?.role === "tool") return \`There are \${String(last.results[0]?.value)} words.\`;
   const said = last?.role === "user" ? last.parts.map((part) => (part.type === "text" ? part.text : "")).join("") : "";
   return { calls: [{ tool: "count_words", input: { text: said.slice(said.indexOf(":") + 1) } }] };
-};
+}
+
 /** A script has one reply for each call of the model: enough for a long conversation. */
 export const offline = scripted(...Array.from({ length: 200 }, () => answer));
 

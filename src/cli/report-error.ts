@@ -8,6 +8,7 @@ import { json, show } from "./shown.ts";
 const nextOf: Partial<Record<ErrorCode, string>> = {
   "session.not-found": "openrath ls --all",
   "session.ambiguous-id": "openrath ls --all",
+  "run.unknown-workflow": "name it in openrath.config.ts, or say where it is: --workflow FILE",
   "run.not-found": "openrath ls, then openrath show ID",
   "run.key-reused": "run it with another --key",
   "run.busy": "try again when the other process has ended",

@@ -63,8 +63,8 @@ export interface How {
   readonly env?: Readonly<Record<string, string>>;
   /** Another Node. */
   readonly node?: string;
-  /** Called with what was written so far, and how to interrupt. */
-  readonly watch?: (written: string, interrupt: () => void) => void;
+  /** Called with what was written so far, and how to send a signal. */
+  readonly watch?: (written: string, send: (signal: NodeJS.Signals) => void) => void;
 }
 
 /** Runs the command line of a folder as a process, without a terminal. */
@@ -78,7 +78,7 @@ export function node(argv: readonly string[], { cwd, env, node: binary = process
     const start = performance.now();
     const child = spawn(binary, argv, { cwd, env: { ...inherited, ...env }, stdio: ["ignore", "pipe", "pipe"] });
     let [out, err] = ["", ""];
-    const seen = (): void => watch?.(out + err, () => void child.kill("SIGINT"));
+    const seen = (): void => watch?.(out + err, (signal) => void child.kill(signal));
     child.stdout.on("data", (chunk: Buffer) => {
       out += chunk.toString();
       seen();

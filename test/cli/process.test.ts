@@ -68,10 +68,10 @@ describe("the process", () => {
     let sent = false;
     const { code, err } = await openrath(own(), ["run", "slow", "--title", "to be cancelled"], {
       cwd: folder,
-      watch: (written, interrupt) => {
+      watch: (written, send) => {
         if (sent || !written.includes("sleeping")) return;
         sent = true;
-        interrupt();
+        send("SIGINT");
       },
     });
     expect(code).toBe(130);
@@ -86,15 +86,35 @@ describe("the process", () => {
     let first = 0;
     const { code } = await openrath(own(), ["run", "slow"], {
       cwd: folder,
-      watch: (written, interrupt) => {
+      watch: (written, send) => {
         if (first > 0 || !written.includes("sleeping")) return;
         first = performance.now();
-        interrupt();
-        setTimeout(interrupt, 100);
+        send("SIGINT");
+        setTimeout(() => send("SIGINT"), 100);
       },
     });
     expect(code).toBe(130);
     expect(performance.now() - first).toBeLessThan(900);
+  });
+
+  test("an effect that was under way at a crash waits for a person, and the run goes on with the answer", async () => {
+    let killed = false;
+    const dead = await openrath(own(), ["run", "slow", "--json"], {
+      cwd: folder,
+      watch: (written, send) => {
+        if (killed || !written.includes("sleeping")) return;
+        killed = true;
+        send("SIGKILL");
+      },
+    });
+    const [, run = ""] = /^run (\S+)/m.exec(dead.err) ?? [];
+    expect(await call("resume", run)).toMatchObject({ code: 8, err: expect.stringContaining("openrath resolve") });
+    const waiting = JSON.parse((await call("approvals", "--json")).out) as readonly { readonly id: string; readonly run: string }[];
+    const pending = waiting.find((one) => one.run === run);
+    expect(pending).toMatchObject({ kind: "unknown", op: "sleep" });
+    expect(await call("resolve", pending?.id ?? "")).toMatchObject({ code: 2 });
+    expect(await call("resolve", pending?.id ?? "", "--ok", '"it did"', "--reason", "looked")).toMatchObject({ code: 0 });
+    expect(await call("resume", run, "--quiet")).toMatchObject({ code: 0, out: "it did\n", err: "" });
   });
 
   test("a time limit ends with 124", async () => {
