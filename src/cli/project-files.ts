@@ -78,7 +78,7 @@ export const offline = scripted(...Array.from({ length: 200 }, () => answer));
 
 /** With a key a real model answers: npm install @ai-sdk/anthropic, or @ai-sdk/openai. */
 function model() {
-  if (process.env["ANTHROPIC_API_KEY"]) return "anthropic/claude-sonnet-4-5";
+  if (process.env["ANTHROPIC_API_KEY"]) return "anthropic/claude-haiku-4-5";
   if (process.env["OPENAI_API_KEY"]) return "openai/gpt-5-mini";
   return offline;
 }

@@ -56,7 +56,7 @@ function streamTerminal(stream: NodeJS.WriteStream): Terminal {
   });
   return {
     get columns() {
-      return stream.columns ?? 80;
+      return stream.columns || 80; // 0 on a terminal that does not say
     },
     isTTY: stream.isTTY === true,
     write: (text) => void stream.write(text),

@@ -103,9 +103,10 @@ describe("doctor", () => {
     expect(out).toMatch(/^sqlite +ok/m);
     expect(out).toMatch(/^project +- +no openrath\.config\.ts here or above \(openrath init\)/m);
     expect(out).toMatch(/^store +ok/m);
+    expect(out).toMatch(/^workflow assistant +ok/m);
     expect(out).toMatch(/^model anthropic +ok +ANTHROPIC_API_KEY set, @ai-sdk\/anthropic installed/m);
     expect(out).toMatch(/^model openai +- +OPENAI_API_KEY not set/m);
-    expect(out).toMatch(/^model azure +warn .*\(set AZURE_RESOURCE_NAME\)/m);
+    expect(out).toMatch(/^model azure +warn .*\(set AZURE_RESOURCE_NAME or AZURE_BASE_URL\)/m);
     expect(out).toMatch(/^sandbox +- +isolation tier: not in this version/m);
   });
 

@@ -31,6 +31,16 @@ const deleteFile = tool({
   run: () => "deleted",
 });
 
+/** A script that costs what a real model would. */
+const priced = {
+  ...scripted(
+    { text: "I look it up.", calls: [{ tool: "search", input: { query: "tides" } }], usage: { input: 1200, output: 40, cached: 1000 } },
+    { text: "High water is at noon.\n", usage: { input: 1300, output: 8, cached: 1200 } },
+  ),
+  id: "openai/gpt-5-mini",
+  free: false,
+};
+
 export const workflows = {
   /** Two forks that are merged; the merged one becomes the result. */
   forecast: new Flow(async (session) => {
@@ -60,7 +70,7 @@ export const workflows = {
   }, "asks"),
   assistant: new Agent({
     name: "assistant",
-    model: scripted({ text: "I look it up.", calls: [{ tool: "search", input: { query: "tides" } }] }, "High water is at noon.\n"),
+    model: priced,
     instructions: "Look it up.",
     tools: [search],
   }),

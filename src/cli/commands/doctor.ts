@@ -19,12 +19,12 @@ interface Finding {
   readonly fix?: string | undefined;
 }
 
-/** Environment variable and package of each provider of models. */
-const providers = [
-  { name: "openai", keys: ["OPENAI_API_KEY"], package: "@ai-sdk/openai" },
-  { name: "anthropic", keys: ["ANTHROPIC_API_KEY"], package: "@ai-sdk/anthropic" },
-  { name: "google", keys: ["GOOGLE_GENERATIVE_AI_API_KEY"], package: "@ai-sdk/google" },
-  { name: "azure", keys: ["AZURE_API_KEY", "AZURE_RESOURCE_NAME"], package: "@ai-sdk/azure" },
+/** What each provider of models needs of the environment, each time one of several names, and its package. */
+const providers: readonly { readonly name: string; readonly needs: readonly (readonly string[])[]; readonly package: string }[] = [
+  { name: "openai", needs: [["OPENAI_API_KEY"]], package: "@ai-sdk/openai" },
+  { name: "anthropic", needs: [["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"]], package: "@ai-sdk/anthropic" },
+  { name: "google", needs: [["GOOGLE_GENERATIVE_AI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"]], package: "@ai-sdk/google" },
+  { name: "azure", needs: [["AZURE_API_KEY"], ["AZURE_RESOURCE_NAME", "AZURE_BASE_URL"]], package: "@ai-sdk/azure" },
 ];
 
 export function define(command: Command, cli: Cli): void {
@@ -47,7 +47,7 @@ async function doctor(cli: Cli): Promise<void> {
       ? { check: "project", status: "none", detail: "no openrath.config.ts here or above", fix: "openrath init" }
       : { check: "project", status: "ok", detail: config },
     ...(await homeOf(home)),
-    await store(cli),
+    ...(await store(cli)),
     ...providers.map((provider) => model(cli, provider, config)),
     { check: "sandbox", status: "none", detail: "isolation tier: not in this version" },
   ];
@@ -116,30 +116,39 @@ async function signingKey(file: string): Promise<Finding> {
   return { check, status: "ok", detail: "there, private" };
 }
 
-/** Opened as commands open it. A home that is not there yet is left so. */
-async function store(cli: Cli): Promise<Finding> {
+/** Opened as commands open it, and every workflow asked whether its models and tools are there. A home that is not there yet is left so. */
+async function store(cli: Cli): Promise<readonly Finding[]> {
   const check = "store";
   try {
-    const { rath } = await cli.project();
+    const { rath, workflows } = await cli.project();
     await rath.ready();
-    return { check, status: "ok", detail: "opens" };
+    const opens: Finding = { check, status: "ok", detail: "opens" };
+    return [opens, ...(await Promise.all(Object.entries(workflows).map(([name, workflow]) => ready(name, () => rath.ready(workflow)))))];
   } catch (error) {
     const { exit, message } = error as { readonly exit?: number; readonly message: string };
-    if (exit === exits.notFound) return { check, status: "none", detail: "not there yet" };
-    return { check, status: "fail", detail: message, fix: "see what the message says" };
+    if (exit === exits.notFound) return [{ check, status: "none", detail: "not there yet" }];
+    return [{ check, status: "fail", detail: message, fix: "see what the message says" }];
   }
 }
 
+async function ready(name: string, work: () => Promise<void>): Promise<Finding> {
+  return work().then(
+    (): Finding => ({ check: `workflow ${name}`, status: "ok", detail: "models and tools are there" }),
+    (error: unknown): Finding => ({ check: `workflow ${name}`, status: "warn", detail: (error as Error).message }),
+  );
+}
+
 function model(cli: Cli, provider: (typeof providers)[number], config: string | undefined): Finding {
-  const set = provider.keys.filter((key) => (cli.host.env[key] ?? "") !== "");
-  const installed =
-    hasPackage(provider.package, config ?? join(cli.host.cwd, "openrath.config.ts")) || hasPackage(provider.package, import.meta.filename);
+  const { env, cwd } = cli.host;
   const check = `model ${provider.name}`;
-  const keys = provider.keys.map((key) => `${key} ${set.includes(key) ? "set" : "not set"}`);
+  const setIn = (names: readonly string[]): string | undefined => names.find((name) => (env[name] ?? "") !== "");
+  const missing = provider.needs.filter((names) => setIn(names) === undefined);
+  const installed =
+    hasPackage(provider.package, config ?? join(cwd, "openrath.config.ts")) || hasPackage(provider.package, import.meta.filename);
+  const keys = provider.needs.map((names) => `${setIn(names) ?? names[0]} ${setIn(names) === undefined ? "not set" : "set"}`);
   const detail = `${keys.join(", ")}, ${provider.package} ${installed ? "installed" : "not installed"}`;
-  if (set.length === 0) return { check, status: "none", detail };
-  if (set.length < provider.keys.length)
-    return { check, status: "warn", detail, fix: `set ${provider.keys.filter((key) => !set.includes(key)).join(", ")}` };
+  if (missing.length === provider.needs.length) return { check, status: "none", detail };
+  if (missing.length > 0) return { check, status: "warn", detail, fix: `set ${missing.map((names) => names.join(" or ")).join(", ")}` };
   return installed ? { check, status: "ok", detail } : { check, status: "warn", detail, fix: `npm install ${provider.package}` };
 }
 
