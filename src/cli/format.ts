@@ -9,6 +9,11 @@ export function money(usd: number): string {
   return `$${usd.toFixed(usd !== 0 && Math.abs(usd) < 1 ? 4 : 2)}`;
 }
 
+/** Without what adding up floating-point numbers leaves at the end. */
+export function exact(value: number): number {
+  return Number(value.toPrecision(12));
+}
+
 export function seconds(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;

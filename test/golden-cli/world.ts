@@ -18,7 +18,7 @@ export type World = Readonly<Record<"forecast" | "contest" | "assistant" | "asks
 const search = tool({
   name: "search",
   description: "Searches.",
-  input: { type: "object", properties: { query: { type: "string" } } },
+  input: z.object({ query: z.string().optional() }),
   repeat: "safe",
   writes: "nothing",
   run: () => ({ found: "\u001b[2J12:00" }),

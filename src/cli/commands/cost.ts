@@ -5,7 +5,7 @@ import type { Session } from "../../session/session.ts";
 import type { Cli } from "../cli.ts";
 import { callBehind, type FindEvent } from "../event-line.ts";
 import { lineageEvents } from "../events.ts";
-import { count, money, seconds, shortEvent } from "../format.ts";
+import { count, exact, money, seconds, shortEvent } from "../format.ts";
 import { type Column, printList } from "../print-list.ts";
 import { openSession, shortSessions } from "../sessions.ts";
 import { show } from "../shown.ts";
@@ -36,7 +36,7 @@ async function cost(cli: Cli, id: string, by: By): Promise<void> {
   const sums = summed(events, by, (event) => byId.get(event));
   const short = await shortSessions(cli);
   const labels = labelsOf(events, short);
-  const total = sums.reduce((all, { usage }) => all + usage.usd, 0);
+  const total = summed(events, "branch", (event) => byId.get(event)).reduce((all, { usage }) => all + usage.usd, 0);
   printList(cli, sums, {
     columns: columns(by, (name) => (by === "branch" ? (labels.get(name) ?? short(name)) : name)),
     data: ({ name, calls, failed, ms, usage }) => ({ [by]: name, calls, failed, ms, ...usage }),
@@ -99,7 +99,7 @@ function columns(by: By, named: (name: string) => string): readonly Column<Sum>[
     { name: "CACHED", cell: ({ usage }) => some(usage.cached), plain: ({ usage }) => usage.cached, right: true, optional: true },
     { name: "OUTPUT", cell: ({ usage }) => some(usage.output), plain: ({ usage }) => usage.output, right: true, optional: true },
     { name: "REASONING", cell: ({ usage }) => some(usage.reasoning), plain: ({ usage }) => usage.reasoning, right: true, optional: true },
-    { name: "COST", cell: ({ usage }) => money(usage.usd), plain: ({ usage }) => usage.usd, right: true },
+    { name: "COST", cell: ({ usage }) => money(usage.usd), plain: ({ usage }) => exact(usage.usd), right: true },
     { name: "TIME", cell: ({ ms }) => seconds(ms), plain: ({ ms }) => ms, right: true },
   ];
 }

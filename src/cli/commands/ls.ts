@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { Session } from "../../session/session.ts";
 import type { LogRow } from "../../store/store.ts";
 import type { Cli } from "../cli.ts";
-import { ago, count, money, shortener } from "../format.ts";
+import { ago, count, exact, money, shortener } from "../format.ts";
 import { numberOf } from "../options.ts";
 import { type Column, printList } from "../print-list.ts";
 import { progressing } from "../progress.ts";
@@ -100,7 +100,7 @@ function columns(cli: Cli, short: (id: string) => string, parents: ReadonlyMap<s
     {
       name: "COST",
       cell: ({ session: { usage } }) => (usage.usd > 0 ? money(usage.usd) : ""),
-      plain: ({ session }) => session.usage.usd,
+      plain: ({ session }) => exact(session.usage.usd),
       right: true,
       optional: true,
     },
