@@ -29,6 +29,7 @@ export class Cli {
   readonly #open: Open;
   #project: Promise<Project> | undefined;
   #progress: { clear(): void } | undefined;
+  #midLine = false;
 
   constructor(host: Host, open: Open) {
     this.host = host;
@@ -81,8 +82,13 @@ export class Cli {
   draws(progress: { clear(): void } | undefined): void {
     this.#progress = progress;
   }
+  /** True while a line on the terminal has no end yet: drawing progress would wipe it. */
+  get midLine(): boolean {
+    return this.#midLine;
+  }
   #write(terminal: Terminal, text: string): void {
     this.#progress?.clear();
+    if (terminal.isTTY) this.#midLine = !text.endsWith("\n");
     terminal.write(terminal.isTTY && !this.asJson && this.ascii ? text.replace(/[→…·]/g, (found) => plainer[found] ?? found) : text);
   }
 

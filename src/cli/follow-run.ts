@@ -25,9 +25,12 @@ interface FollowOptions {
 export async function followRun(cli: Cli, run: Run, options: FollowOptions = {}): Promise<Settled> {
   cli.handlesInterrupt = true;
   const began = cli.host.now().getTime();
-  const heard = listen(cli, run, options.after);
-  const settled = await progressing(cli, `running ${run.workflow}`, "events", () => settle(cli, run));
-  await heard.until(settled);
+  const { settled, heard } = await progressing(cli, `running ${run.workflow}`, "events", async (progress) => {
+    const listening = listen(cli, run, { after: options.after, onEvent: () => progress.add() });
+    const came = await settle(cli, run);
+    await listening.until(came);
+    return { settled: came, heard: listening };
+  });
   cli.exit = exitOf(settled, options.timedOut?.() === true);
   if (cli.settings.jsonl === true) cli.print(json({ type: "settled", ...dataOf(run, settled) }));
   else if (cli.settings.json === true) cli.data(dataOf(run, settled));

@@ -5,10 +5,16 @@ import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { configOf } from "./project.ts";
 
+/** The configuration a call names. Read by hand: what parses the rest belongs to the copy that is handed over to. */
+function named(argv: readonly string[]): string | undefined {
+  const at = argv.findIndex((word) => word === "--config" || word.startsWith("--config="));
+  const word = argv[at];
+  return word === "--config" ? argv[at + 1] : word?.slice("--config=".length);
+}
+
 /** The address of the project's own command line; undefined when it has none, or it is this one. */
 export function projectsOwn(argv: readonly string[], cwd: string): string | undefined {
-  const named = argv.indexOf("--config");
-  const config = configOf(named < 0 ? undefined : argv[named + 1], cwd);
+  const config = configOf(named(argv), cwd);
   try {
     const manifest = createRequire(config ?? join(cwd, "openrath.config.ts")).resolve("openrath/package.json");
     const root = realpathSync(dirname(manifest));

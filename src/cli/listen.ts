@@ -18,13 +18,18 @@ export interface Heard {
 const patienceMs = { ended: 5000, waiting: 100 };
 
 /** On a terminal text goes to stdout as it comes; with --jsonl every part is a line; else nothing is shown on the way. */
-export function listen(cli: Cli, run: Run, after: string | undefined): Heard {
+export function listen(
+  cli: Cli,
+  run: Run,
+  { after, onEvent }: { readonly after: string | undefined; readonly onEvent: () => void },
+): Heard {
   if (!cli.onTerminal && cli.settings.jsonl !== true) return { lastText: undefined, until: async () => {} };
   const voice = new Voice(cli);
   let stopped = false;
   const reading = (async () => {
     for await (const part of run.stream({ after })) {
       if (stopped) return;
+      if (part.type === "event") onEvent();
       if (cli.settings.jsonl === true) cli.print(json(part));
       else voice.hear(part);
     }

@@ -16,11 +16,16 @@ async function main(): Promise<void> {
     if (interruption.signal.aborted) process.exit(130);
     interruption.abort(new Error("interrupted"));
   });
+  const [{ runCli }, { processHost }, { neutral }] = await Promise.all([
+    import("./program.ts"),
+    import("./terminal.ts"),
+    import("./shown.ts"),
+  ]);
   process.removeAllListeners("warning").on("warning", ({ name, message }) => {
     // What Node itself thinks of its modules and options is no news to the user of a command.
-    if (name === "OpenRathWarning" && !argv.includes("--quiet") && !argv.includes("-q")) process.stderr.write(`warning: ${message}\n`);
+    if (name !== "OpenRathWarning" || argv.includes("--quiet") || argv.includes("-q")) return;
+    process.stderr.write(`warning: ${neutral(message)}\n`);
   });
-  const [{ runCli }, { processHost }] = await Promise.all([import("./program.ts"), import("./terminal.ts")]);
   const code = await runCli(argv, processHost(interruption.signal));
   // What a user's program left open must not keep the command from ending; what was written must arrive first.
   process.stderr.write("", () => process.stdout.write("", () => process.exit(code)));

@@ -4,6 +4,7 @@ import { Cli, type Settings } from "./cli.ts";
 import { type Exit, exits, Fault } from "./fault.ts";
 import { type Open, openProject } from "./project.ts";
 import { reportError } from "./report-error.ts";
+import { neutral } from "./shown.ts";
 import type { Host } from "./terminal.ts";
 import { version } from "./version.ts";
 
@@ -101,7 +102,7 @@ function common(command: Command, cli: Cli): void {
     .option("--config <file>", "the file that exports rath (default: openrath.config.ts, here or above)")
     .configureOutput({
       writeOut: (text) => out.write(text),
-      writeErr: (text) => err.write(text),
+      writeErr: (text) => err.write(neutral(text)),
       getOutHelpWidth: () => Math.min(100, out.columns),
       getErrHelpWidth: () => Math.min(100, err.columns),
       getOutHasColors: () => false,

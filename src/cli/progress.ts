@@ -10,19 +10,28 @@ export interface Progress {
   add(number?: number): void;
 }
 
+function rateText(rate: number): string {
+  return rate < 10 ? rate.toFixed(1) : count(rate);
+}
+
 /** Shows progress while `work` goes on. */
 export async function progressing<T>(cli: Cli, doing: string, noun: string, work: (progress: Progress) => Promise<T>): Promise<T> {
   let done = 0;
   if (!cli.host.err.isTTY || cli.settings.quiet === true) return work({ add: () => {} });
-  const start = performance.now();
-  const clear = (): void => cli.host.err.write("\r\u001b[K");
-  const draw = (): void => {
-    const ms = performance.now() - start;
-    if (ms < patienceMs) return;
-    const rate = done === 0 ? "" : ` ${count(done)} ${noun}, ${count((done * 1000) / ms)}/s,`;
+  const start = cli.host.now().getTime();
+  let drawn: { clear(): void } | undefined;
+  const clear = (): void => {
+    cli.host.err.write("\r\u001b[K");
+    drawn = undefined;
     cli.draws(undefined);
+  };
+  const draw = (): void => {
+    const ms = cli.host.now().getTime() - start;
+    if (ms < patienceMs || cli.midLine) return;
+    const rate = done === 0 ? "" : ` ${count(done)} ${noun}, ${rateText((done * 1000) / ms)}/s,`;
     cli.host.err.write(`\r${doing}:${rate} ${seconds(ms)}\u001b[K`);
-    cli.draws({ clear });
+    drawn = { clear };
+    cli.draws(drawn);
   };
   const timer = setInterval(draw, everyMs);
   try {
@@ -33,7 +42,7 @@ export async function progressing<T>(cli: Cli, doing: string, noun: string, work
     });
   } finally {
     clearInterval(timer);
-    if (performance.now() - start >= patienceMs) clear();
+    drawn?.clear();
     cli.draws(undefined);
   }
 }

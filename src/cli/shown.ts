@@ -54,7 +54,11 @@ export function neutral(text: string): string {
 
 /** JSON in which nothing can act on a terminal: the same value, with more characters escaped. */
 export function json(value: unknown, indent?: number): Shown {
-  const text = JSON.stringify(value, plain, indent) ?? "null";
+  return jsonText(JSON.stringify(value, plain, indent) ?? "null");
+}
+
+/** Text that is JSON already. */
+export function jsonText(text: string): Shown {
   const safe = text.replace(controls, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
   return new Shown(safe, widthOf(safe));
 }

@@ -57,7 +57,7 @@ describe("Ctrl+C", () => {
 });
 
 describe("progress", () => {
-  async function shown(terminal: boolean, quiet: boolean): Promise<string> {
+  async function shown(terminal: boolean, quiet: boolean, half = ""): Promise<string> {
     let written = "";
     const to = {
       columns: 80,
@@ -72,11 +72,18 @@ describe("progress", () => {
     cli.settings = { quiet };
     await progressing(cli, "counting", "events", async (progress) => {
       progress.add(5000);
+      if (half !== "") cli.stream(half);
       await new Promise((resolve) => setTimeout(resolve, 1300));
       cli.print(show`data`);
     });
     return written;
   }
+
+  test("never wipes a line that is being written", async () => {
+    const drawn = await shown(true, false, "half a line");
+    expect(drawn).not.toContain("counting");
+    expect(drawn).toBe("half a linedata\n");
+  });
 
   test("says how many and how fast after a second, and is gone before anything else is written", async () => {
     const [drawn, piped, quiet] = await Promise.all([shown(true, false), shown(false, false), shown(true, true)]);

@@ -9,7 +9,7 @@ import type { Session } from "../../session/session.ts";
 import type { Cli } from "../cli.ts";
 import { progressing } from "../progress.ts";
 import { openSession, shortSessions } from "../sessions.ts";
-import { Shown, show } from "../shown.ts";
+import { jsonText, Shown, show } from "../shown.ts";
 
 interface Options {
   readonly format: WriteFormat;
@@ -46,9 +46,9 @@ async function toStdout(cli: Cli, session: Session, format: WriteFormat): Promis
   try {
     const file = join(folder, "session.jsonl");
     await write(session, file, { format });
-    // JSON lines as they are: to a file or another program, byte for byte. Written by us, so control characters are escaped but 7f-9f.
+    // To a file or another program byte for byte, since hashes are over bytes; to a terminal the same values, harmless.
     const text = await readFile(file, "utf8");
-    for (const line of text.trimEnd().split("\n")) cli.print(new Shown(line, 0));
+    for (const line of text.trimEnd().split("\n")) cli.print(cli.host.out.isTTY ? jsonText(line) : new Shown(line, 0));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

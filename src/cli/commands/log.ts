@@ -30,7 +30,7 @@ export function define(command: Command, cli: Cli): void {
     .option("-g, --graph", "every branch, also rejected ones, drawn in lanes")
     .option("--oneline", "one line for each thing that happened: a call and its result are one")
     .option("-a, --all", "calls and starts too, with --oneline and --graph")
-    .option("-n, --limit <number>", "only the newest so many", numberOf("--limit"))
+    .option("-n, --limit <number>", "only the newest so many; 0 for all", numberOf("--limit"))
     .action((id: string, options: Options) => log(cli, id, options));
 }
 

@@ -33,7 +33,7 @@ export function define(command: Command, cli: Cli): void {
     .option("-a, --all", "forks too, each on its own line")
     .option("--tag <tag>", "only those with this tag")
     .option("--status <status>", "only idle, waiting, failed, cancelled or rejected ones")
-    .option("-n, --limit <number>", `at most so many (default on a terminal: ${onePage})`, numberOf("--limit"))
+    .option("-n, --limit <number>", `at most so many; 0 for all (default on a terminal: ${onePage})`, numberOf("--limit"))
     .action((options: Options) => ls(cli, options));
 }
 
@@ -47,7 +47,7 @@ async function ls(cli: Cli, options: Options): Promise<void> {
     branches.set(root, (branches.get(root) ?? 0) + 1);
   }
   const wanted = rows.filter((row) => (options.all === true || !parents.has(row.parent ?? "")) && fits(row, options)).reverse();
-  const limit = options.limit ?? (cli.onTerminal ? onePage : Number.POSITIVE_INFINITY);
+  const limit = (options.limit ?? (cli.onTerminal ? onePage : 0)) || Number.POSITIVE_INFINITY;
   const items: Item[] = [];
   let left = 0;
   await progressing(cli, "listing", "sessions", async (progress) => {
