@@ -29,7 +29,7 @@ const lines: Readonly<Record<string, readonly [unicode: string, ascii: string]>>
 
 /** How many columns the widest row takes. */
 export function graphWidth(rows: readonly LaneRow[]): number {
-  return rows.reduce((most, row) => Math.max(most, ...[row.lane, ...row.above, ...row.below].map((lane) => 2 * lane + 1)), 0);
+  return rows.reduce((most, row) => Math.max(most, 2 * Math.max(row.lane, row.above.at(-1) ?? 0, row.below.at(-1) ?? 0) + 1), 0);
 }
 
 export function drawRow(row: LaneRow, { ascii, width }: { readonly ascii: boolean; readonly width: number }): Shown {

@@ -32,9 +32,9 @@ export interface LaneRow {
   readonly begins: boolean;
   /** Its lane ends here. */
   readonly ends: boolean;
-  /** Other lanes that are there above this row, in order. */
+  /** All lanes that come down into this row, its own included, in order. Rows between which nothing begins or ends share one array. */
   readonly above: readonly number[];
-  /** Other lanes that go on below this row, in order. */
+  /** All lanes that go on below it. */
   readonly below: readonly number[];
   readonly links: readonly LaneLink[];
 }
@@ -55,26 +55,31 @@ interface Strand {
 
 /** Draws row by row, for logs that go on. */
 export class Lanes {
-  /** What is in each lane; undefined where one is free. */
-  readonly #lanes: (Strand | undefined)[] = [];
+  /** The lanes in use, in order; never changed in place. */
+  #drawn: readonly number[] = [];
   readonly #strandOf = new Map<string, Strand>();
   readonly #newest = new Map<string, Strand>();
 
   add(event: LaneEvent): LaneRow {
-    const before = this.#lanes.filter((strand) => strand !== undefined);
+    const above = this.#drawn;
     const links = originsOf(event).map((from) => this.#link(event, from));
     for (const link of links) if (link.ends) this.#end(this.#strandOf.get(link.from));
     const known = this.#newest.get(event.session);
-    const own = known?.drawn === true ? known : this.#begin(event, before);
+    const own = known?.drawn === true ? known : this.#begin(event, above);
     own.tip = event.id;
     this.#strandOf.set(event.id, own);
     const mark = markOf(event);
     if (mark === "reject") this.#end(own);
-    const others = (strands: readonly (Strand | undefined)[]): readonly number[] =>
-      strands.flatMap((strand) => (strand === undefined || strand === own ? [] : [strand.lane]));
     return {
-      ...{ event: event.id, session: event.session, mark, lane: own.lane, begins: own !== known, ends: !own.drawn },
-      ...{ above: others(before), below: others(this.#lanes), links },
+      event: event.id,
+      session: event.session,
+      mark,
+      lane: own.lane,
+      begins: own !== known,
+      ends: !own.drawn,
+      above,
+      below: this.#drawn,
+      links,
     };
   }
 
@@ -86,11 +91,11 @@ export class Lanes {
   }
 
   /** In the lowest lane that is free. One that ends in this row is still drawn in it. */
-  #begin({ id, session }: LaneEvent, drawn: readonly Strand[]): Strand {
+  #begin({ id, session }: LaneEvent, above: readonly number[]): Strand {
     let lane = 0;
-    while (this.#lanes[lane] !== undefined || drawn.some((strand) => strand.lane === lane)) lane++;
+    while (this.#drawn.includes(lane) || above.includes(lane)) lane++;
     const strand: Strand = { session, lane, tip: id, drawn: true };
-    this.#lanes[lane] = strand;
+    this.#drawn = [...this.#drawn, lane].sort((a, b) => a - b);
     this.#newest.set(session, strand);
     return strand;
   }
@@ -98,13 +103,13 @@ export class Lanes {
   #end(strand: Strand | undefined): void {
     if (strand === undefined) return;
     strand.drawn = false;
-    this.#lanes[strand.lane] = undefined;
+    this.#drawn = this.#drawn.filter((lane) => lane !== strand.lane);
   }
 }
 
 /** The events its lines come from: its parents, or where a detached branch was taken from. */
 function originsOf(event: LaneEvent): readonly string[] {
-  if (event.kind !== "session.detached") return [...new Set(event.parents)];
+  if (event.kind !== "session.detached") return event.parents.length < 2 ? event.parents : [...new Set(event.parents)];
   const from = (event.data as Event<"session.detached">["data"] | undefined)?.from.head;
   return from === undefined ? [] : [from];
 }
