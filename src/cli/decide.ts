@@ -5,6 +5,7 @@ import type { Cli } from "./cli.ts";
 import { exits, Fault } from "./fault.ts";
 import { shortEvent } from "./format.ts";
 import { answerCommand, pendingText } from "./session-text.ts";
+import { shortIds } from "./sessions.ts";
 import { show } from "./shown.ts";
 
 /** Who decides, unless the command says it. */
@@ -31,5 +32,5 @@ export async function decide(cli: Cli, name: string, kind: Pending["kind"], deci
   await rath.decide(pending.id, given);
   if (cli.asJson) return cli.data({ pending, decision: given });
   cli.note(show`recorded, by ${given.by}: ${pendingText(pending)}`);
-  if (pending.run !== undefined) cli.next(`openrath resume ${pending.run}`);
+  if (pending.run !== undefined) cli.next(`openrath resume ${(await shortIds(cli))(pending.run)}`);
 }

@@ -10,7 +10,7 @@ import { type Heard, listen } from "./listen.ts";
 import { progressing } from "./progress.ts";
 import { reportError } from "./report-error.ts";
 import { answerCommand, outputOf, outputText, pendingText, usageText } from "./session-text.ts";
-import { shortSessions } from "./sessions.ts";
+import { shortIds } from "./sessions.ts";
 import { json, show } from "./shown.ts";
 
 interface FollowOptions {
@@ -100,7 +100,7 @@ function dataOf(run: Run, settled: Settled): object {
 
 async function tell(cli: Cli, run: Run, settled: Settled, heard: Heard, ms: number | undefined): Promise<void> {
   const { session } = settled;
-  const short = await shortSessions(cli);
+  const short = await shortIds(cli);
   const id = short(session.id);
   switch (settled.status) {
     case "done": {
@@ -119,12 +119,12 @@ async function tell(cli: Cli, run: Run, settled: Settled, heard: Heard, ms: numb
         cli.warn(
           show`${cli.errInk.red("diverged:")} ${settled.diverged.text}. The program does not ask for what it recorded; nothing was called.`,
         );
-        cli.next(`openrath replay ${id}`, `openrath resume ${run.id} --on-divergence fork, to go the new way on a fork`);
+        cli.next(`openrath replay ${id}`, `openrath resume ${short(run.id)} --on-divergence fork, to go the new way on a fork`);
         return;
       }
       if (ms === undefined) return;
       tellPending(cli, settled.pending);
-      cli.afterwards(`openrath resume ${run.id}`);
+      cli.afterwards(`openrath resume ${short(run.id)}`);
       return;
     case "failed":
       reportError(cli, settled.error);

@@ -191,6 +191,25 @@ describe("whose code runs", () => {
     expect(err).toContain("npm install --save-dev tsx");
   });
 
+  test.skipIf(takesTypes)("a project that is no ES module is told how to become one", async () => {
+    const old = await project(scratch, "old", ["tsx"], { "package.json": "{}", "openrath.config.ts": config, "slow.ts": slow });
+    const { code, err } = await openrath(join(old, "node_modules/openrath"), ["ls"], { cwd: old });
+    expect(code).toBe(5);
+    expect(err).toContain("npm pkg set type=module");
+  });
+
+  test("a configuration that exports no rath, and one that throws, are named", async () => {
+    const wrong = await project(scratch, "wrong", [], {
+      "openrath.config.js": "export const wrath = 1;",
+      "throws.js": "throw new Error('my own mistake');",
+    });
+    const mine = join(wrong, "node_modules/openrath");
+    expect(await openrath(mine, ["ls"], { cwd: wrong })).toMatchObject({ code: 5, err: expect.stringContaining("exports no rath") });
+    const thrown = await openrath(mine, ["ls", "--config=throws.js"], { cwd: wrong });
+    expect([thrown.code, thrown.err]).toEqual([1, expect.stringContaining("my own mistake")]);
+    expect(await openrath(mine, ["ls", "--config", "nowhere.ts"], { cwd: wrong })).toMatchObject({ code: 3 });
+  });
+
   const newer = fileURLToPath(new URL("../nodes/node_modules/node-24/bin/node", import.meta.url));
   test.skipIf(!existsSync(newer))("a newer Node reads TypeScript by itself", async () => {
     const typed = await project(scratch, "typed", [], { "openrath.config.ts": config, "slow.ts": slow });

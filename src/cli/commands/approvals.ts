@@ -7,7 +7,7 @@ import { ago, shortEvent } from "../format.ts";
 import { parsedJson } from "../options.ts";
 import { printList } from "../print-list.ts";
 import { pendingText } from "../session-text.ts";
-import { shortSessions } from "../sessions.ts";
+import { shortIds } from "../sessions.ts";
 import { show } from "../shown.ts";
 
 interface Options {
@@ -49,7 +49,7 @@ export function define(command: Command, cli: Cli): void {
 async function ls(cli: Cli, session: string | undefined): Promise<void> {
   const { rath } = await cli.project();
   const pending = await rath.pending(session === undefined ? {} : { session: (await rath.open(session)).id });
-  const short = await shortSessions(cli);
+  const short = await shortIds(cli);
   printList(cli, pending, {
     columns: [
       { name: "ID", cell: ({ id }) => cli.ink.cyan(shortEvent(id)), plain: ({ id }) => id },

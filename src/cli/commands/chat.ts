@@ -7,7 +7,7 @@ import { exits, Fault } from "../fault.ts";
 import { type Found, findWorkflow } from "../find-workflow.ts";
 import { followRun } from "../follow-run.ts";
 import { pendingText } from "../session-text.ts";
-import { openSession, shortSessions } from "../sessions.ts";
+import { openSession, shortIds } from "../sessions.ts";
 import { neutral, show } from "../shown.ts";
 
 interface Options {
@@ -43,7 +43,7 @@ async function chat(cli: Cli, id: string | undefined, { workflow }: Options): Pr
     if (cli.exit !== exits.ok) break;
   }
   if (session !== undefined && !cli.asJson) {
-    const short = (await shortSessions(cli))(session.id);
+    const short = (await shortIds(cli))(session.id);
     cli.note(show`${cli.errInk.dim(`session ${short}, step ${session.step}`)}`);
     cli.next(`openrath chat ${short}`);
   }

@@ -7,7 +7,7 @@ import { callBehind, type FindEvent } from "../event-line.ts";
 import { lineageEvents } from "../events.ts";
 import { count, exact, money, seconds, shortEvent } from "../format.ts";
 import { type Column, printList } from "../print-list.ts";
-import { openSession, shortSessions } from "../sessions.ts";
+import { openSession, shortIds } from "../sessions.ts";
 import { show } from "../shown.ts";
 
 type By = "branch" | "agent" | "model" | "tool";
@@ -34,7 +34,7 @@ async function cost(cli: Cli, id: string, by: By): Promise<void> {
   const events = await lineageEvents(session);
   const byId = new Map(events.map((event) => [event.id as string, event]));
   const sums = summed(events, by, (event) => byId.get(event));
-  const short = await shortSessions(cli);
+  const short = await shortIds(cli);
   const labels = labelsOf(events, short);
   const total = summed(events, "branch", (event) => byId.get(event)).reduce((all, { usage }) => all + usage.usd, 0);
   printList(cli, sums, {

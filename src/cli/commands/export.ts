@@ -8,7 +8,7 @@ import { type WriteFormat, write } from "../../audit/export/write.ts";
 import type { Session } from "../../session/session.ts";
 import type { Cli } from "../cli.ts";
 import { progressing } from "../progress.ts";
-import { openSession, shortSessions } from "../sessions.ts";
+import { openSession, shortIds } from "../sessions.ts";
 import { jsonText, Shown, show } from "../shown.ts";
 
 interface Options {
@@ -32,7 +32,7 @@ export function define(command: Command, cli: Cli): void {
 async function exportSession(cli: Cli, id: string, file: string | undefined, { format, yes }: Options): Promise<void> {
   const session = await openSession(cli, id);
   if (file === "-") return toStdout(cli, session, format);
-  const short = await shortSessions(cli);
+  const short = await shortIds(cli);
   const target = resolve(cli.host.cwd, file ?? `${format === "bundle" ? "session" : "lineage"}-${short(session.id)}.jsonl`);
   if (existsSync(target)) await cli.confirm(`${target} is there already. Write over it?`, yes);
   await progressing(cli, "exporting", "events", () => write(session, target, { format }));

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
 import { shortEvent } from "../format.ts";
-import { openSession, shortSessions } from "../sessions.ts";
+import { openSession, shortIds } from "../sessions.ts";
 import { show } from "../shown.ts";
 
 export function define(command: Command, cli: Cli): void {
@@ -19,7 +19,7 @@ async function fork(cli: Cli, id: string, label: string | undefined): Promise<vo
   const source = await openSession(cli, id);
   const forked = await rath.save(source.fork(label));
   if (cli.asJson) return cli.data({ ...forked.toJSON(), from: source.toJSON(), label: label ?? null });
-  const short = await shortSessions(cli);
+  const short = await shortIds(cli);
   cli.print(show`${cli.onTerminal ? short(forked.id) : forked.id}`);
   cli.note(show`forked from ${short(source.id)} at step ${source.step} (${shortEvent(source.head)})`);
   cli.next(`openrath run WORKFLOW --session ${short(forked.id)} --input "…"`);

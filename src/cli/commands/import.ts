@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
 import { progressing } from "../progress.ts";
-import { shortSessions } from "../sessions.ts";
+import { shortIds } from "../sessions.ts";
 import { show } from "../shown.ts";
 
 export function define(command: Command, cli: Cli): void {
@@ -20,7 +20,7 @@ async function importBundle(cli: Cli, file: string): Promise<void> {
   const { rath } = await cli.project({ make: true });
   const session = await progressing(cli, "importing", "events", () => rath.import(resolve(cli.host.cwd, file)));
   if (cli.asJson) return cli.data(session.toJSON());
-  const short = await shortSessions(cli);
+  const short = await shortIds(cli);
   cli.print(show`${cli.onTerminal ? short(session.id) : session.id}`);
   cli.note(show`imported, at step ${session.step}. If it was signed elsewhere, verify takes that key with --key.`);
   cli.next(`openrath show ${short(session.id)}`);

@@ -12,7 +12,7 @@ import { numberOf } from "../options.ts";
 import { tabbed } from "../print-list.ts";
 import { progressing } from "../progress.ts";
 import { usageText } from "../session-text.ts";
-import { openSession, shortSessions } from "../sessions.ts";
+import { openSession, shortIds } from "../sessions.ts";
 import { clip, joined, json, type Shown, show } from "../shown.ts";
 
 interface Options {
@@ -50,7 +50,7 @@ async function log(cli: Cli, id: string, options: Options): Promise<void> {
     for (const event of events) cli.print(tabbed([event.step, event.id, event.kind, event.by, event.at, event.session, textOf(event)]));
   else if (options.oneline === true) for (const event of events) cli.print(line(cli, event, textOf(event)));
   else {
-    const short = await shortSessions(cli);
+    const short = await shortIds(cli);
     for (const event of events) block(cli, event, textOf(event), short);
   }
   if (events.length < wanted.length) cli.note(show`${cli.errInk.dim(`and ${plural(wanted.length - events.length, "earlier event")}`)}`);

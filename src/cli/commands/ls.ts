@@ -3,12 +3,12 @@ import type { Command } from "commander";
 import type { Session } from "../../session/session.ts";
 import type { LogRow } from "../../store/store.ts";
 import type { Cli } from "../cli.ts";
-import { ago, count, exact, money, shortener } from "../format.ts";
+import { ago, count, exact, money } from "../format.ts";
 import { numberOf } from "../options.ts";
 import { type Column, printList } from "../print-list.ts";
 import { progressing } from "../progress.ts";
 import { statusInk, whatOf } from "../session-text.ts";
-import { sessionRows } from "../sessions.ts";
+import { sessionRows, shortIds } from "../sessions.ts";
 import { show } from "../shown.ts";
 
 interface Options {
@@ -62,7 +62,7 @@ async function ls(cli: Cli, options: Options): Promise<void> {
     }
   });
   printList(cli, items, {
-    columns: columns(cli, shortener(rows.map((row) => row.id)), parents),
+    columns: columns(cli, await shortIds(cli), parents),
     data: ({ session, row, branches: made }) => ({
       ...session.toJSON(),
       ...{ status: session.status, title: row.title ?? null, label: session.lineage.label ?? null, parent: row.parent ?? null },

@@ -1,7 +1,7 @@
 /** `openrath merge A B…`: joins branches at their common ancestor. */
 import { type Command, Option } from "commander";
 import type { Cli } from "../cli.ts";
-import { openSession, shortSessions } from "../sessions.ts";
+import { openSession, shortIds } from "../sessions.ts";
 import { show } from "../shown.ts";
 
 interface Options {
@@ -30,7 +30,7 @@ async function merge(cli: Cli, into: string, others: readonly string[], { reason
   const branches = await Promise.all(others.map((other) => openSession(cli, other)));
   const merged = await rath.save(await session.merge(branches, { reason, context, conflicts }));
   if (cli.asJson) return cli.data({ ...merged.toJSON(), merged: branches.map((branch) => branch.toJSON()) });
-  const short = await shortSessions(cli);
+  const short = await shortIds(cli);
   cli.print(show`${cli.onTerminal ? short(merged.id) : merged.id}`);
   cli.note(show`merged ${branches.map((branch) => short(branch.id)).join(", ")} into ${short(merged.id)}, now at step ${merged.step}`);
   cli.next(`openrath log ${short(merged.id)} --graph`);

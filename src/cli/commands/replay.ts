@@ -7,7 +7,7 @@ import { numberOf } from "../options.ts";
 import { printFields } from "../print-list.ts";
 import { progressing } from "../progress.ts";
 import { recordedWorkflow } from "../recorded-workflow.ts";
-import { openSession, shortSessions } from "../sessions.ts";
+import { openSession, shortIds } from "../sessions.ts";
 import { json, show } from "../shown.ts";
 
 interface Options {
@@ -44,6 +44,6 @@ async function replaySession(cli: Cli, id: string, { workflow: name, from }: Opt
     ["recorded", report.expected === undefined ? "nothing" : json(report.expected)],
     ["now", report.got === undefined ? "nothing" : json(report.got)],
   ]);
-  const short = (await shortSessions(cli))(session.id);
+  const short = (await shortIds(cli))(session.id);
   cli.next(`openrath show ${short}@${report.at.step}`, `openrath rerun ${short}, to take the new way on a fork`);
 }

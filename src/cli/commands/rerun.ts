@@ -10,7 +10,7 @@ import { printFields } from "../print-list.ts";
 import type { Project } from "../project.ts";
 import { recordedWorkflow } from "../recorded-workflow.ts";
 import { outputOf, outputText, pendingText } from "../session-text.ts";
-import { openSession, shortSessions } from "../sessions.ts";
+import { openSession, shortIds } from "../sessions.ts";
 import { show } from "../shown.ts";
 
 interface Options {
@@ -60,7 +60,7 @@ async function rerunSession(cli: Cli, id: string, options: Options): Promise<voi
       split: split ?? null,
       output: outputOf(made) ?? null,
     });
-  const short = await shortSessions(cli);
+  const short = await shortIds(cli);
   printFields(cli, [
     ["session", cli.onTerminal ? short(made.id) : made.id],
     ["reused", `${reused} of ${of} results${saved.usd > 0 ? `, ${money(saved.usd)} saved` : ""}`],

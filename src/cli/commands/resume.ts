@@ -29,7 +29,7 @@ async function resume(cli: Cli, id: string, { onDivergence, workflow }: Options)
   if (workflow !== undefined) await cli.project({ workflows: await importedWorkflow(cli, workflow) });
   const { rath } = await cli.project();
   const { id: run, session, status } = await findRun(cli, id);
-  if (["done", "failed", "cancelled"].includes(await status())) cli.note(show`${cli.errInk.dim(`run ${run} had ended already`)}`);
+  if (["done", "failed", "cancelled"].includes(status)) cli.note(show`${cli.errInk.dim(`run ${run} had ended already`)}`);
   const { head } = await rath.open(session);
   const resumed = await rath.resume(run, { onDivergence });
   const cancel = (): void => void resumed.cancel("interrupted").catch(() => {});

@@ -7,7 +7,7 @@ import { exits, Fault } from "../fault.ts";
 import { findWorkflow } from "../find-workflow.ts";
 import { followRun } from "../follow-run.ts";
 import { collected, numberOf, textOf } from "../options.ts";
-import { openSession } from "../sessions.ts";
+import { openSession, shortIds } from "../sessions.ts";
 import { show } from "../shown.ts";
 
 interface Options {
@@ -46,7 +46,7 @@ async function run(cli: Cli, what: string, options: Options): Promise<void> {
   const signal = timeout === undefined ? cli.host.signal : AbortSignal.any([cli.host.signal, timeout]);
   const limits = options.budget === undefined ? undefined : { usd: options.budget };
   const started = await rath.run(name ?? (workflow as never), session, { key: options.key, signal, limits });
-  cli.note(show`${cli.errInk.dim(`run ${started.id}`)}`);
+  cli.note(show`${cli.errInk.dim(`run ${(await shortIds(cli))(started.id)}`)}`);
   await followRun(cli, started, { timedOut: () => timeout?.aborted === true });
 }
 

@@ -6,7 +6,7 @@ import { valueText } from "../event-line.ts";
 import { shortEvent } from "../format.ts";
 import { printFields } from "../print-list.ts";
 import { answerCommand, outputOf, outputText, pendingText, statusInk, stepText, usageText } from "../session-text.ts";
-import { openSession, runsOf, sessionRows, shortSessions } from "../sessions.ts";
+import { openSession, runRows, sessionRows, shortIds } from "../sessions.ts";
 import { clip, type Showable, show } from "../shown.ts";
 
 type Field = readonly [name: string, value: Showable];
@@ -25,7 +25,7 @@ async function showSession(cli: Cli, id: string): Promise<void> {
   const project = await cli.project();
   const session = await openSession(cli, id);
   const row = (await sessionRows(project)).find((one) => one.id === session.id);
-  const runs = await runsOf(project, session.id);
+  const runs = await runRows(project, session.id);
   if (cli.asJson) {
     const { status, lineage, usage, placement, pending, checks, messages, stop } = session;
     cli.data({
@@ -44,7 +44,7 @@ async function showSession(cli: Cli, id: string): Promise<void> {
     });
     return;
   }
-  const short = await shortSessions(cli);
+  const short = await shortIds(cli);
   printFields(cli, [
     ["session", cli.ink.cyan(cli.onTerminal ? short(session.id) : session.id)],
     ...(row?.title === undefined ? [] : [["title", row.title] as const]),
@@ -55,7 +55,7 @@ async function showSession(cli: Cli, id: string): Promise<void> {
     ...(row?.tags === undefined || row.tags.length === 0 ? [] : [["tags", row.tags.join(", ")] as const]),
     ...(session.usage.input + session.usage.output === 0 ? [] : [["usage", usageText(session.usage)] as const]),
     ...(session.placement === undefined ? [] : [["placed", session.placement.sandbox] as const]),
-    ...runs.map((run): Field => ["run", show`${run.id} ${statusInk(cli, run.status)}, ${run.workflow}`]),
+    ...runs.map((run): Field => ["run", show`${cli.onTerminal ? short(run.id) : run.id} ${statusInk(cli, run.status)}, ${run.workflow}`]),
     ...session.checks.map(
       (check): Field => [
         "check",
