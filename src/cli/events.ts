@@ -2,16 +2,32 @@
 import { branchesOf } from "../audit/branches.ts";
 import { runtimeOf } from "../runtime/replay.ts";
 import { type Event, isReturned, isStarted } from "../session/event.ts";
+import type { Node } from "../session/log.ts";
 import type { Session } from "../session/session.ts";
 import { callBehind } from "./event-line.ts";
 
-/** Everything on every branch behind and beside a session, by time, parents first. */
+/** Everything on every branch behind and beside a session, in the order in which it happened, parents first. */
 export async function lineageEvents(session: Session): Promise<readonly Event[]> {
   const { platform } = runtimeOf(session);
   const nodes = (await branchesOf(session)).flatMap((branch) => branch.nodes);
-  // An event is never earlier than its parents and always a step after them.
-  nodes.sort((a, b) => compare(a.at, b.at) || a.step - b.step || a.order - b.order || compare(a.id, b.id));
+  const times = happened(nodes);
+  const timeOf = (node: Node): string => times.get(node) ?? node.at;
+  // An event is always a step after its parents, and happened no earlier.
+  nodes.sort((a, b) => compare(timeOf(a), timeOf(b)) || a.step - b.step || a.order - b.order || compare(a.id, b.id));
   return nodes.map((node) => node.event(platform));
+}
+
+/** Forks, messages and the like carry the time of what they follow. They happened when the first thing was done that follows them. */
+function happened(nodes: readonly Node[]): ReadonlyMap<Node, string> {
+  const times = new Map<Node, string>();
+  const first = new Map<Node, string>();
+  for (const node of [...nodes].sort((a, b) => b.step - a.step)) {
+    const inherited = node.parents.some((parent) => parent.at === node.at);
+    const time = inherited ? (first.get(node) ?? (node.kind === "session.forked" ? "9999" : node.at)) : node.at;
+    times.set(node, time);
+    for (const parent of node.parents) if (compare(time, first.get(parent) ?? "9999") <= 0) first.set(parent, time);
+  }
+  return times;
 }
 
 /** Calls and starts that have a result are left out; what hung on them hangs on what was before them. */

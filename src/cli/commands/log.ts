@@ -1,6 +1,6 @@
 /** `openrath log ID`: what happened, oldest first; with `--graph` on every branch, drawn in lanes. */
 import type { Command } from "commander";
-import type { Event } from "../../session/event.ts";
+import { type Event, isCalled } from "../../session/event.ts";
 import type { Session } from "../../session/session.ts";
 import { lanes } from "../../wire/lanes.ts";
 import { type Cli, dotted } from "../cli.ts";
@@ -37,10 +37,14 @@ export function define(command: Command, cli: Cli): void {
 async function log(cli: Cli, id: string, options: Options): Promise<void> {
   const session = await openSession(cli, id);
   const all = await progressing(cli, "reading", "events", () => eventsOf(session, options));
+  const compact = options.graph === true || options.oneline === true;
   const byId = new Map(all.map((event) => [event.id as string, event]));
   // Of a folded event what was recorded is read, with the call it belongs to.
-  const textOf = (event: Event): string => eventLine(byId.get(event.id) ?? event, (other) => byId.get(other));
-  const compact = options.graph === true || options.oneline === true;
+  const textOf = (event: Event): string => {
+    const text = eventLine(byId.get(event.id) ?? event, (other) => byId.get(other));
+    // Folding leaves only calls that nothing came back from.
+    return compact && options.all !== true && isCalled(event.kind) ? `${text} → no result yet` : text;
+  };
   const wanted = compact && options.all !== true ? folded(all) : all;
   const events = options.limit === undefined || options.limit === 0 ? wanted : wanted.slice(-options.limit);
   if (cli.settings.jsonl === true) for (const event of events) cli.print(json(event));
