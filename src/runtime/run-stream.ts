@@ -23,10 +23,8 @@ interface Streamed<Output> {
 }
 
 const pollMs = 250;
-/** What was recorded is on disk a moment later. */
-const soonMs = 10;
-/** An event that was linked again under another id never comes: what waits behind it goes on. */
-const patienceMs = 1000;
+/** How soon something that just happened is on disk. */
+const soonMs = 5;
 
 export function runStream<Output>(runtime: Runtime, run: Streamed<Output>): Stream<Output> {
   return new LiveStream<Output>((watch, signal) => new RunReader(runtime, run, watch).read(signal), { main: run.session });
@@ -37,15 +35,15 @@ class RunReader<Output> {
   readonly #run: Streamed<Output>;
   readonly #watch: (part: StreamPart) => void;
   readonly #seen = new Set<string>();
-  /** Sessions in which a model is heard speaking, and the replies that were heard while they came. */
-  readonly #speaking = new Set<string>();
-  readonly #heard = new Set<string>();
-  /** What was seen live behind an event that is not on disk yet: deltas are handed on in their place between events. */
-  #behind: ({ readonly part: StreamPart } | { readonly event: string; readonly since: number })[] = [];
+  /** What has happened here and was not handed on: deltas wait until the events before them are on disk. */
+  readonly #queue: StreamPart[] = [];
+  /** What was shown of the newest reply on each session. */
+  readonly #shown = new Map<string, string>();
+  readonly #told = new Set<string>();
   #order = -1;
   #live: RunExecution | undefined;
-  #wake: () => void = () => {};
   #unwatch: (() => void) | undefined;
+  #wake: () => void = () => {};
 
   constructor(runtime: Runtime, run: Streamed<Output>, watch: (part: StreamPart) => void) {
     this.#runtime = runtime;
@@ -57,21 +55,24 @@ class RunReader<Output> {
     const stop = (): void => void this.#run.cancel(String((signal.reason as Error | undefined)?.message ?? "cancelled")).catch(() => {});
     signal.addEventListener("abort", stop, { once: true });
     try {
-      this.#follow();
       if (this.#run.after !== undefined) await this.#skipTo(this.#run.after);
+      let settling: Promise<Settled<Output>> | undefined;
       for (;;) {
         this.#follow();
         await this.#stored();
-        const ended = await Promise.race([this.#run.settle(), later(this.#behind.length > 0 ? soonMs : pollMs), this.#linked()]);
+        settling ??= this.#run.settle();
+        const ended = await Promise.race([settling, this.#later()]);
         if (ended === undefined) continue;
+        settling = undefined;
         await this.#stored();
-        this.#release();
+        for (const part of this.#queue.splice(0)) this.#show(part);
         if (ended.status === "done") return ended.session;
         if (ended.status === "failed") throw ended.error;
         if (ended.status === "cancelled")
           throw new RathError("run.cancelled", `Run ${this.#run.id} was cancelled.`, { session: ended.session });
         // It waits for a person or a timer: what comes next comes when it goes on.
-        await later(pollMs);
+        for (const pending of ended.pending) this.#show({ type: "pending", pending, by: pending.by, session: pending.session });
+        await this.#later();
         this.#runtime.assertOpen();
       }
     } finally {
@@ -87,45 +88,32 @@ class RunReader<Output> {
     this.#unwatch?.();
     this.#live = executing;
     this.#unwatch = executing?.watch((part) => {
-      if (part.type === "event") {
-        // Read from the store, in order, when it is on disk.
-        this.#behind.push({ event: part.event.id, since: performance.now() });
-        if (part.event.kind === "model.returned" && this.#speaking.delete(part.session)) this.#heard.add(part.event.id);
-        this.#wake();
-        return;
-      }
-      if (part.type === "text-delta") this.#speaking.add(part.session);
-      if (this.#behind.length > 0) this.#behind.push({ part });
-      else this.#watch(part);
+      this.#queue.push(part);
+      this.#release();
+      if (this.#queue.length > 0) this.#wake();
     });
   }
 
-  /** Resolves soon after the next event was recorded. */
-  #linked(): Promise<undefined> {
+  /** Until something happened here, and from time to time. */
+  #later(): Promise<undefined> {
     return new Promise((resolve) => {
-      this.#wake = () => void setTimeout(resolve, soonMs, undefined);
+      const timer = setTimeout(resolve, this.#queue.length > 0 ? soonMs : pollMs, undefined);
+      this.#wake = () => {
+        clearTimeout(timer);
+        this.#wake = () => {};
+        setTimeout(resolve, soonMs, undefined);
+      };
     });
-  }
-
-  /** Hands on what came before an event, or all of it. */
-  #release(event?: string): void {
-    const at = event === undefined ? this.#behind.length : this.#behind.findIndex((one) => "event" in one && one.event === event) + 1;
-    for (const one of this.#behind.splice(0, at)) if ("part" in one) this.#watch(one.part);
-  }
-
-  /** What nothing holds back any more. */
-  #advance(): void {
-    for (let [first] = this.#behind; first !== undefined; [first] = this.#behind) {
-      if ("event" in first && !this.#seen.has(first.event) && performance.now() - first.since < patienceMs) return;
-      this.#behind.shift();
-      if ("part" in first) this.#watch(first.part);
-    }
   }
 
   async #skipTo(id: string): Promise<void> {
     for await (const event of (await this.#runtime.store()).events({ ids: [id] })) {
       if (event.run === this.#run.id) this.#order = event.order;
     }
+    if (this.#order < 0)
+      throw new RathError("session.not-found", `Run ${this.#run.id} has no event ${id}: read its stream from the beginning.`, {
+        details: { run: this.#run.id, event: id },
+      });
   }
 
   /** Hands on what is on disk and was not handed on yet. */
@@ -139,22 +127,44 @@ class RunReader<Output> {
       const envelope = parseEnvelope(platform.text(stored.envelope));
       const node = fromStored(platform, stored, new Log(stored.session), [], envelope);
       await fetchBlobs(platform, store, [node]);
-      this.#release(stored.id);
       this.#hand(Object.freeze({ ...node.event(platform), parents: envelope.parents }) as Event);
     }
-    this.#advance();
   }
 
   #hand(event: Event): void {
+    this.#release(event.id);
     const { by, session } = event;
-    if (event.kind === "model.returned" && event.facts.outcome === "ok" && !this.#heard.has(event.id)) {
+    if (event.kind === "model.called") this.#shown.set(session, "");
+    if (event.kind === "model.returned" && event.facts.outcome === "ok") {
       const text = (event.data.parts ?? []).map((part) => (part.type === "text" ? part.text : "")).join("");
-      if (text !== "") this.#watch({ type: "text-delta", text, by, session });
+      const shown = this.#shown.get(session) ?? "";
+      // Whoever came in the middle of a reply has seen the end of it alone.
+      if (shown !== text) this.#watch({ type: "text-delta", text, by, session, ...(shown === "" ? {} : { restart: true }) });
     }
     this.#watch({ type: "event", event, by, session });
+    this.#release();
   }
-}
 
-function later(ms: number): Promise<undefined> {
-  return new Promise((resolve) => setTimeout(resolve, ms, undefined));
+  /** Hands on what happened here up to an event, or up to the first one that was not handed on. */
+  #release(to?: string): void {
+    const known = (part: StreamPart): boolean => part.type === "event" && part.event.id === to;
+    if (to !== undefined && !this.#queue.some(known)) return;
+    for (let part = this.#queue[0]; part !== undefined && !known(part); part = this.#queue[0]) {
+      if (to === undefined && part.type === "event" && !this.#seen.has(part.event.id)) return;
+      this.#queue.shift();
+      this.#show(part);
+    }
+  }
+
+  /** Events are read from the store, in order, when they are on disk; the rest is only shown. */
+  #show(part: StreamPart): void {
+    if (part.type === "event") return;
+    if (part.type === "text-delta")
+      this.#shown.set(part.session, part.restart === true ? part.text : (this.#shown.get(part.session) ?? "") + part.text);
+    if (part.type === "pending") {
+      if (this.#told.has(part.pending.id)) return;
+      this.#told.add(part.pending.id);
+    }
+    this.#watch(part);
+  }
 }
