@@ -197,6 +197,11 @@ export class Runtime implements Host, Services {
     }
   }
 
+  /** What can be started or resumed by name. */
+  get workflows(): Readonly<Record<string, object>> {
+    return this.#options.workflows;
+  }
+
   nameOf(workflow: object, around?: object): string {
     const registered = Object.entries(this.#options.workflows).find(([, known]) => known === workflow)?.[0];
     const name = registered ?? ownName(workflow) ?? this.#foundIn(around, workflow) ?? fallbackName(workflow);
