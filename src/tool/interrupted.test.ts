@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { otherProcess, until } from "../../test/support/other-process.ts";
 import { Agent } from "../agent/agent.ts";
+import { verify } from "../audit/verify.ts";
 import { type Script, scripted } from "../model/scripted.ts";
 import { replay } from "../runtime/replay.ts";
 import type { RathError } from "../session/errors.ts";
@@ -62,6 +63,18 @@ describe("a tool that takes too long", () => {
     await until("the late result", () => back);
     await sleep(5);
     expect((await rath.open(session!.id)).calls).toMatchObject([{ outcome: { type: "error", message: "timed out after 10 ms" } }]);
+  });
+
+  test("is not one that was given more time than a timer can hold", async () => {
+    await using rath = rathOn();
+    const patient = made(
+      async () => {
+        await sleep(10);
+        return "in time";
+      },
+      { timeout: "60d" },
+    );
+    expect((await rath.session().call(patient, {})).output).toBe("in time");
   });
 
   test("and may not be repeated is unknown: a person says what happened, or lets it run again", async () => {
@@ -249,6 +262,7 @@ describe("a tool that is tried again", () => {
     expect([session.output, new Set(ids).size, session.calls[0]?.session]).toEqual([1, 2, ids[1]]);
     expect((await rath.open(session.id)).output).toBe(1);
     expect((await rath.open(ids[0] as string)).output).toBe(0);
+    expect((await verify(session)).ok).toBe(true);
   });
 });
 
