@@ -393,7 +393,7 @@ export class OpenEffect implements Open {
     const { log } = this.called;
     const kind: ReturnedKind = `${this.effect.op}.returned`;
     const inner = this.#inner?.head;
-    const parents = [log.tip as Node, ...(inner === undefined ? [] : [inner]), ...this.#left];
+    const parents = [log.tip as Node, ...(inner === undefined ? [] : [inner]), ...this.#left.map(current)];
     const node = link(this.#execution.runtime, { log, parents, kind, data, by: this.#context.by, facts, at });
     this.#execution.record(node);
     return node;
