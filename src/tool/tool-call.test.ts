@@ -111,8 +111,7 @@ describe("session.call", () => {
     expect((await first).output).toBe(11);
   });
 
-  // Known to fail: Delivery.close forgets who waits for a result that is on disk already.
-  test.fails("tells whoever still waits that the Rath was closed", async () => {
+  test("tells whoever still waits that the Rath was closed", async () => {
     const rath = testRath();
     const waiting = rath
       .session()
@@ -199,8 +198,7 @@ describe("the result of a tool", () => {
     expect([...session.events()].flatMap((event) => (event.kind === "tool.returned" ? [event.data.problem] : []))).toEqual(["threw"]);
   });
 
-  // Known to fail: request.ts shortens values, not messages.
-  test.fails("that is a long error is read shortened, like a long value", async () => {
+  test("that is a long error is read shortened, like a long value", async () => {
     const { read } = await round([giving(() => Promise.reject(new Error("x".repeat(200_000))))], [{ tool: "give", input: {} }]);
     expect(String((read[0] as unknown[])[1]).length).toBeLessThan(60_000);
   });
