@@ -139,8 +139,9 @@ export function messagesOf(chain: Chain | undefined, platform: Platform): readon
     else messages.push(said(node, platform));
   }
   close();
-  // An agent that goes on where another one finished is asked to.
-  if (messages.at(-1)?.role === "assistant") messages.push({ role: "user", parts: [{ type: "text", text: "Continue." }] });
+  // An agent that goes on where another one finished, or where nobody said anything, is asked to: providers refuse both.
+  if (messages.length === 0 || messages.at(-1)?.role === "assistant")
+    messages.push({ role: "user", parts: [{ type: "text", text: "Continue." }] });
   return messages;
 }
 
