@@ -230,7 +230,11 @@ describe("a stream inside forward", () => {
   });
 
   test("of a run that was resumed goes on with the forks it had", async () => {
-    const slow = { text: "r2 end", delay: 80 };
+    let reached = false;
+    const slow: Script = () => {
+      reached = true;
+      return { text: "r2 end", delay: 300 };
+    };
     const two = parallel({ left: agentOf("l1"), right: sequence(agentOf("r1"), agentOf(slow)) }, best);
     class Watching extends Workflow {
       readonly two = two;
@@ -245,7 +249,8 @@ describe("a stream inside forward", () => {
     const watching = new Watching();
     const first = testRath({ store, workflows: { watching } });
     const run = await first.run("watching", first.session("go"));
-    await wait(40);
+    while (!reached) await wait(5);
+    await wait(20);
     await first.close();
     await using second = testRath({ store, workflows: { watching } });
     expect((await (await second.resume(run.id)).settle()).status).toBe("done");
