@@ -22,14 +22,14 @@ const corrections = 2;
 type Call = Extract<ReplyPart, { type: "call" }>;
 
 export async function converse<Output>(options: AgentOptions<Output>, session: Session, name: string): Promise<Session> {
-  const { host, signal, budgets = [] } = placeOf(session).context;
+  // Whether somebody stopped it is seen in the outcome of the next call: the signal itself is not on record.
+  const { host, budgets = [] } = placeOf(session).context;
   const rounds = Math.min(options.limits?.rounds ?? defaultRounds, ...budgets.map(({ limits }) => limits.rounds ?? defaultRounds));
   const prepared = await prepare(options, session, name);
   let at = prepared.session;
   let { configuration } = prepared;
   let invalid = 0;
   for (let round = 1; ; round++) {
-    if (signal?.aborted === true) return stopped(host, at, "cancelled", String((signal.reason as Error | undefined)?.message ?? "aborted"));
     if (round > rounds) {
       budgets.at(-1)?.crossed("rounds", rounds, rounds);
       return stopped(host, at, "rounds", `${rounds} rounds`);

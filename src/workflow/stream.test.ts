@@ -118,13 +118,16 @@ describe("a stream", () => {
           });
         }),
     });
-    const stream = new Agent({ model: scripted({ calls: [{ tool: "hang", input: {} }] }, "never"), tools: [hang] }).stream(
-      testRath().session("go"),
-    );
+    let asked = 0;
+    const never: Script = () => `asked ${++asked}`;
+    const agent = new Agent({ model: scripted({ calls: [{ tool: "hang", input: {} }] }, never), tools: [hang] });
+    const stream = agent.stream(testRath().session("go"));
     await wait(10);
     await stream.cancel("enough");
     const session = await stream.result();
     expect([session.stop, stopped, session.calls[0]?.outcome]).toEqual(["cancelled", "enough", { type: "cancelled", reason: "enough" }]);
+    expect(asked).toBe(0);
+    expect(String(await replay(session, agent))).toMatch(/^identical/);
   });
 
   test.todo("cancel stops an agent that waits for a person (runtime/open-effect.ts does not look at the signal while it waits)");
