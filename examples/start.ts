@@ -1,117 +1,129 @@
 /**
- * `npm start`: pays six people on two parallel forks, is killed in the middle, and goes on in another process.
- * Every payment is a line in a ledger outside the store, so whoever counts the lines sees what really happened.
+ * `npm start`: a team of agents works on a task, is killed in the middle, and goes on in another process. Then everything is
+ * looked at again: the graph, the cost, a replay that calls nothing, and a verification of every stored byte.
+ * It needs no key; with one (OPENAI_API_KEY, or MODEL and its key) the models are live.
  */
-import { fork } from "node:child_process";
+import { fork, spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import { appendFile, mkdtemp, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { graph } from "../src/audit/audit.ts";
-import { openrath, type Pending, replay, verify } from "../src/index.ts";
-import { Payout, regions } from "./payout.ts";
+import { openrath, type Run, replay, type Session, verify } from "../src/index.ts";
+import { type Desk, liveModels, offline, Team, task } from "./team.ts";
 
 const [role, given] = process.argv.slice(2);
 const folder = given ?? (await mkdtemp(join(tmpdir(), "openrath-start-")));
 const ledger = join(folder, "ledger.txt");
-const settings = { store: join(folder, "store.db"), key: "payout-2026-11", task: "Pay everybody in the north and in the south" };
-const all = [...regions.north.map(payment), ...regions.south.map(payment), "close the books"];
+const model = process.env["MODEL"] ?? (process.env["OPENAI_API_KEY"] === undefined ? undefined : "openai/gpt-5.5");
+const team = new Team(model === undefined ? offline : liveModels(model));
+const settings = { store: join(folder, "store.db"), workflows: { team } };
+const key = "slugify";
 
-if (role === "doomed") await pay();
+if (role === "doomed") await doomed();
 else {
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   process.once("SIGINT", () => process.exit(130));
   try {
-    await Promise.race([main(), tooLong(50)]);
+    await Promise.race([main(), tooLong(model === undefined ? 50 : 600)]);
   } catch (error) {
     console.error(`failed  ${error instanceof Error ? error.message : String(error)}`);
     process.exit(1);
   }
 }
 
-/** The first life: Ben's payment is in the ledger, Eve's is about to begin, then the process is gone. */
-async function pay(): Promise<void> {
-  const payout = new Payout(async (what) => {
-    if (what === "pay Eve") {
-      while (!(await lines()).includes("pay Ben")) await new Promise((resolve) => setTimeout(resolve, 5));
+/** The first life ends without a word when the first draft has reached the desk. */
+async function doomed(): Promise<void> {
+  const desk: Desk = {
+    draft: async (code, draft) => {
+      await write("draft", draft, code);
       process.kill(process.pid, "SIGKILL");
-    }
-    await appendFile(ledger, `${what}\n`);
-    return what === "pay Ben" ? new Promise<string>(() => {}) : what;
-  });
-  const rath = openrath({ store: settings.store, workflows: { payout } });
-  await (await rath.run(payout, rath.session(settings.task), { key: settings.key })).result();
+    },
+    publish: async () => "never",
+  };
+  const rath = openrath({ ...settings, deps: desk });
+  await show(rath.run(team, rath.session(task), { key }));
 }
 
 /** The second life, and what it proves. */
 async function main(): Promise<void> {
   const began = performance.now();
-  const doomed = fork(fileURLToPath(import.meta.url), ["doomed", folder], { killSignal: "SIGKILL", timeout: 30_000 });
-  const signal = await new Promise<string | null>((resolve) => doomed.on("exit", (_, by) => resolve(by)));
-  const survived = await lines();
-  prove(
-    signal === "SIGKILL" && survived.length === 3,
-    `process ${doomed.pid} was killed (${signal}) after ${survived.length} of ${all.length} effects: ${survived.join(", ")}`,
-  );
+  console.log(model === undefined ? "The models are scripted: no key, no network." : `The models are live: ${model}.`);
+  const first = fork(fileURLToPath(import.meta.url), ["doomed", folder], { killSignal: "SIGKILL", timeout: 300_000 });
+  const signal = await new Promise<string | null>((resolve) => first.on("exit", (_, by) => resolve(by)));
+  prove(signal === "SIGKILL", `process ${first.pid} was killed when a draft was on the desk`);
 
-  let acts = 0;
-  const payout = new Payout(async (what) => {
-    acts++;
-    await appendFile(ledger, `${what}\n`);
-    return what;
-  });
-  await using rath = openrath({ store: settings.store, workflows: { payout } });
-  const run = await rath.run(payout, rath.session(settings.task), { key: settings.key });
-  const settled = await run.settle();
-  const unknown = settled.status === "waiting" ? settled.pending.filter(isUnknown) : [];
+  const desk: Desk = {
+    draft: (code, draft) => write("draft", draft, code),
+    publish: async (code) => {
+      await write("publish", "", code);
+      return `published ${code.length} characters`;
+    },
+  };
+  await using rath = openrath({ ...settings, deps: desk });
+  const run = rath.run(team, rath.session(task), { key });
+  const session = await show(run);
+  const { drafts, keys, published } = await desks();
   prove(
-    acts === 0 && unknown.length === 2,
-    `process ${process.pid} found the run by its key, repeated ${acts} effects and asks about ${unknown.length}: ${unknown.map(({ op }) => op).join(", ")}`,
+    published === 1 && keys === 2,
+    `process ${process.pid} found the run by its key: ${drafts} drafts under ${keys} keys, published ${published} time`,
   );
+  console.log(`        ${String(session.output)}`);
 
-  for (const { id, op } of unknown) {
-    const happened = (await lines()).includes(op);
-    console.log(`        "${op}" ${happened ? "is in the ledger: it happened" : "is not in the ledger: run it again"}`);
-    const outcome = happened ? ({ type: "ok", value: op } as const) : "run-again";
-    await rath.decide(id, { by: "person:accountant", reason: "looked at the ledger", outcome });
-  }
-  const session = await run.result();
-  const paid = await lines();
-  prove(
-    all.every((what) => paid.filter((line) => line === what).length === 1) && paid.length === all.length,
-    `all ${all.length} effects happened, each exactly once: ${survived.length} before the kill, ${acts} after it`,
-  );
+  const rejected = await rejectedBranches(session);
+  prove(rejected.length === 1, `the winner was adopted, and ${rejected.length} branch stays rejected: ${rejected.join("; ")}`);
 
-  const before = acts;
-  const report = await replay(session, payout);
-  prove(
-    report.identical && acts === before && (await lines()).length === paid.length,
-    `replay compared ${report.events} events and made ${acts - before} calls; the ledger still has ${paid.length} lines`,
-  );
-
-  const { ok, problems, events, unsigned } = await verify(session);
+  const report = await replay(session, team);
+  prove(report.identical && (await desks()).drafts === drafts, `replay compared ${report.events} events and called nothing`);
+  const { ok, events, problems, unsigned } = await verify(session);
   prove(
     ok,
     `verify recomputed ${events} events from the stored bytes: ${problems.length} problems, ${unsigned} not covered by a signature`,
   );
-
-  const lineage = await graph(session);
-  prove(lineage.nodes.length === 3, `the graph has ${lineage.nodes.length} branches (Mermaid):`);
-  console.log(`\n${lineage.toMermaid()}\nAll of this took ${((performance.now() - began) / 1000).toFixed(1)} s.`);
+  await command("cost", session.id, "--by", "agent");
+  await command("log", session.id, "--graph", "--oneline");
+  console.log(`All of this took ${((performance.now() - began) / 1000).toFixed(1)} s.`);
 }
 
-async function lines(): Promise<readonly string[]> {
-  const text = await readFile(ledger, "utf8").catch(() => "");
-  return text.split("\n").filter((line) => line !== "");
+/** Prints what the agents say and call while they do, and gives the end. */
+async function show(starting: Promise<Run>): Promise<Session> {
+  const run = await starting;
+  const stream = run.stream();
+  for await (const part of stream) {
+    if (part.type !== "event" || part.event.kind !== "model.returned") continue;
+    const { parts = [] } = part.event.data;
+    const said = parts.map((piece) => (piece.type === "text" ? piece.text : piece.type === "call" ? `[${piece.tool}]` : "")).join(" ");
+    console.log(`  ${part.by.padEnd(22)} ${said.replace(/\s+/g, " ").slice(0, 90)}`);
+  }
+  return stream.result();
 }
 
-function payment(person: string): string {
-  return `pay ${person}`;
+async function rejectedBranches(session: Session): Promise<readonly string[]> {
+  const { nodes } = await graph(session);
+  return nodes.flatMap((node) => (node.status === "rejected" ? [`${node.label}: ${node.reason}`] : []));
 }
 
-function isUnknown(pending: Pending): pending is Extract<Pending, { kind: "unknown" }> {
-  return pending.kind === "unknown";
+async function write(what: string, draft: string, code: string): Promise<void> {
+  await appendFile(ledger, `${JSON.stringify({ what, draft, code })}\n`);
+}
+
+/** What is on the desk: drafts, under how many keys, and how often something was published. */
+async function desks(): Promise<{ readonly drafts: number; readonly keys: number; readonly published: number }> {
+  const lines = (await readFile(ledger, "utf8")).split("\n").filter((line) => line !== "");
+  const notes = lines.map((line) => JSON.parse(line) as { readonly what: string; readonly draft: string });
+  const drafts = notes.filter(({ what }) => what === "draft");
+  return { drafts: drafts.length, keys: new Set(drafts.map(({ draft }) => draft)).size, published: notes.length - drafts.length };
+}
+
+/** The same questions from the command line, on the same store. */
+async function command(...args: readonly string[]): Promise<void> {
+  console.log(`\n$ openrath ${args.map((arg) => (arg.length > 20 ? arg.slice(0, 8) : arg)).join(" ")}`);
+  const main = fileURLToPath(new URL("../src/cli/main.ts", import.meta.url));
+  const env = { ...process.env, OPENRATH_HOME: folder };
+  const child = spawn(process.execPath, ["--import", "tsx", main, ...args], { stdio: "inherit", env });
+  const code = await new Promise<number | null>((resolve) => child.on("exit", resolve));
+  if (code !== 0) throw new Error(`openrath ${args[0]} ended with ${code}`);
 }
 
 function prove(holds: boolean, claim: string): void {

@@ -1,11 +1,12 @@
-// µs per tool round over a whole run of 50, 200 and 800 rounds: ours and the peers in turns, zero-latency models.
+// µs per round of an agent loop over a whole run of 50, 200 and 800 rounds: ours and the peers in turns, zero-latency models.
 import { openrath } from "../../dist/index.js";
-import { bytesOnDisk, inDirectory, median, now, progress, settleHeap } from "../measure.mjs";
+import { bytesOnDisk, inDirectory, median, progress, settleHeap } from "../measure.mjs";
 import { aiSdk } from "../peers/ai-sdk.mjs";
 import { langgraphMemory, langgraphSqlite } from "../peers/langgraph.mjs";
 import { openaiAgents } from "../peers/openai-agents.mjs";
 import { row } from "../report.mjs";
-import { finish, openDurable, Repeated } from "./rounds.mjs";
+import { loop } from "./agent.mjs";
+import { openDurable } from "./rounds.mjs";
 
 const CANDIDATES = [
   ["openrath, SQLite", oursDurable],
@@ -63,9 +64,7 @@ async function oursMemory(rounds) {
 }
 
 async function timed(rath, rounds) {
-  const begin = now();
-  await finish(rath, new Repeated(rounds));
-  const ms = now() - begin;
+  const ms = await loop(rath, rounds);
   await rath.close();
   return ms;
 }

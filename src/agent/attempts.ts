@@ -163,7 +163,7 @@ function answered(
 }
 
 /** What tokens cost: uncached, cached and written input each at its own price. */
-export function costOf(price: Price, usage: ReplyUsage): number {
+function costOf(price: Price, usage: ReplyUsage): number {
   const uncached = usage.input - usage.cached - usage.cacheWrite;
   return (
     (uncached * price.input + usage.cached * price.cached + usage.cacheWrite * price.cacheWrite + usage.output * price.output) / 1_000_000

@@ -80,7 +80,7 @@ function settingsFor(settings: ModelSettings = {}, round: number): ModelSettings
   return toolChoice === undefined || (round > 1 && toolChoice !== "auto" && toolChoice !== "none") ? rest : settings;
 }
 
-export function firstModel<Output>({ model }: AgentOptions<Output>) {
+function firstModel<Output>({ model }: AgentOptions<Output>) {
   return Array.isArray(model) ? model[0] : model;
 }
 

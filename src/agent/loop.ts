@@ -50,6 +50,7 @@ export async function converse<Output>(options: AgentOptions<Output>, session: S
     }
     if (asked.finish === "length") return stopped(host, at, "length", "the answer was longer than it may be");
     if (asked.finish === "refused") return stopped(host, at, "refused", "the model refused to answer");
+    if (asked.parts.length === 0) return stopped(host, at, "error", "the model said nothing");
     if (options.output === undefined) return stopped(host, at, "finished");
     const read = await readOutput(options.output, at.text);
     if ("value" in read) return stopped(host, at, "finished", undefined, read);

@@ -86,7 +86,7 @@ function checkName(name: unknown): void {
 }
 
 /** Digest of what a model sees of a tool. */
-export function revisionOf(name: string, description: string, schema: object): string {
+function revisionOf(name: string, description: string, schema: object): string {
   const text = canonicalize({ description, name, schema }) ?? "";
   return createHash("sha256").update(text).digest("hex").slice(0, 16);
 }
