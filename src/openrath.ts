@@ -1,6 +1,7 @@
 /** The composition root: options → Rath. The only file that names adapters, each imported when it is first needed. */
 import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { type Prices, priceOf } from "./model/prices.ts";
 import { Key } from "./runtime/key.ts";
 import { nodePlatform } from "./runtime/platform.ts";
 import { type Rath, RathOnStore } from "./runtime/rath.ts";
@@ -20,6 +21,8 @@ export interface RathOptions {
   readonly store?: Store | "memory" | (string & {}) | undefined;
   /** Names for models: aliases in production ("fast"), substitutes in tests ("openai/*": scripted(…)). */
   readonly models?: Readonly<Record<string, ModelLike>> | undefined;
+  /** US dollars for a million tokens, for models whose price is not known or differs. */
+  readonly prices?: Prices | undefined;
   /** Rules about tools: who may call what, how often, and when a person must say yes. */
   readonly policy?: Policy | readonly Policy[] | undefined;
   /** What can be started or resumed by name. */
@@ -65,8 +68,8 @@ export function composeRath(options: RathOptions, internals: Internals): Rath {
     relaxed: options.durability === "relaxed",
     implicitForks: options.implicitForks ?? "warn",
     workflows: options.workflows ?? {},
-    models: resolving(options.models ?? {}),
-    prices: () => undefined,
+    models: resolving(options.models),
+    prices: (model, input) => priceOf(model, options.prices, input),
     rules: new Rules(options.policy),
     times: { stillResumeMs: 5000, stillReplayMs: 100, parkGraceMs: 20, closeMs: 1000, leaseMs: 30_000, ...internals.times },
   });
@@ -138,10 +141,11 @@ function ignoreExisting(error: NodeJS.ErrnoException): void {
   if (error.code !== "EEXIST") throw error;
 }
 
-function resolving(models: Readonly<Record<string, ModelLike>>): (like: ModelLike) => Promise<Model> {
+/** Models are resolved by code that is loaded when the first one is asked. */
+function resolving(models: RathOptions["models"]): (like: ModelLike) => Promise<Model> {
+  let resolve: ((like: ModelLike) => Promise<Model>) | undefined;
   return async (like) => {
-    const found = typeof like === "string" ? models[like] : like;
-    if (typeof found === "object" && "stream" in found) return found;
-    throw new RathError("model.unknown", `There is no model ${String(like)}.`);
+    resolve ??= (await import("./model/resolve.ts")).modelResolver(models);
+    return resolve(like);
   };
 }

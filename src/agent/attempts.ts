@@ -1,8 +1,9 @@
 /** Asks a model, and again after failures that may pass, and then the next model. What failed is part of the result. */
+import { cost } from "../model/prices.ts";
 import { durationMs } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
 import { EffectResult, type Host, type InnerEffectContext, type Price } from "../session/host.ts";
-import type { ModelReply, ModelRequest, ReplyUsage } from "../session/message.ts";
+import type { ModelReply, ModelRequest } from "../session/message.ts";
 import type { Model, ModelLike } from "../session/model.ts";
 import type { Duration, Session, Totals } from "../session/session.ts";
 import { Shown } from "./shown.ts";
@@ -145,7 +146,7 @@ function answered(
   trying: Trying,
 ): EffectResult {
   const price = model.free === true ? undefined : (trying.host.price(reply.model ?? model.id) ?? trying.host.price(request.model));
-  const usage = { ...reply.usage, usd: price === undefined ? 0 : costOf(price, reply.usage) };
+  const usage = { ...reply.usage, usd: price === undefined ? 0 : cost(price, reply.usage) };
   trying.settle(usage);
   const data = {
     ...(failures.length === 0 ? {} : { failures }),
@@ -162,12 +163,15 @@ function answered(
   return new EffectResult("ok", data, { usage, attempts });
 }
 
-/** What tokens cost: uncached, cached and written input each at its own price. */
-function costOf(price: Price, usage: ReplyUsage): number {
-  const uncached = usage.input - usage.cached - usage.cacheWrite;
-  return (
-    (uncached * price.input + usage.cached * price.cached + usage.cacheWrite * price.cacheWrite + usage.output * price.output) / 1_000_000
-  );
+/** By the name of the model that answered, else of the one that was asked. */
+function priceFor(reply: ModelReply, model: Model, request: ModelRequest, host: Host): Price | undefined {
+  const provider = model.id.includes("/") ? model.id.slice(0, model.id.indexOf("/") + 1) : "";
+  const names = [...(reply.model === undefined ? [] : [`${provider}${reply.model}`, reply.model]), model.id, request.model];
+  for (const name of names) {
+    const price = host.price(name, reply.usage.input);
+    if (price !== undefined) return price;
+  }
+  return undefined;
 }
 
 function isRetryable(error: unknown): boolean {

@@ -37,7 +37,7 @@ export class Reservation {
   /** Reserves in all budgets, or says which one is too small. */
   async reserve(): Promise<EffectResult | undefined> {
     const input = this.#inputTokens();
-    const price = this.#budgets.some((budget) => budget.limits.usd !== undefined) ? await this.#dearest() : undefined;
+    const price = this.#budgets.some((budget) => budget.limits.usd !== undefined) ? await this.#dearest(input) : undefined;
     if (price === "unknown")
       return denied(`the price of ${this.#request.model} is not known, and money is limited: give openrath({ prices }) one`);
     const wanted = this.#request.settings.maxOutputTokens ?? defaultOutput;
@@ -79,12 +79,12 @@ export class Reservation {
   }
 
   /** Free models cost nothing; of several, the dearest counts. */
-  async #dearest(): Promise<Price | "unknown" | undefined> {
+  async #dearest(input: number): Promise<Price | "unknown" | undefined> {
     let dearest: Price | undefined;
     for (const like of this.#likes) {
       const model = await this.#host.model(like).catch(() => undefined);
       if (model?.free === true) continue;
-      const price = this.#host.price(model?.id ?? modelName(like)) ?? this.#host.price(modelName(like));
+      const price = this.#host.price(model?.id ?? modelName(like), input) ?? this.#host.price(modelName(like), input);
       if (price === undefined) return "unknown";
       if (dearest === undefined || price.output + price.input > dearest.output + dearest.input) dearest = price;
     }

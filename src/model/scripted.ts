@@ -95,39 +95,27 @@ function played(script: Exclude<Script, Reply>, request: ModelRequest, session: 
   }
 }
 
-function replyOf(scene: Scene, request: ModelRequest, { turn }: ModelOptions): ModelReply {
+function replyOf(scene: Scene, request: ModelRequest, options: ModelOptions): ModelReply {
   const { reasoning = "", calls = [], output } = scene;
   const text = output === undefined ? (scene.text ?? "") : JSON.stringify(output);
-  const taken = callIds(request);
   const parts: ReplyPart[] = [];
   if (reasoning !== "") parts.push({ type: "reasoning", text: reasoning });
   if (text !== "") parts.push({ type: "text", text });
   for (const [index, { tool, input }] of calls.entries())
-    parts.push({
-      type: "call",
-      id: callId(turn, index, taken),
-      tool,
-      input: typeof input === "string" ? input : JSON.stringify(input ?? {}),
-    });
-  return {
-    parts,
-    finish: scene.finish ?? (calls.length > 0 ? "calls" : "stop"),
-    usage: { ...estimate(request, parts), ...scene.usage },
-  };
+    parts.push({ type: "call", id: callId(options, index), tool, input: typeof input === "string" ? input : JSON.stringify(input ?? {}) });
+  return { parts, finish: scene.finish ?? (calls.length > 0 ? "calls" : "stop"), usage: usageOf(scene, request, parts) };
 }
 
-function callIds(request: ModelRequest): ReadonlySet<string> {
-  const said = request.messages.flatMap((message) => (message.role === "assistant" ? message.parts : []));
-  return new Set(said.flatMap((part) => (part.type === "call" ? [part.id] : [])));
+/** The same in every run, and another one for every agent and turn of a conversation. */
+function callId({ by, turn }: ModelOptions, index: number): string {
+  return `call_${by.replace(/[^a-zA-Z0-9]+/g, "_").slice(-40)}_${turn}_${index}`;
 }
 
-/** The same in every run. Two agents in one conversation may be at the same turn; the later one's id gets a number. */
-function callId(turn: number, index: number, taken: ReadonlySet<string>): string {
-  const id = `call_${turn}_${index}`;
-  for (let again = 0; ; again++) {
-    const candidate = again === 0 ? id : `${id}_${again}`;
-    if (!taken.has(candidate)) return candidate;
-  }
+/** What is given; only the rest is estimated, since that takes reading everything again. */
+function usageOf({ usage = {} }: Scene, request: ModelRequest, parts: readonly ReplyPart[]): ReplyUsage {
+  const { input, output, cached = 0, cacheWrite = 0, reasoning = 0 } = usage;
+  if (input !== undefined && output !== undefined) return { input, output, cached, cacheWrite, reasoning };
+  return { ...estimate(request, parts), ...usage };
 }
 
 /** Four characters are one token; files count nothing. */

@@ -42,7 +42,7 @@ export interface RuntimeOptions {
   readonly times: Times;
   readonly workflows: Readonly<Record<string, object>>;
   readonly models: (like: ModelLike) => Promise<Model>;
-  readonly prices: (model: string) => Price | undefined;
+  readonly prices: (model: string, input?: number) => Price | undefined;
   readonly rules: Rules;
 }
 
@@ -184,8 +184,8 @@ export class Runtime implements Host, Services {
   model(like: ModelLike): Promise<Model> {
     return this.#options.models(like);
   }
-  price(model: string): Price | undefined {
-    return this.#options.prices(model);
+  price(model: string, input?: number): Price | undefined {
+    return this.#options.prices(model, input);
   }
 
   enter(session: Session, workflow: object, forward: (session: Session) => Promise<Session>, how: Entering = {}): Promise<Session> {

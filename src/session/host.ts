@@ -145,8 +145,8 @@ export interface Host {
   model(like: ModelLike): Promise<Model>;
   /** Text without the secrets that must not enter the log. */
   clean(text: string): string;
-  /** What a model costs, when that is known. */
-  price(model: string): Price | undefined;
+  /** What a model costs, when that is known; some cost more when they read very many tokens. */
+  price(model: string, input?: number): Price | undefined;
   /** What the rules say of a call; it counts as one. */
   judge(session: Session, call: { readonly tool: string; readonly input: unknown }): Judgement;
   /** Stores what verbs without effects have added. */

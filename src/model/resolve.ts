@@ -1,0 +1,99 @@
+/** From what people write as a model to the model: aliases and substitutes first, then providers. Resolving calls no network. */
+import { RathError } from "../session/errors.ts";
+import type { LanguageModel, Model, ModelLike } from "../session/model.ts";
+import { aiSdkModel } from "./ai-sdk.ts";
+import { knownPrefixes, providerModel, unknownModel } from "./providers.ts";
+
+type Models = Readonly<Record<string, ModelLike>>;
+
+/**
+ * Resolves with the names of one Rath. An exact name beats a wildcard, and of wildcards the longest wins; a `*` at the end of
+ * what it stands for is filled with what it matched. A model is made once. Awaiting the answer tells whether a model is ready:
+ * its package is there and its key is set.
+ */
+export function modelResolver(
+  models: Models | undefined,
+  provide: (name: string) => Promise<Model> = providerModel,
+): (like: ModelLike) => Promise<Model> {
+  const names = models ?? {};
+  const made = new WeakMap<LanguageModel, Model>();
+  const byName = new Map<string, Promise<Model>>();
+
+  const byProvider = (name: string): Promise<Model> => {
+    const known = byName.get(name);
+    if (known !== undefined) return known;
+    const making = provide(name);
+    byName.set(name, making);
+    // A key that was missing may be set by the next call.
+    making.catch(() => byName.delete(name));
+    return making;
+  };
+
+  return async (like) => {
+    const found = typeof like === "string" ? aliased(names, like) : like;
+    if (typeof found === "string") {
+      if (!isProviderName(found)) throw unknownModel(found, Object.keys(names));
+      return await byProvider(found);
+    }
+    if (isModel(found)) return found;
+    if (!isLanguageModel(found)) throw notAModel(found);
+    const known = made.get(found);
+    if (known !== undefined) return known;
+    const model = aiSdkModel(found);
+    made.set(found, model);
+    return model;
+  };
+}
+
+/** What a string stands for after all aliases, which may lead to another string. */
+function aliased(names: Models, start: string): ModelLike {
+  const path: string[] = [];
+  const used = new Set<string>();
+  for (let name = start; ; ) {
+    const key = Object.hasOwn(names, name) ? name : wildcard(names, name, used);
+    if (key === undefined) return name;
+    path.push(name);
+    if (used.has(key)) throw circle([...path]);
+    used.add(key);
+    const target = names[key] as ModelLike;
+    if (typeof target !== "string") return target;
+    name = key.endsWith("*") && target.endsWith("*") ? target.slice(0, -1) + name.slice(key.length - 1) : target;
+  }
+}
+
+/** The longest wildcard that matches. One that was used is not used again: "openai/*" may stand for a model of openai. */
+function wildcard(names: Models, name: string, used: ReadonlySet<string>): string | undefined {
+  let best: string | undefined;
+  for (const key of Object.keys(names))
+    if (key.endsWith("*") && !used.has(key) && name.startsWith(key.slice(0, -1)) && (best === undefined || key.length > best.length))
+      best = key;
+  return best;
+}
+
+function isProviderName(name: string): boolean {
+  const slash = name.indexOf("/");
+  return slash > 0 && slash < name.length - 1 && knownPrefixes.includes(name.slice(0, slash));
+}
+
+function isModel(like: unknown): like is Model {
+  return typeof like === "object" && like !== null && "stream" in like && typeof like.stream === "function" && "id" in like;
+}
+
+function isLanguageModel(like: unknown): like is LanguageModel {
+  return typeof like === "object" && like !== null && "doStream" in like && typeof like.doStream === "function" && "modelId" in like;
+}
+
+function circle(path: readonly string[]): RathError {
+  return new RathError(
+    "model.unknown",
+    `The model names ${path.map((name) => `"${name}"`).join(" → ")} go in a circle. Let one of them name a model.`,
+    {
+      details: { path },
+    },
+  );
+}
+
+function notAModel(like: unknown): RathError {
+  const hint = typeof like === "function" ? ' A provider was given; call it with the id of a model, as in openai("gpt-5.5").' : "";
+  return new RathError("model.unknown", `Expected a model, got ${like === null ? "null" : typeof like}.${hint}`);
+}
