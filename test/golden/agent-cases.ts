@@ -273,6 +273,12 @@ const reply: Case = {
   record: (rath) => new Agent({ name: "drawer", model: paid() }).forward(rath.session("Draw.")),
 };
 
+/** The same with a price, which is kept with the reply, and a limit on money, which shortens the answer. */
+const priced: Case = {
+  options: { prices: { "studio/brush-1": { input: 2, output: 10, cached: 0.2 } } },
+  record: (rath) => new Agent({ name: "drawer", model: paid(), limits: { usd: 0.01 } }).forward(rath.session("Draw.")),
+};
+
 /** Two agents on two forks; a third reads of both what each way to merge lets it. */
 const joined: Case = {
   record: async (rath) => {
@@ -369,6 +375,7 @@ export const agentCases: Readonly<Record<string, Case>> = {
   budget,
   failures,
   reply,
+  priced,
   joined,
   unknown,
   long,
