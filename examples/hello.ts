@@ -1,20 +1,23 @@
-import { openrath, replay, type Session, Workflow } from "../src/index.ts";
+import { Agent, best, openrath, replay, type Session, scripted, Workflow } from "../src/index.ts";
 
-/** Measures at two places at once, each on a fork of its own, and joins what they found. */
-class Forecast extends Workflow {
+/** Two answers on two forks; the better one goes on, the other stays in the graph with the reason. */
+class Answer extends Workflow {
+  writer = new Agent({ model: "openai/gpt-5.5", instructions: "Answer in one sentence." });
   async forward(session: Session) {
-    const [sea, sky] = await Promise.all([
-      session.fork("sea").do("measure the sea", () => ({ celsius: 17 }), { repeat: "safe" }),
-      session.fork("sky").do("measure the sky", () => ({ celsius: 21 }), { repeat: "safe" }),
-    ]);
-    const both = await sea.merge(sky);
-    return both.do("publish", () => `sea ${sea.output.celsius}, sky ${sky.output.celsius}`, { repeat: "once" });
+    const tries = ["plain", "poetic"].map(async (style) => {
+      const written = await this.writer.forward(session.fork(style).say(`Be ${style}.`));
+      return written.check("short", () => written.text.length < 40);
+    });
+    return best(await Promise.all(tries));
   }
 }
 
-const forecast = new Forecast();
-await using rath = openrath({ workflows: { forecast } });
-const run = await rath.run(forecast, rath.session("How warm is it?"), { key: "monday" });
+const answer = new Answer();
+// A script stands in for the provider: take `models` out and set OPENAI_API_KEY to ask the real one.
+const poem = "A river that remembers every stone it ever touched.";
+const models = { "openai/*": scripted((_, { lineage }) => (lineage.label === "poetic" ? poem : "A value that holds its past.")) };
+await using rath = openrath({ workflows: { answer }, models });
+const run = await rath.run(answer, rath.session("What is a session?"), { key: "monday" });
 const session = await run.result(); // killed on the way? start it again: what has a result is not done twice
-console.log(session.output); // sea 17, sky 21
-console.log(String(await replay(session, forecast))); // identical: 12 events compared, nothing called
+console.log(session.text); // A value that holds its past.
+console.log(String(await replay(session, answer))); // identical: 22 events compared, nothing called

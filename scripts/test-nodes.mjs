@@ -1,4 +1,4 @@
-// Runs the store tests on every supported Node: the one that runs this script, and the versions pinned in test/nodes.
+// Runs the store and integration tests on every supported Node: the one that runs this script, and the versions pinned in test/nodes.
 // Their binaries come from the npm package `node` and are installed at first use. Fails if any version fails.
 
 import { spawnSync } from "node:child_process";
@@ -12,17 +12,19 @@ const folder = join(root, "test/nodes");
 const suites = ["src/store/memory.test.ts", "src/store/sqlite.test.ts", "test/integration"];
 const patience = 5 * 60_000;
 
-const pinned = Object.entries(readJson(join(folder, "package.json")).dependencies).map(([alias, spec]) => ({
-  version: spec.slice(spec.lastIndexOf("@") + 1),
-  binary: join(folder, "node_modules", alias, "bin", process.platform === "win32" ? "node.exe" : "node"),
-}));
+const pinned = Object.entries(readJson(join(folder, "package.json")).dependencies)
+  .filter(([alias]) => alias.startsWith("node-"))
+  .map(([alias, spec]) => ({
+    version: spec.slice(spec.lastIndexOf("@") + 1),
+    binary: join(folder, "node_modules", alias, "bin", process.platform === "win32" ? "node.exe" : "node"),
+  }));
 installPinned();
 
 const present = suites.filter((suite) => existsSync(join(root, suite)));
 for (const suite of suites) if (!present.includes(suite)) console.log(`skipped on every Node: ${suite} does not exist`);
 
 const results = [{ version: process.versions.node, binary: process.execPath }, ...pinned].map(runOn);
-console.log("\nstore tests per Node version");
+console.log("\ntests per Node version");
 for (const { version, passed, skipped, total, seconds, problem } of results) {
   const verdict = problem === undefined ? "ok    " : "FAILED";
   console.log(
@@ -32,7 +34,8 @@ for (const { version, passed, skipped, total, seconds, problem } of results) {
 process.exitCode = results.every(({ problem }) => problem === undefined) ? 0 : 1;
 
 function installPinned() {
-  if (pinned.every(({ binary, version }) => versionOf(binary) === version)) return;
+  const providers = join(folder, "node_modules/ai-sdk-openai-4");
+  if (existsSync(providers) && pinned.every(({ binary, version }) => versionOf(binary) === version)) return;
   console.log(`installing Node ${pinned.map(({ version }) => version).join(" and ")} into test/nodes`);
   const { status } = spawnSync("npm", ["ci"], { cwd: folder, stdio: "inherit", shell: process.platform === "win32", timeout: patience });
   const wrong = pinned.filter(({ binary, version }) => versionOf(binary) !== version);

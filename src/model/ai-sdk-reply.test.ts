@@ -179,15 +179,21 @@ test("a finish that no word of the server stands behind is a cut stream too", as
 });
 
 describe("an abort", () => {
-  test("ends a stream whose provider does not listen, with the reason given", async () => {
-    const abort = new AbortController();
-    const model = aiSdkModel(fakeModel([{ type: "text-delta", id: "0", delta: "Hel" }], { open: true }));
-    const reason = new Error("enough");
-    const reading = (async () => {
-      for await (const part of model.stream(requestOf(), optionsOf({ signal: abort.signal })))
-        if (part.type === "text-delta") abort.abort(reason);
-    })();
-    await expect(reading).rejects.toBe(reason);
+  test("ends a stream whose provider does not listen, with the reason given and nothing after it", async () => {
+    const delta = { type: "text-delta", id: "0", delta: "Hel" };
+    for (const parts of [[delta], [delta, delta, finishPart("v3")]]) {
+      const abort = new AbortController();
+      const reason = new Error("enough");
+      let seen = 0;
+      const reading = (async () => {
+        for await (const _ of aiSdkModel(fakeModel(parts, { open: true })).stream(requestOf(), optionsOf({ signal: abort.signal }))) {
+          seen++;
+          abort.abort(reason);
+        }
+      })();
+      await expect(reading).rejects.toBe(reason);
+      expect(seen).toBe(1);
+    }
   });
 
   test("before the call means no call", async () => {

@@ -63,6 +63,8 @@ async function open(model: LanguageModel, dialect: Dialect, id: string, request:
 }
 
 async function next(reader: Reader, id: string, signal: AbortSignal): ReturnType<Reader["read"]> {
+  // What has arrived already would win the race against the signal.
+  signal.throwIfAborted();
   try {
     return await unlessAborted(reader.read(), signal);
   } catch (error) {

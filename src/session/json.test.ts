@@ -240,7 +240,7 @@ describe("refused, naming the field", () => {
   cyclic["self"] = { cyclic };
   const cases: readonly (readonly [string, unknown, RegExp])[] = [
     ["bigint", 10n, /is a bigint/],
-    ["Date", new Date(0), /is a Date.*toISOString/],
+    ["Date", new Date(Number.NaN), /is a Date.*store a valid one/],
     ["Map", new Map(), /is a Map.*fromEntries/],
     ["Set", new Set(), /is a Set/],
     ["RegExp", /x/, /is a RegExp/],

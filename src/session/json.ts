@@ -167,6 +167,8 @@ class Walk {
       this.#blob(new Uint8Array(value));
       return new Uint8Array(value);
     }
+    // A time is kept as JSON writes it; what the program receives, live and later, is that text.
+    if (value instanceof Date && !Number.isNaN(value.getTime())) return this.#string(value.toISOString());
     if (this.#around.includes(value)) throw this.#refuse("contains itself", "store a tree, not a cycle");
     if (this.#around.length >= deepest) throw this.#refuse(`is nested deeper than ${deepest} levels`, "store it as text or bytes");
     this.#around.push(value);
@@ -253,7 +255,7 @@ class Walk {
   #refuseInstance(value: object): RathError {
     const name = value.constructor?.name ?? "object without a plain prototype";
     const hints: Record<string, string> = {
-      Date: "store date.toISOString()",
+      Date: "store a valid one",
       Map: "store Object.fromEntries(map)",
       Set: "store [...set]",
       URL: "store url.href",

@@ -51,7 +51,7 @@ describe("an effect that returns what the log cannot keep", () => {
   cyclic["me"] = cyclic;
   const cases: readonly (readonly [string, unknown])[] = [
     ["big integer", 2n ** 64n],
-    ["Date", new Date(0)],
+    ["Date", new Date(Number.NaN)],
     ["Map", new Map([["a", 1]])],
     ["Set", new Set([1])],
     ["function", () => 1],

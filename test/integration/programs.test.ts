@@ -152,7 +152,7 @@ describe("what the front of the repository shows", () => {
   });
 
   test("examples/hello.ts prints what its comments say, and the same again", async () => {
-    const expected = { code: 0, stdout: "sea 17, sky 21\nidentical: 12 events compared, nothing called\n" };
+    const expected = { code: 0, stdout: "A value that holds its past.\nidentical: 22 events compared, nothing called\n" };
     expect(await run("examples/hello.ts")).toMatchObject(expected);
     expect(await run("examples/hello.ts")).toMatchObject(expected);
   });

@@ -1,0 +1,146 @@
+/** The programs of the public surface, run as their users would run them: own process, real HTTP, a server that speaks the providers' protocols. */
+import { spawn } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { LLMock } from "@copilotkit/aimock";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+const programs = fileURLToPath(new URL("./programs/", import.meta.url));
+const mock = new LLMock({ port: 0 });
+const plan = {
+  steps: [
+    { title: "Back up", risk: "low" },
+    { title: "Switch", risk: "high" },
+  ],
+};
+const routes = ["fix", "docs", "done"];
+let folder = "";
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "openrath-api-"));
+  mock.onMessage("What is a session?", { content: "A value that holds everything that happened." });
+  const weather = { toolCalls: [{ name: "get_weather", arguments: '{"city":"Lisbon"}' }] };
+  mock.on({ userMessage: "Is it warm in Lisbon?", hasToolResult: false }, weather);
+  mock.on({ userMessage: "Is it warm in Lisbon?", hasToolResult: true }, { content: "Yes, 21 degrees." });
+  mock.onMessage("Here is what happened so far", () => ({
+    content: JSON.stringify({ choice: routes.shift() ?? "done", reason: "it is next" }),
+  }));
+  mock.onMessage("are red", { content: "I looked into it." });
+  mock.onMessage("Tell me a long story", { content: "Once upon a time there was a log." }, { chunkSize: 6 });
+  mock.onMessage(/Move to Postgres|Plan again|^x$/, { content: JSON.stringify(plan) });
+  mock.onMessage("First make this safe", { content: "It is safe now." });
+  const research = { toolCalls: [{ name: "research", arguments: '{"topic":"tides","depth":1}' }] };
+  mock.on({ userMessage: "Write about tides", hasToolResult: false }, research);
+  mock.on({ userMessage: "Write about tides", hasToolResult: true }, { content: "Tides come from the moon." });
+  mock.onMessage("Research ", { content: JSON.stringify({ claims: [{ text: "The moon pulls.", source: "https://tides.test/moon" }] }) });
+  mock.on({ userMessage: "Refund", hasToolResult: false }, { toolCalls: [{ name: "refund", arguments: '{"order":"7","cents":9900}' }] });
+  mock.on({ userMessage: "Refund", hasToolResult: true }, { content: "Refunded." });
+  await mock.start();
+});
+afterAll(async () => {
+  await mock.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Runs a program without the lines that must not compile, and with lines of the test's own at its end. */
+async function run(name: string, more = ""): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }> {
+  const source = await readFile(join(programs, `${name}.ts`), "utf8");
+  const file = join(programs, `run-${name}.ts`);
+  await writeFile(file, `${source.replace(/^\/\/ @ts-expect-error.*\n.*\n/gm, "")}${more}`);
+  const env = {
+    PATH: process.env["PATH"],
+    OPENRATH_HOME: join(folder, name),
+    OPENAI_API_KEY: "test",
+    OPENAI_BASE_URL: `${mock.url}/v1`,
+    ANTHROPIC_API_KEY: "test",
+    ANTHROPIC_BASE_URL: `${mock.url}/v1`,
+  };
+  try {
+    return await new Promise((resolve, reject) => {
+      const child = spawn(process.execPath, ["--import", "tsx", "--import", join(programs, "surroundings.mjs"), file], {
+        cwd: programs,
+        env,
+      });
+      let [stdout, stderr] = ["", ""];
+      child.stdout.on("data", (chunk) => (stdout += chunk));
+      child.stderr.on("data", (chunk) => (stderr += chunk));
+      child.on("error", reject);
+      child.on("close", (code) => resolve({ code, stdout, stderr }));
+    });
+  } finally {
+    await rm(file);
+  }
+}
+
+describe("the programs of the public surface run", () => {
+  test("01-hello", async () => {
+    const { code, stdout, stderr } = await run("01-hello");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatch(/^A value that holds everything that happened\. \d/);
+  });
+
+  test("02-tool", async () => {
+    const { code, stdout } = await run("02-tool");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^Yes, 21 degrees\. \[/);
+    expect(stdout).toMatch(/tool: 'get_weather'[\s\S]*\n21\n$/);
+  });
+
+  test("04-approval: the refund waits, then the mail, each answered by a handler", async () => {
+    const driver = `
+      const ticket = () => POST_ticket(new Request("http://test", { method: "POST", body: JSON.stringify({ id: "1", text: "Refund order 7" }) }));
+      const decided = (id: string, body: object) => POST_decision(new Request("http://test", { method: "POST", body: JSON.stringify(body) }), id, { id: "ada" });
+      const first = (await (await ticket()).json()) as { pending: { id: string; kind: string; tool: string }[] };
+      console.log(first.pending[0]?.kind, first.pending[0]?.tool);
+      console.log((await decided(first.pending[0]?.id ?? "", { approve: true, reason: "fine" })).status);
+      const second = (await (await ticket()).json()) as { pending: { id: string; kind: string }[] };
+      console.log(second.pending[0]?.kind);
+      console.log((await decided(first.pending[0]?.id ?? "", { approve: true })).status);
+      await rath.decide(second.pending[0]?.id ?? "", { by: "human:ada", answer: { send: true } });
+      console.log((await ticket()).status);
+      await rath.close();
+    `;
+    const { code, stdout, stderr } = await run("04-approval", driver);
+    expect({ code, stderr, lines: stdout.trim().split("\n") }).toEqual({
+      code: 0,
+      stderr: "",
+      lines: ["approval refund", "204", "question", "409", "200"],
+    });
+  });
+
+  test("07-selector", async () => {
+    const { code, stdout } = await run("07-selector");
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "fix it is next\ndocs it is next\ndone it is next\n" });
+  });
+
+  test("09-stream", async () => {
+    const driver = `
+      const started = await POST_chat(new Request("http://test", { method: "POST", body: JSON.stringify({ text: "Tell me a long story" }) }));
+      const body = await started.text();
+      const ids = [...body.matchAll(/^id: (.*)$/gm)].map(([, id]) => id ?? "");
+      const again = await GET_chat(new Request("http://test", { headers: { "last-event-id": ids[2] ?? "" } }), started.headers.get("x-run") ?? "");
+      const rest = [...(await again.text()).matchAll(/^id: (.*)$/gm)].map(([, id]) => id);
+      console.log(ids.length > 5 && JSON.stringify(rest) === JSON.stringify(ids.slice(3)));
+      await rath.close();
+    `;
+    const { code, stdout, stderr } = await run("09-stream", driver);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatch(/^Once upon a time there was a log\.finished \d.*\ntrue\n$/);
+  });
+
+  test("11-output", async () => {
+    const { code, stdout } = await run("11-output");
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "[ 'Back up', 'Switch' ] low Back up\n1\n" });
+  });
+
+  test("12-agent-as-tool", async () => {
+    const { code, stdout } = await run("12-agent-as-tool");
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "agent research ok\nhttps://tides.test/moon\n" });
+  });
+
+  test("13-peers", async () => {
+    expect(await run("13-peers")).toMatchObject({ code: 0, stderr: "" });
+  });
+});
