@@ -196,6 +196,24 @@ describe("tools", () => {
     expect(session.calls[0]?.id).toBe(keys[0]);
   });
 
+  test("a tool reads the conversation up to its call, and what it does there is nested in the call", async () => {
+    await using rath = testRath();
+    const read = tool({
+      name: "read",
+      description: "Reads.",
+      input: z.object({}),
+      repeat: "nested",
+      run: async (_, { session }) => {
+        const noted = await session.do("count", () => session.messages.map(({ role }) => role), { repeat: "safe" });
+        return noted.output;
+      },
+    });
+    const agent = new Agent({ model: scripted({ text: "Wait.", calls: [{ tool: "read", input: {} }] }, "done"), tools: [read] });
+    const session = await agent.forward(rath.session("Go."));
+    expect(session.calls).toMatchObject([{ outcome: { value: ["user", "assistant"] }, session: expect.any(String) }]);
+    expect(String(await replay(session, agent))).toMatch(/^identical/);
+  });
+
   test("evidence of a call: tool, input, outcome, who, where, when, how long, how often", async () => {
     await using rath = testRath();
     const agent = new Agent({ name: "looker", model: scripted(calls("a"), "done"), tools: [look] });
