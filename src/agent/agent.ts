@@ -1,10 +1,10 @@
 /** An Agent is a Workflow: instructions, a model and tools. It owns no history; the session it is given has it. */
 import { type ModelLike, modelName } from "../session/model.ts";
 import type { Session, Tool } from "../session/session.ts";
-import { type AgentSketch, leaveUnnamed, sketch } from "../workflow/children.ts";
+import { type AgentSketch, leaveUnnamed, ownName, sketch } from "../workflow/children.ts";
 import { Workflow } from "../workflow/workflow.ts";
 import { converse } from "./loop.ts";
-import { type AgentOptions, checkOptions } from "./options.ts";
+import { type AgentOptions, checkOptions, type Handoff } from "./options.ts";
 import { outputSchemaOf } from "./output.ts";
 
 /**
@@ -24,8 +24,9 @@ export class Agent<Output = string> extends Workflow {
   constructor(options: AgentOptions<Output>) {
     const name = options?.name ?? "agent";
     checkOptions(options as AgentOptions<never>, name);
+    // Its rounds are its own; a limit on rounds from outside holds for each agent under it.
     const { rounds: _, ...limits } = options.limits ?? {};
-    super(Object.keys(limits).length === 0 ? undefined : limits);
+    super(options.limits === undefined ? undefined : limits);
     this.name = name;
     this.description = options.description ?? "";
     this.#options = options;
@@ -49,10 +50,7 @@ export class Agent<Output = string> extends Workflow {
     return {
       models,
       uses: tools,
-      children: Object.fromEntries([
-        ...tools.flatMap((tool) => (tool["~tool"].workflow === undefined ? [] : [[tool.name, tool["~tool"].workflow] as const])),
-        ...handoffs.map((handoff) => [handoff.name, handoff] as const),
-      ]),
+      children: reached(tools, handoffs),
       detail: {
         models: models.map(modelName),
         instructions: typeof instructions === "function" ? String(instructions) : (instructions ?? ""),
@@ -68,4 +66,16 @@ export class Agent<Output = string> extends Workflow {
   override toString(): string {
     return `Agent ${this.name}`;
   }
+}
+
+/** Workflows behind tools and handoffs, under the names they act by. */
+function reached(tools: readonly Tool[], handoffs: readonly Handoff[]): Readonly<Record<string, object>> {
+  const found: Record<string, object> = Object.fromEntries(handoffs.map((handoff) => [handoff.name, handoff]));
+  for (const { name, "~tool": declared } of tools) {
+    const { workflow } = declared;
+    if (workflow === undefined) continue;
+    const own = ownName(workflow) ?? name;
+    found[own in found && found[own] !== workflow ? name : own] = workflow;
+  }
+  return found;
 }

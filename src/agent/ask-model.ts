@@ -39,6 +39,7 @@ export async function askModel<Output>(
   const likes = Array.isArray(options.model) ? (options.model as readonly ModelLike[]) : [options.model as ModelLike];
   const [model = "", ...fallbacks] = likes.map(modelName);
   const { settings } = ready;
+  let messages = ready.messages;
   const request: ModelRequest = {
     model,
     instructions: ready.instructions,
@@ -47,10 +48,14 @@ export async function askModel<Output>(
     ...(ready.output === undefined ? {} : { output: ready.output }),
     // Built when somebody looks: a request costs what is new, not what was said before.
     get messages() {
-      return ready.messages ?? messagesOf(state.context, platform);
+      messages ??= messagesOf(state.context, platform);
+      return messages;
     },
   };
-  const reservation = budgets.length === 0 ? undefined : new Reservation(host, likes, request, state, budgets, context.by);
+  const limiting = budgets.filter(({ limits }) => (limits.tokens ?? limits.usd ?? limits.time) !== undefined);
+  // A hook may send something else than the log holds, and another agent has other instructions and tools.
+  const counted = state.said?.by === context.by && options.hooks?.beforeModel === undefined ? state.said.facts.usage : undefined;
+  const reservation = limiting.length === 0 ? undefined : new Reservation(host, likes, request, limiting, counted);
   const turn = state.turns[context.by] ?? 0;
   const effect: Effect = {
     op: "model",

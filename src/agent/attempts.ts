@@ -4,7 +4,7 @@ import { durationMs } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
 import { EffectResult, type Host, type InnerEffectContext, type Price } from "../session/host.ts";
 import type { ModelReply, ModelRequest } from "../session/message.ts";
-import type { Model, ModelLike } from "../session/model.ts";
+import { type Model, type ModelLike, modelName } from "../session/model.ts";
 import type { Duration, Session, Totals } from "../session/session.ts";
 import { Shown } from "./shown.ts";
 
@@ -52,7 +52,7 @@ export async function tryModels(likes: readonly ModelLike[], request: ModelReque
     for (let attempt = 1; attempt <= trying.attempts; attempt++) {
       attempts++;
       try {
-        return answered(await once(model, request, shown, trying), model, request, failures, attempts, trying);
+        return answered(await once(model, request, shown, trying), model, modelName(like), failures, attempts, trying);
       } catch (error) {
         last = error;
         if (trying.context.aborted !== undefined) return gone(trying, failures, attempts);
@@ -60,9 +60,11 @@ export async function tryModels(likes: readonly ModelLike[], request: ModelReque
         const failure: Failure = { message: messageOf(error), ...aboutFailure(error, model, likes.length), ...shown.cut() };
         failures.push(failure);
         if (!isRetryable(error) || attempt === trying.attempts) break;
-        failure.waitedMs = waitFor(error, attempt, trying.context.key);
-        if (failure.waitedMs > longestWaitMs) break;
-        await pause(failure.waitedMs, trying.context);
+        const wait = waitFor(error, attempt, trying.context.key);
+        if (wait > longestWaitMs) break;
+        if (trying.deadline !== undefined && Date.now() + wait > trying.deadline) return over(trying, failures, attempts);
+        failure.waitedMs = wait;
+        await pause(wait, trying.context);
         if (trying.context.aborted !== undefined) return gone(trying, failures, attempts);
       }
     }
@@ -120,8 +122,11 @@ async function once(model: Model, request: ModelRequest, shown: Shown, trying: T
       const next = await Promise.race([parts.next(), stopped]);
       if (next.done === true) break;
       silence.refresh();
-      if (next.value.type === "reply") return next.value.reply;
-      shown.show(next.value);
+      if (next.value.type !== "reply") shown.show(next.value);
+      else {
+        shown.end();
+        return next.value.reply;
+      }
     }
     throw new RathError("model.failed", `The stream of ${model.id} was cut before its end`, { retryable: true });
   } finally {
@@ -140,12 +145,12 @@ function limitedTo(request: ModelRequest, maxOutputTokens: number): ModelRequest
 function answered(
   reply: ModelReply,
   model: Model,
-  request: ModelRequest,
+  name: string,
   failures: readonly Failure[],
   attempts: number,
   trying: Trying,
 ): EffectResult {
-  const price = model.free === true ? undefined : (trying.host.price(reply.model ?? model.id) ?? trying.host.price(request.model));
+  const price = model.free === true ? undefined : priceFor(reply, model, name, trying.host);
   const usage = { ...reply.usage, usd: price === undefined ? 0 : cost(price, reply.usage) };
   trying.settle(usage);
   const data = {
@@ -164,9 +169,9 @@ function answered(
 }
 
 /** By the name of the model that answered, else of the one that was asked. */
-function priceFor(reply: ModelReply, model: Model, request: ModelRequest, host: Host): Price | undefined {
+function priceFor(reply: ModelReply, model: Model, asked: string, host: Host): Price | undefined {
   const provider = model.id.includes("/") ? model.id.slice(0, model.id.indexOf("/") + 1) : "";
-  const names = [...(reply.model === undefined ? [] : [`${provider}${reply.model}`, reply.model]), model.id, request.model];
+  const names = [...(reply.model === undefined ? [] : [`${provider}${reply.model}`, reply.model]), model.id, asked];
   for (const name of names) {
     const price = host.price(name, reply.usage.input);
     if (price !== undefined) return price;

@@ -21,14 +21,15 @@ export async function callTools<Output>(
   agent: string,
 ): Promise<Session> {
   const read = calls.map((call) => readInput(call.input));
-  const hook = options.hooks?.beforeTool;
+  const hook = options.hooks?.beforeTool?.bind(options.hooks);
   let at = session;
   let hooked: readonly Hooked[] = [];
   if (hook !== undefined) {
-    at = await hookEffect(at, "beforeTool", agent, () =>
+    const { session: after, given } = await hookEffect(at, "beforeTool", agent, () =>
       calls.map((call, index) => hook({ tool: call.tool, input: inputOf(read[index]) }) ?? null),
     );
-    hooked = at.output as readonly Hooked[];
+    at = after;
+    hooked = (given ?? []) as readonly Hooked[];
   }
   const { host } = placeOf(at).context;
   const effects = calls.map((call, index) => effectOf(options, tools, at, call, index, read[index] as ReadInput, hooked[index] ?? null));
@@ -60,7 +61,7 @@ function effectOf<Output>(
     index,
     by,
     refused: hooked !== null && "refuse" in hooked ? { reason: hooked.refuse, problem: "hook" } : judged.refused,
-    asks: (input) => (needsApproval?.({ tool: call.tool, input }) === true ? "agent" : judged.asks(input)),
+    asks: (input) => (needsApproval?.({ tool: call.tool, input }) ? "agent" : judged.asks(input)),
     after: hooks?.afterTool?.bind(hooks),
     offered: [...tools.keys(), ...(options.handoffs ?? []).map(handoffName)],
   });

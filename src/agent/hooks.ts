@@ -43,7 +43,7 @@ export async function beforeModel<Output>(
   const settings = settingsFor(options.settings, before.round);
   const { round: _, ...rest } = before;
   const ready = { ...rest, session, settings };
-  const hook = options.hooks?.beforeModel;
+  const hook = options.hooks?.beforeModel?.bind(options.hooks);
   if (hook === undefined) return ready;
   const { node, context } = placeOf(session);
   const { platform } = context.host;
@@ -55,8 +55,8 @@ export async function beforeModel<Output>(
     settings,
     output: before.output,
   };
-  const hooked = await hookEffect(session, "beforeModel", agent, () => differences(request, hook(request)));
-  const changed = hooked.output as Changed | null;
+  const { session: hooked, given } = await hookEffect(session, "beforeModel", agent, () => differences(request, hook(request)));
+  const changed = given as Changed | null;
   if (changed === null) return { ...ready, session: hooked };
   if (changed.refuse !== undefined) return { session: hooked, refuse: changed.refuse };
   const instructions = changed.instructions ?? before.instructions;
@@ -95,11 +95,19 @@ function differences(request: ModelRequest, given: ModelRequest | { readonly ref
   return changed.length === 0 ? null : Object.fromEntries(changed.map((field) => [field, given[field]]));
 }
 
-/** Runs a hook as an effect; one that throws is an error of the program. */
-export async function hookEffect(session: Session, name: keyof typeof advice, agent: string, run: () => unknown): Promise<Session> {
+/** Runs a hook as an effect; one that throws is an error of the program. When the work was stopped, what follows is cancelled too. */
+export async function hookEffect(
+  session: Session,
+  name: keyof typeof advice,
+  agent: string,
+  run: () => unknown,
+): Promise<{ readonly session: Session; readonly given: unknown }> {
   try {
-    return await session.do(`hook ${name}`, run, { repeat: "safe" });
+    const hooked = await session.do(`hook ${name}`, run, { repeat: "safe" });
+    return { session: hooked, given: hooked.output };
   } catch (error) {
+    const stopped = RathError.is(error, "effect.cancelled") && placeOf(session).context.signal?.aborted === true;
+    if (stopped && error.session !== undefined) return { session: error.session, given: null };
     if (!RathError.is(error, "effect.failed")) throw error;
     throw hookFailed(name, agent, error.message, error.session, error.cause);
   }

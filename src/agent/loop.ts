@@ -23,7 +23,7 @@ type Call = Extract<ReplyPart, { type: "call" }>;
 
 export async function converse<Output>(options: AgentOptions<Output>, session: Session, name: string): Promise<Session> {
   const { host, signal, budgets = [] } = placeOf(session).context;
-  const rounds = options.limits?.rounds ?? defaultRounds;
+  const rounds = Math.min(options.limits?.rounds ?? defaultRounds, ...budgets.map(({ limits }) => limits.rounds ?? defaultRounds));
   const prepared = await prepare(options, session, name);
   let at = prepared.session;
   let { configuration } = prepared;

@@ -1,4 +1,5 @@
 /** What an agent is given, checked when it is made: what is wrong is said before anything is spent. */
+import { durationMs } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
 import type { ModelRequest, ModelSettings } from "../session/message.ts";
 import type { ModelLike } from "../session/model.ts";
@@ -67,6 +68,10 @@ export function checkOptions(options: AgentOptions<never>, name: string): void {
   const rounds = options.limits?.rounds;
   if (rounds !== undefined && !(Number.isInteger(rounds) && rounds >= 1))
     throw invalid(name, `has limits.rounds ${rounds}: give a whole number from 1`);
+  const { attempts, timeout } = options.retry ?? {};
+  if (attempts !== undefined && !(Number.isInteger(attempts) && attempts >= 1))
+    throw invalid(name, `has retry.attempts ${attempts}: give a whole number from 1`);
+  if (timeout !== undefined) durationMs(timeout);
 }
 
 function checkModel(name: string, model: unknown): void {

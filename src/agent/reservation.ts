@@ -2,9 +2,7 @@
  * The most a model call may cost, reserved in every budget above it before it begins. A token is at least one byte, so the bytes
  * of what is new bound its tokens; of what was read before, the provider has said how many there are.
  */
-import type { State } from "../session/fold.ts";
 import { type Budget, EffectResult, type Host, type Price } from "../session/host.ts";
-import type { Node } from "../session/log.ts";
 import type { ModelRequest } from "../session/message.ts";
 import { type ModelLike, modelName } from "../session/model.ts";
 import type { Totals } from "../session/session.ts";
@@ -20,18 +18,17 @@ export class Reservation {
   readonly #host: Host;
   readonly #likes: readonly ModelLike[];
   readonly #request: ModelRequest;
-  readonly #state: State;
   readonly #budgets: readonly Budget[];
-  readonly #by: string;
+  /** What the provider counted for the newest reply, where this request goes on from it. */
+  readonly #counted: Totals | undefined;
   #settle: ((spent: Totals) => void)[] = [];
 
-  constructor(host: Host, likes: readonly ModelLike[], request: ModelRequest, state: State, budgets: readonly Budget[], by: string) {
+  constructor(host: Host, likes: readonly ModelLike[], request: ModelRequest, budgets: readonly Budget[], counted: Totals | undefined) {
     this.#host = host;
     this.#likes = likes;
     this.#request = request;
-    this.#state = state;
     this.#budgets = budgets;
-    this.#by = by;
+    this.#counted = counted;
   }
 
   /** Reserves in all budgets, or says which one is too small. */
@@ -92,24 +89,16 @@ export class Reservation {
   }
 
   #inputTokens(): number {
-    const { said, context } = this.#state;
-    const usage = said?.facts.usage;
-    if (said === undefined || usage === undefined || said.by !== this.#by) {
-      const { instructions, tools, output, messages } = this.#request;
-      return Buffer.byteLength(JSON.stringify([instructions, tools, output ?? null, messages]));
-    }
+    const { instructions, tools, output, messages } = this.#request;
+    if (this.#counted === undefined) return bytesOf([instructions, tools, output ?? null, messages]);
     // The newest reply and everything before it were counted by the provider; what came after it is new.
-    let bytes = 0;
-    for (let link = context; link !== undefined && link.node !== said; link = link.before) bytes += bytesOf(link.node);
-    return usage.input + usage.output + bytes;
+    const newest = messages.findLastIndex(({ role }) => role === "assistant");
+    return this.#counted.input + this.#counted.output + bytesOf(messages.slice(newest + 1));
   }
 }
 
-/** Data as it is stored, with the long texts that lie beside it. */
-function bytesOf(node: Node): number {
-  let bytes = node.sealed?.data.length ?? node.bytes?.length ?? 4096;
-  for (const blob of node.blobs?.values() ?? []) bytes += blob.length;
-  return bytes;
+function bytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
 }
 
 function highestInput(price: Price): number {

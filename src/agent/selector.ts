@@ -3,11 +3,12 @@
  * candidates, the reason and what choosing cost, runs it, and chooses again until it is done.
  */
 import { RathError } from "../session/errors.ts";
-import type { Effect, InnerEffectContext } from "../session/host.ts";
+import { stateOf } from "../session/fold.ts";
+import type { Effect, Host, InnerEffectContext } from "../session/host.ts";
 import { type ModelLike, modelName } from "../session/model.ts";
 import type { Limits, MemoryScope, PlacementSpec, Session } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
-import { toParts } from "../session/views.ts";
+import { saidText, toParts } from "../session/views.ts";
 import { type AgentSketch, sketch } from "../workflow/children.ts";
 import { type Described, Workflow } from "../workflow/workflow.ts";
 import { converse } from "./loop.ts";
@@ -17,7 +18,7 @@ import type { AgentOptions } from "./options.ts";
 export interface Choice<Name extends string = string> {
   readonly choice: Name | "done";
   readonly reason: string;
-  /** What the receiver reads; recorded. */
+  /** What the receiver reads in place of the conversation; recorded. */
   readonly context?: string | undefined;
   /** The memory it may use; recorded. */
   readonly memory?: MemoryScope | undefined;
@@ -55,24 +56,26 @@ export class Selector<Name extends string = string> extends Workflow {
   constructor(options: SelectorOptions<Name>) {
     checkChoices(options);
     const { rounds: _, ...limits } = options.limits ?? {};
-    super(Object.keys(limits).length === 0 ? undefined : limits);
+    super(options.limits === undefined ? undefined : limits);
     this.description = options.description ?? "";
     this.choices = options.choices;
     this.#options = options;
   }
 
   async forward(session: Session): Promise<Session> {
-    const { host } = placeOf(session).context;
+    const { host, budgets } = placeOf(session).context;
     const rounds = this.#options.limits?.rounds ?? defaultRounds;
     let at = session;
     for (let round = 1; round <= rounds; round++) {
       const chosen = await this.#choose(at);
-      const { choice, placement, check } = chosen.output;
-      if (choice === "done") return chosen;
-      at = await this.choices[choice].forward(placement === undefined ? chosen : placed(chosen, placement));
-      if (check !== undefined && !passed(at, check))
+      const { choice, check } = chosen.output;
+      if (choice === "done") return finished(host, chosen, at);
+      const known = chosen.checks.length;
+      at = await this.choices[choice].forward(handed(host, chosen));
+      if (check !== undefined && !passed(at, check, known))
         return host.add(at, "agent.stopped", { stop: "invalid", reason: `the check "${check}" that the route asks for did not pass` });
     }
+    budgets?.at(-1)?.crossed("rounds", rounds, rounds);
     return host.add(at, "agent.stopped", { stop: "rounds", reason: `${rounds} routes` });
   }
 
@@ -158,12 +161,29 @@ function checked(chosen: Choice, candidates: readonly { readonly name: string }[
   return Object.fromEntries(Object.entries({ ...chosen, reason: chosen.reason ?? "" }).filter(([, value]) => value !== undefined));
 }
 
-function placed<S extends Session>(session: S, { sandbox, ...spec }: { readonly sandbox: string } & PlacementSpec): Session {
-  return session.to(sandbox, spec);
+/** The session as the receiver gets it: placed, and reading what the route says. */
+function handed(host: Host, chosen: Session<Choice>): Session {
+  const { placement, context } = chosen.output;
+  let at: Session = chosen;
+  if (placement !== undefined) {
+    const { sandbox, ...spec } = placement;
+    at = at.to(sandbox, spec);
+  }
+  return context === undefined ? at : host.add(at, "message.added", { role: "user", parts: toParts(context) as never, alone: true });
 }
 
-function passed(session: Session, name: string): boolean {
-  return session.checks.findLast((check) => check.name === name)?.passed === true;
+/** What the last receiver came to is what the Selector came to. */
+function finished(host: Host, chosen: Session, before: Session): Session {
+  const { stop = "finished" } = before;
+  const { output, said } = stateOf(placeOf(before).node);
+  const good = output?.kind === "agent.stopped" ? stop === "finished" : output?.facts.outcome === "ok";
+  const value = good ? before.output : undefined;
+  return host.add(chosen, "agent.stopped", { stop, ...(value === undefined || value === saidText(said, host.platform) ? {} : { value }) });
+}
+
+/** Only a verdict on what the receiver returned counts. */
+function passed(session: Session, name: string, known: number): boolean {
+  return session.checks.slice(known).findLast((check) => check.name === name)?.passed === true;
 }
 
 /** What a model that routes reads: the conversation as data, and the verdicts on it. */

@@ -4,10 +4,8 @@ import type { ModelPart } from "../session/model.ts";
 
 export class Shown {
   readonly #context: InnerEffectContext;
-  /** What earlier attempts showed, and what this one has said so far. */
-  #before = "";
-  #text = "";
-  #parted = false;
+  readonly #text = new Said();
+  readonly #reasoning = new Said();
 
   constructor(context: InnerEffectContext) {
     this.#context = context;
@@ -15,26 +13,59 @@ export class Shown {
 
   /** A new attempt. */
   begin(): void {
-    if (this.#text.length > this.#before.length || this.#parted) this.#before = this.#text;
-    this.#text = "";
-    this.#parted = false;
+    this.#text.begin();
+    this.#reasoning.begin();
   }
 
   show(part: Exclude<ModelPart, { type: "reply" }>): void {
-    if (part.type === "reasoning-delta") this.#context.emit(part);
-    if (part.type !== "text-delta") return;
-    const said = this.#text.length;
-    this.#text += part.text;
-    if (this.#parted || said >= this.#before.length) this.#context.emit(part);
-    else if (!this.#before.startsWith(this.#text) && !this.#text.startsWith(this.#before)) {
-      this.#parted = true;
-      this.#context.emit({ type: "text-delta", text: this.#text, restart: true });
-    } else if (this.#text.length > this.#before.length)
-      this.#context.emit({ type: "text-delta", text: this.#text.slice(this.#before.length) });
+    if (part.type === "text-delta") this.#emit(this.#text.add(part.text));
+    if (part.type !== "reasoning-delta") return;
+    const fresh = this.#reasoning.add(part.text);
+    if (fresh !== undefined) this.#context.emit({ type: "reasoning-delta", text: fresh.text });
+  }
+
+  /** The reply is whole: if less was said than shown, watchers begin again. */
+  end(): void {
+    this.#emit(this.#text.end());
+  }
+
+  #emit(fresh: Fresh | undefined): void {
+    if (fresh !== undefined) this.#context.emit({ type: "text-delta", ...fresh });
   }
 
   /** What had arrived when an attempt was cut. */
   cut(): { readonly text?: string } {
-    return this.#text === "" ? {} : { text: this.#text };
+    return this.#text.said === "" ? {} : { text: this.#text.said };
+  }
+}
+
+/** What watchers have not seen; with `restart`, in place of what they saw. */
+interface Fresh {
+  readonly text: string;
+  readonly restart?: true;
+}
+
+class Said {
+  /** What this attempt has said so far. */
+  said = "";
+  /** What earlier attempts showed, as long as this one may say the same. */
+  #before = "";
+
+  begin(): void {
+    if (this.said.length > this.#before.length) this.#before = this.said;
+    this.said = "";
+  }
+
+  add(text: string): Fresh | undefined {
+    const shown = Math.max(this.said.length, this.#before.length);
+    this.said += text;
+    if (!this.said.startsWith(this.#before) && !this.#before.startsWith(this.said)) return this.end();
+    return this.said.length > shown ? { text: this.said.slice(shown) } : undefined;
+  }
+
+  end(): Fresh | undefined {
+    if (this.said.startsWith(this.#before)) return undefined;
+    this.#before = "";
+    return { text: this.said, restart: true };
   }
 }

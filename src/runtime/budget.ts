@@ -67,12 +67,16 @@ export function budgetOf(execution: BudgetOwner, limits: Limits, since: string, 
     limits,
     since,
     () => platform.time(),
-    (limit, of, spent) => execution.journal("budget.crossed", { limit, of, spent, by }),
+    (limit, of, spent) => {
+      // What is executed again has said so before.
+      if (execution.recorded?.complete !== false) execution.journal("budget.crossed", { limit, of, spent, by });
+    },
   );
 }
 
 interface BudgetOwner {
   readonly runtime: { readonly platform: { time(): string } };
+  readonly recorded: { readonly complete: boolean } | undefined;
   journal(kind: "budget.crossed", data: unknown): unknown;
 }
 

@@ -40,7 +40,10 @@ function compare(platform: Platform, expected: Node, got: Stray): Divergence {
 
 /** The outcome of a whole run compared with what it recorded. */
 export function describe(at: Event, field: string, expected: unknown, got: unknown): Divergence {
-  return { at, field, expected, got, text: `at step ${at.step} (${at.kind}) "${field}" was ${show(expected)}, now ${show(got)}` };
+  const [was, now] = [expected, got].map((value) => (typeof value === "string" ? value : textOf(value))) as [string, string];
+  const from = was.length > shownCharacters || now.length > shownCharacters ? parting(was, now) : 0;
+  const [before, after] = [expected, got].map((value) => show(value, from));
+  return { at, field, expected, got, text: `at step ${at.step} (${at.kind}) "${field}" was ${before}, now ${after}` };
 }
 
 /** The configuration of an agent is kept as one text; people want to know which instruction or tool differs. */
@@ -69,7 +72,21 @@ function brief(node: Node, platform: Platform): unknown {
   return { kind: node.kind, ...(node.data(platform) as object) };
 }
 
-function show(value: unknown): string {
-  const text = value === undefined ? "nothing" : (JSON.stringify(value) ?? String(value));
-  return text.length <= 120 ? text : `${text.slice(0, 119)}…`;
+const shownCharacters = 120;
+
+/** A little before the place where two texts part: of long ones, the beginnings say nothing. */
+function parting(a: string, b: string): number {
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at++;
+  return Math.max(0, at - 30);
+}
+
+function show(value: unknown, from = 0): string {
+  const cut = (text: string): string => `${from > 0 ? "…" : ""}${text.slice(from)}`;
+  const text = typeof value === "string" ? JSON.stringify(cut(value)) : cut(textOf(value));
+  return text.length <= shownCharacters ? text : `${text.slice(0, shownCharacters - 1)}…`;
+}
+
+function textOf(value: unknown): string {
+  return value === undefined ? "nothing" : (JSON.stringify(value) ?? String(value));
 }

@@ -1,4 +1,5 @@
 /** What the code of an effect is given. The child session and the signal are made when somebody looks: most effects use neither. */
+import { setMaxListeners } from "node:events";
 import { RathError } from "../session/errors.ts";
 import type { Context, InnerEffectContext, WatchedPart } from "../session/host.ts";
 import type { Node } from "../session/log.ts";
@@ -11,18 +12,25 @@ export class InnerContext implements InnerEffectContext {
   readonly #execution: Execution;
   readonly #called: Node;
   readonly #context: Context;
+  readonly #timed: boolean;
+  /** Bound, since tools take it out of the context. */
+  readonly progress = (update: string | { readonly done: number; readonly of: number }): void =>
+    this.emit({ type: "tool-progress", call: this.#called.id, update });
   #session: Session | undefined;
   #child: Node | undefined;
   #end: Node | undefined;
   #controller: AbortController | undefined;
-  #aborted: string | undefined;
+  /** Why it is to stop: the one error that everybody who listens gets. */
+  #aborted: Error | undefined;
   #unlisten: (() => void) | undefined;
   #stops: Set<(reason: Error) => void> | undefined;
 
-  constructor(execution: Execution, called: Node, attempt: number, context: Context) {
+  /** With `timed`, it may be stopped while the work around it goes on: then its own work stops with it. */
+  constructor(execution: Execution, called: Node, attempt: number, context: Context, timed = false) {
     this.#execution = execution;
     this.#called = called;
     this.#context = context;
+    this.#timed = timed;
     this.scope = { call: called.id, attempt };
   }
 
@@ -30,7 +38,8 @@ export class InnerContext implements InnerEffectContext {
     if (this.#session === undefined) {
       this.#child = this.#execution.child(this.#called, this.scope.attempt, this.#context.by);
       if (this.#execution.mode !== "effects") this.#execution.own(this.#child.log);
-      this.#session = new SessionValue(this.#child, { ...this.#context, scope: this.scope });
+      const signal = this.#timed ? this.signal : this.#context.signal;
+      this.#session = new SessionValue(this.#child, { ...this.#context, scope: this.scope, signal });
     }
     return this.#session;
   }
@@ -47,11 +56,11 @@ export class InnerContext implements InnerEffectContext {
   }
   get aborted(): string | undefined {
     const outer = this.#context.signal;
-    return this.#aborted ?? (outer?.aborted === true ? reasonOf(outer) : undefined);
+    return this.#aborted?.message ?? (outer?.aborted === true ? reasonOf(outer) : undefined);
   }
   onAbort(stop: (reason: Error) => void): () => void {
     const { aborted } = this;
-    if (aborted !== undefined) stop(new Error(aborted));
+    if (aborted !== undefined) stop(this.#stopWith(aborted));
     else {
       this.#stops ??= new Set();
       this.#stops.add(stop);
@@ -62,9 +71,7 @@ export class InnerContext implements InnerEffectContext {
   /** Who stops the work around it stops it too. */
   #follow(outer: AbortSignal | undefined): void {
     if (outer === undefined || this.#unlisten !== undefined) return;
-    const stop = (): void => this.abort(reasonOf(outer));
-    outer.addEventListener("abort", stop, { once: true });
-    this.#unlisten = () => outer.removeEventListener("abort", stop);
+    this.#unlisten = whenStopped(outer, () => this.abort(reasonOf(outer)));
   }
   get key(): string {
     return this.#called.id;
@@ -80,9 +87,6 @@ export class InnerContext implements InnerEffectContext {
     return log === undefined || log.tip === log.first ? undefined : log.tip;
   }
 
-  progress(update: string | { readonly done: number; readonly of: number }): void {
-    this.emit({ type: "tool-progress", call: this.#called.id, update });
-  }
   /** The result stands on this session, where nested work ended elsewhere than on its own branch. */
   standsOn(session: Session): void {
     this.#end = placeOf(session).node;
@@ -93,15 +97,46 @@ export class InnerContext implements InnerEffectContext {
 
   abort(reason: string): void {
     if (this.#aborted !== undefined) return;
-    this.#aborted = reason;
-    for (const stop of [...(this.#stops ?? [])]) stop(new Error(reason));
+    const error = this.#stopWith(reason);
+    for (const stop of [...(this.#stops ?? [])]) stop(error);
     this.#stops = undefined;
+  }
+  #stopWith(reason: string): Error {
+    this.#aborted ??= new Error(reason);
+    return this.#aborted;
+  }
+
+  /** Whether code that was told to stop threw this for no other reason. */
+  causedBy(thrown: unknown): boolean {
+    if (this.#aborted === undefined) return false;
+    return thrown === this.#aborted || (thrown instanceof Error && thrown.name === "AbortError");
+  }
+
+  /** Waits, and says whether it was left in peace. */
+  pause(ms: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => {
+        unlisten();
+        resolve(true);
+      }, ms);
+      const unlisten = this.onAbort(() => {
+        clearTimeout(timer);
+        resolve(false);
+      });
+    });
   }
 
   /** It has ended: nobody is listened to any more. */
   done(): void {
     this.#unlisten?.();
   }
+}
+
+/** Calls when a signal is aborted; gives back what ends that. Any number of effects may be under one signal: no leak to warn of. */
+export function whenStopped(signal: AbortSignal, stop: () => void): () => void {
+  setMaxListeners(0, signal);
+  signal.addEventListener("abort", stop, { once: true });
+  return () => signal.removeEventListener("abort", stop);
 }
 
 /** Why a signal was aborted, in words. */

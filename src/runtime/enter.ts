@@ -1,7 +1,7 @@
 /** Workflows: entering and leaving are events, claimed in program order; the outermost one outside a run is a run of this process. */
 import { RathError } from "../session/errors.ts";
 import type { Context, Entering } from "../session/host.ts";
-import { current, type Node } from "../session/log.ts";
+import { current, isAncestor, type Node } from "../session/log.ts";
 import type { Session } from "../session/session.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
 import { budgetOf } from "./budget.ts";
@@ -30,7 +30,7 @@ export function enter(
   const execution = new Execution(runtime, runtime.platform.newId(), "bare");
   runtime.watch(execution);
   execution.journal("run.started", { workflow: name, input: { session: node.log.id, head: node.id }, bare: true });
-  const unwatch = how.watch === undefined ? undefined : execution.watch(under(name, how.watch));
+  const unwatch = how.watch === undefined ? undefined : execution.watch(by(name, how.watch));
   const inner: Context = { host: context.host, execution, scope: execution.scope, by: "" };
   const result = inside.run({ execution, scope: execution.scope }, () => within(execution, node, inner, { ...entering, watch: undefined }));
   const concluded = conclude(runtime, execution, result, context.by);
@@ -45,31 +45,51 @@ interface Entered extends Entering {
 
 /** Enters, calls `forward`, leaves. The entering is linked before this returns. */
 function within(execution: Execution, node: Node, context: Context, { name, workflow, forward, ...how }: Entered): Promise<Session> {
-  const by = context.by === "" ? name : `${context.by}/${name}`;
-  const unwatch = how.watch === undefined ? undefined : execution.watch(under(by, how.watch));
+  const path = context.by === "" ? name : `${context.by}/${name}`;
   const data = context.by === "" ? { name, run: execution.id } : { name };
-  const entered = execution.add(node, context.scope, "workflow.entered", data, by);
+  const entered = execution.add(node, context.scope, "workflow.entered", data, path);
+  const unwatch = how.watch === undefined ? undefined : execution.watch(by(path, under(execution, entered, how.watch)));
   const inner = new SessionValue(entered, {
     ...context,
-    by,
+    by: path,
     workflow,
     ...stopping(context, how),
-    ...limited(execution, context, how, entered, by),
+    ...limited(execution, context, how, entered, path),
   });
   // Also a `forward` that is not async and throws at once must end what was begun.
   const left = (async () => forward(inner))().then((returned) => {
     const place = placeOfReturned(returned, execution, name);
-    const left = execution.add(place, context.scope, "workflow.left", { entered: current(entered).id }, by);
+    const left = execution.add(place, context.scope, "workflow.left", { entered: current(entered).id }, path);
     if (unwatch !== undefined) execution.record(left);
     return new SessionValue(left, context);
   });
   return unwatch === undefined ? left : left.finally(unwatch);
 }
 
-/** Only what is done under a path. */
-function under(path: string, watch: NonNullable<Entering["watch"]>): NonNullable<Entering["watch"]> {
+type Watch = NonNullable<Entering["watch"]>;
+
+/** Only what is done by a workflow and those inside it. */
+function by(path: string, watch: Watch): Watch {
   return (part) => {
     if (part.by === path || part.by.startsWith(`${path}/`)) watch(part);
+  };
+}
+
+/** Only what happens on the branch that was entered and on those that begin there: the same workflow may be at work on others. */
+function under(execution: Execution, entered: Node, watch: Watch): Watch {
+  const before = (execution.recorded?.events ?? []).filter((node) => isAncestor(entered, node));
+  const events = new Set([entered, ...before].map(({ id }) => id));
+  const sessions = new Set(before.map(({ log }) => log.id));
+  return (part) => {
+    sessions.add(current(entered).log.id);
+    if (part.type === "event") {
+      const { id, kind, session, parents, data } = part.event;
+      const from = kind === "session.detached" ? [data.from.head] : parents;
+      if (!sessions.has(session) && !from.some((parent) => events.has(parent))) return;
+      events.add(id);
+      sessions.add(session);
+    } else if (!sessions.has(part.session)) return;
+    watch(part);
   };
 }
 
@@ -80,7 +100,9 @@ function stopping({ signal }: Context, how: Entering): { readonly signal?: Abort
 
 function limited(execution: Execution, { budgets = [] }: Context, how: Entering, entered: Node, by: string): Pick<Context, "budgets"> {
   if (how.limits === undefined) return {};
-  return { budgets: [...budgets, budgetOf(execution, how.limits, entered.at, by)] };
+  // Entering has its parent's time, which is older than the run where the run has done nothing yet.
+  const [since = entered.at] = [entered.at, execution.log.first?.at ?? ""].sort().reverse();
+  return { budgets: [...budgets, budgetOf(execution, how.limits, since, by)] };
 }
 
 function placeOfReturned(returned: unknown, execution: Execution, name: string): Node {

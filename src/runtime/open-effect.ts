@@ -5,8 +5,9 @@ import { type Facts, isStarted, type OutcomeType, type ReturnedKind } from "../s
 import { type Context, type Effect, type EffectCode, EffectResult } from "../session/host.ts";
 import type { Scope } from "../session/id.ts";
 import { current, type Node } from "../session/log.ts";
-import { deadlineOf, pendingOf } from "../session/views.ts";
-import { InnerContext, reasonOf } from "./effect-context.ts";
+import type { Probed } from "../session/session.ts";
+import { deadlineOf, pendingOf, textOfThrown } from "../session/views.ts";
+import { InnerContext, reasonOf, whenStopped } from "./effect-context.ts";
 import type { Execution, Open } from "./execution.ts";
 import { link } from "./link.ts";
 import { type Given, inside } from "./services.ts";
@@ -25,7 +26,14 @@ export class OpenEffect implements Open {
   /** Those it must not run beside. */
   readonly #after: Promise<unknown> | undefined;
   readonly #failures: { readonly message: string }[] = [];
+  /** What is done, and what is stored beside the result: a person may have changed it. */
+  #code: EffectCode | undefined;
+  #more: Data | undefined;
   #attempt = 1;
+  /** How many scopes were entered for it: one for each attempt and each probe. */
+  #entered = 0;
+  /** Where earlier ones left their inner work, newest first: what they spent counts. */
+  readonly #left: Node[] = [];
   /** The event under which it is pending: its call, or the newest mark that it was started after waiting. */
   #mark: Node;
   #inner: InnerContext | undefined;
@@ -36,6 +44,7 @@ export class OpenEffect implements Open {
     this.#called = called;
     this.#mark = execution.recorded?.startOf(called) ?? called;
     this.effect = effect;
+    this.#code = effect.run;
     this.#context = context;
     this.#batch = batch;
     this.#after = after;
@@ -68,7 +77,7 @@ export class OpenEffect implements Open {
     const { recorded, reuse } = this.#execution;
     const { run, before } = this.effect;
     if (recorded === undefined && reuse === undefined && run !== undefined && before === undefined && this.#after === undefined)
-      return this.#live(run);
+      return this.#live();
     return this.#again();
   }
 
@@ -78,11 +87,19 @@ export class OpenEffect implements Open {
     const { run, repeat } = this.effect;
     const known = recorded?.has(this.#called) === true;
     const unknown = known && run !== undefined && repeat === "once" && this.#started;
-    if (unknown) recorded?.skipInside(this.#called);
+    if (unknown) {
+      recorded?.skipInside(this.#called);
+      this.#entered = recorded?.lastAttempt(this.#called) ?? 0;
+    }
     // What has recorded work inside is entered again before the gate opens: its inner effects protect themselves.
     const inside = known && recorded?.hasInside(this.#called) === true;
-    if (inside) this.#attempt = recorded?.lastAttempt(this.#called) ?? 1;
+    if (inside && !unknown) {
+      this.#attempt = recorded?.lastAttempt(this.#called) ?? 1;
+      this.#entered = this.#attempt - 1;
+    }
     if (unknown || !inside) await this.#execution.gate();
+    const refused = known ? await this.#approvedBefore() : undefined;
+    if (refused !== undefined) return refused;
     if (unknown) return this.#unresolved();
     const { reuse } = this.#execution;
     const source = reuse?.take(this.#called);
@@ -93,27 +110,29 @@ export class OpenEffect implements Open {
       return returned;
     }
     if (run === undefined) return this.#waited();
-    if (this.#started) return this.#live(run);
+    if (this.#started) return this.#live();
     const verdict = reuse?.asks(this.effect) === true ? "ask" : await this.effect.before?.();
     if (verdict === "ask") return this.#approval();
-    if (verdict !== undefined) return this.#ended(verdict, undefined, {});
-    return this.#inTurn(run);
+    if (verdict !== undefined) return this.#ended(verdict, undefined);
+    return this.#inTurn();
   }
 
-  async #inTurn(run: EffectCode, more: Data = {}): Promise<Node> {
+  async #inTurn(): Promise<Node> {
     if (this.#after !== undefined) {
       this.queued = true;
       await this.#after;
       this.queued = false;
     }
-    return this.#live(run, more);
+    return this.#live();
   }
 
-  /** Does it: `more` is stored beside what it came to. */
-  async #live(run: EffectCode, more: Data = {}): Promise<Node> {
+  async #live(): Promise<Node> {
     const execution = this.#execution;
+    const { op, repeat } = this.effect;
+    const { signal } = this.#context;
+    if (signal?.aborted === true && (op === "tool" || op === "do")) return this.#settled("cancelled", { reason: reasonOf(signal) });
     if (!this.#started) this.#start();
-    if (this.effect.repeat === "once" || this.effect.repeat === "keyed") {
+    if (repeat === "once" || repeat === "keyed") {
       try {
         await execution.writer.flush();
       } catch (error) {
@@ -123,71 +142,81 @@ export class OpenEffect implements Open {
     }
     if (execution.closed) return this.#gone();
     const start = execution.runtime.platform.elapsed();
-    for (;;) {
-      this.#inner = new InnerContext(execution, this.called, this.#attempt, this.#context);
+    for (let inner = this.#enter(); ; ) {
       try {
-        const value = await this.#guarded(run, this.#inner);
-        return await this.#ended(this.#resultOf(value), start, more);
+        const value = await this.#guarded(this.#code as EffectCode, inner);
+        inner.done();
+        return await this.#ended(this.#resultOf(value), start);
       } catch (error) {
-        if (error instanceof Interrupted) {
-          if (this.effect.repeat === "once" && error.why === "timeout") return this.#unresolved();
-          const outcome = this.effect.repeat === "once" ? "unknown" : error.why === "timeout" ? "error" : "cancelled";
-          return this.#ended(new EffectResult(outcome, error.data), start, more);
+        inner.done();
+        const why = error instanceof Interrupted ? error.why : inner.causedBy(error) ? "cancelled" : "threw";
+        if (why === "timeout" && repeat === "once") return this.#unresolved();
+        if (why === "cancelled")
+          return this.#ended(new EffectResult(repeat === "once" ? "unknown" : "cancelled", { reason: inner.aborted }), start);
+        const next = await this.#tryAgain(error);
+        if (next !== undefined) {
+          inner = next;
+          continue;
         }
-        if (await this.#tryAgain(error)) continue;
-        const returned = await this.#ended(new EffectResult("error", this.#failed(error)), start, more);
+        const returned = await this.#ended(new EffectResult("error", this.#failed(error, why)), start);
         causes.set(returned, error);
         return returned;
-      } finally {
-        this.#inner?.done();
       }
     }
   }
 
-  #failed(error: unknown): Data {
-    if (this.effect.op !== "tool") return failure(error);
-    return this.#failures.length === 0
-      ? { ...failure(error), problem: "threw" }
-      : { ...failure(error), problem: "threw", failures: this.#failures };
+  #enter(): InnerContext {
+    const head = this.#inner?.head;
+    if (head !== undefined) this.#left.unshift(head);
+    const timed = this.effect.timeoutMs !== undefined;
+    this.#inner = new InnerContext(this.#execution, this.called, ++this.#entered, this.#context, timed);
+    return this.#inner;
+  }
+
+  #failed(error: unknown, problem: "timeout" | "threw"): Data {
+    return this.effect.op === "tool" ? this.#withFailures({ ...failure(error), problem }) : failure(error);
   }
 
   #resultOf(value: unknown): EffectResult {
-    if (value instanceof EffectResult) return value;
+    if (value instanceof EffectResult) return new EffectResult(value.outcome, this.#withFailures(value.data), value.spent);
     const { store } = this.effect;
-    const data = store === undefined ? (value === undefined ? {} : { value }) : store(value);
-    return new EffectResult("ok", this.#failures.length === 0 ? data : { ...data, failures: this.#failures });
+    return new EffectResult("ok", this.#withFailures(store === undefined ? (value === undefined ? {} : { value }) : store(value)));
   }
 
-  #ended(result: EffectResult, start: number | undefined, more: Data): Node | Promise<never> {
-    return this.#return({ ...result.data, ...more }, this.#spent(result, start));
+  #withFailures(data: Data): Data {
+    return this.#failures.length === 0 ? data : { ...data, failures: this.#failures };
   }
 
-  /** Whether a failed effect that may be repeated gets another attempt, under a scope of its own. */
-  async #tryAgain(error: unknown): Promise<boolean> {
+  #ended(result: EffectResult, start: number | undefined): Node | Promise<never> {
+    return this.#return(result.data, this.#spent(result, start));
+  }
+
+  /** The next attempt of a failed effect that may be repeated, when it gets one. */
+  async #tryAgain(error: unknown): Promise<InnerContext | undefined> {
     const { attempts = 1, repeat } = this.effect;
-    if (this.#attempt >= attempts || repeat === "once" || this.#execution.closed || this.#context.signal?.aborted === true) return false;
+    if (this.#attempt >= attempts || repeat === "once") return undefined;
+    const next = this.#enter();
+    if (!(await next.pause(Math.min(100 * 2 ** (this.#attempt - 1), 10_000))) || this.#execution.closed) return undefined;
     this.#failures.push({ message: failure(error).message });
-    await new Promise((resolve) => setTimeout(resolve, Math.min(100 * 2 ** (this.#attempt - 1), 10_000)));
     this.#attempt++;
-    return !this.#execution.closed;
+    return next;
   }
 
   /** Its code, until it takes too long or somebody stops it. */
   #guarded(run: EffectCode, inner: InnerContext): Promise<unknown> {
     const execution = this.#execution;
     const value = inside.run({ execution, scope: inner.scope }, async () => run(inner));
-    const { timeoutMs, repeat, op } = this.effect;
+    const { timeoutMs, repeat } = this.effect;
     const { signal } = this.#context;
     // Nested work stops by itself: its own effects are under the same signal.
     const stoppable = signal !== undefined && repeat !== "nested";
     if (timeoutMs === undefined && !stoppable) return value;
     return new Promise((resolve, reject) => {
       const timers: NodeJS.Timeout[] = [];
+      let unlisten = (): void => {};
       const interrupt = (why: Interrupted["why"], message: string): void => {
+        reject(new Interrupted(why, message));
         inner.abort(message);
-        reject(
-          new Interrupted(why, why === "timeout" ? { message, ...(op === "tool" ? { problem: "timeout" } : {}) } : { reason: message }),
-        );
       };
       const stop = (): void => {
         const reason = reasonOf(signal as AbortSignal);
@@ -198,11 +227,13 @@ export class OpenEffect implements Open {
         }
       };
       if (timeoutMs !== undefined) timers.push(setTimeout(() => interrupt("timeout", `timed out after ${timeoutMs} ms`), timeoutMs));
-      if (stoppable) signal.addEventListener("abort", stop, { once: true });
+      // Nobody waits for what was left behind when the run ended, and no timer keeps the process.
+      if (timeoutMs !== undefined) inner.onAbort(() => execution.ending && timers.forEach(clearTimeout));
+      if (stoppable) unlisten = whenStopped(signal, stop);
       if (stoppable && signal.aborted) stop();
       value.then(resolve, reject).finally(() => {
         for (const timer of timers) clearTimeout(timer);
-        signal?.removeEventListener("abort", stop);
+        unlisten();
       });
     });
   }
@@ -250,7 +281,8 @@ export class OpenEffect implements Open {
   async #waited(): Promise<Node> {
     const { op } = this.effect;
     const given = await this.#wait(this.deadline);
-    if (given === "expired") return this.#settled(op === "wait" ? "ok" : "expired", {});
+    if (given === "expired" && op === "wait") return this.#settled("ok", {});
+    if (typeof given === "string") return this.#unanswered(given);
     const answer = given.id;
     try {
       return this.#settled("ok", { value: await this.effect.accept?.(given.data.answer), answer });
@@ -263,17 +295,21 @@ export class OpenEffect implements Open {
   async #unresolved(): Promise<Node> {
     const { probe } = this.effect;
     if (probe !== undefined) {
-      this.#inner = new InnerContext(this.#execution, this.called, this.#attempt, this.#context);
-      const found = await probe(this.called.id, this.#inner).catch(() => undefined);
+      const execution = this.#execution;
+      const inner = this.#enter();
+      const ask = async (): Promise<Probed | undefined> => probe(this.called.id, inner);
+      const found = await inside.run({ execution, scope: inner.scope }, ask).catch(() => undefined);
+      inner.done();
       if (found?.happened === true) return this.#settled("ok", { value: found.output });
-      if (found?.happened === false) return this.#startAgain({});
+      if (found?.happened === false) return this.#startAgain();
     }
-    const given = await this.#decision();
-    if (given === "expired") return this.#settled("expired", {});
+    const given = await this.#wait(undefined);
+    if (typeof given === "string") return this.#unanswered(given, "unknown");
     const { outcome } = given.data;
-    if (outcome === "run-again") return this.#startAgain({ answer: given.id });
+    this.#more = { ...this.#more, answer: given.id };
+    if (outcome === "run-again") return this.#startAgain();
     const { type, ...data } = outcome as { readonly type: OutcomeType };
-    return this.#settled(type, { ...data, answer: given.id });
+    return this.#settled(type, data);
   }
 
   /** A person says whether it may run, perhaps with another input. */
@@ -282,36 +318,44 @@ export class OpenEffect implements Open {
       this.#execution.runtime.warn(
         `"${String(this.effect.called["name"])}" may not be repeated and found no equal result: decide on ${this.mark.id}, or rerun with effects: "live".`,
       );
-    const given = await this.#decision();
-    if (given === "expired") return this.#settled("expired", {});
-    const answer = given.id;
-    if (given.data.approve !== true) return this.#settled("denied", { reason: given.data.reason ?? "denied", answer });
-    let run = this.effect.run as EffectCode;
-    if ("input" in given.data) {
-      try {
-        if (this.effect.edited === undefined) throw new Error("it takes no other input");
-        run = await this.effect.edited(given.data.input);
-      } catch (error) {
-        return this.#settled("error", { ...failure(error), answer, input: given.data.input });
-      }
-      return this.#inTurn(run, { answer, input: given.data.input });
+    const given = await this.#wait(undefined);
+    if (typeof given === "string") return this.#unanswered(given);
+    this.#more = { answer: given.id };
+    if (given.data.approve !== true) return this.#settled("denied", { reason: given.data.reason ?? "denied" });
+    return (await this.#approved(given)) ?? this.#inTurn();
+  }
+
+  /** What was started after a person approved it goes on with what was approved, not with what was asked. */
+  async #approvedBefore(): Promise<Node | undefined> {
+    if (!isStarted(this.#mark.kind) || (await this.effect.before?.()) !== "ask") return undefined;
+    const given = await this.#execution.runtime.answers.wait(this.called.id, undefined, this.#execution);
+    return typeof given === "string" ? undefined : this.#approved(given);
+  }
+
+  /** Takes over what a person approved; the result is that it does not fit, if it does not. */
+  async #approved(given: Given): Promise<Node | undefined> {
+    const { input } = given.data;
+    this.#more = "input" in given.data ? { answer: given.id, input } : { answer: given.id };
+    if (!("input" in given.data)) return undefined;
+    try {
+      if (this.effect.edited === undefined) throw new Error("it takes no other input");
+      this.#code = await this.effect.edited(input);
+      return undefined;
+    } catch (error) {
+      return this.#settled("error", failure(error));
     }
-    return this.#inTurn(run, { answer });
   }
 
-  #startAgain(more: Data): Promise<Node> {
+  #startAgain(): Promise<Node> {
+    this.#attempt++;
     this.#start();
-    return this.#live(this.effect.run as EffectCode, more);
+    return this.#live();
   }
 
-  #decision(): Promise<Given | "expired"> {
-    return this.#wait(undefined);
-  }
-
-  async #wait(until: string | undefined): Promise<Given | "expired"> {
+  async #wait(until: string | undefined): Promise<Given | "expired" | "stopped"> {
     await this.#execution.writer.flush();
     this.waiting = true;
-    const { by } = this.#context;
+    const { by, signal } = this.#context;
     this.#execution.watched?.({
       type: "pending",
       pending: pendingOf(this.mark, this.#execution.runtime.platform),
@@ -319,9 +363,16 @@ export class OpenEffect implements Open {
       session: this.called.log.id,
     });
     this.#execution.delivery.schedule();
-    const given = await this.#execution.runtime.answers.wait(this.mark.id, until, this.#execution);
+    const given = await unless(signal, this.#execution.runtime.answers.wait(this.mark.id, until, this.#execution));
     this.waiting = false;
     return given === "closed" ? this.#gone() : given;
+  }
+
+  /** Its time came, or somebody stopped the work that waits for it. */
+  #unanswered(why: "expired" | "stopped", stopped: OutcomeType = "cancelled"): Node | Promise<never> {
+    return why === "expired"
+      ? this.#settled("expired", {})
+      : this.#settled(stopped, { reason: reasonOf(this.#context.signal as AbortSignal) });
   }
 
   #settled(outcome: OutcomeType, data: Data): Node | Promise<never> {
@@ -329,14 +380,15 @@ export class OpenEffect implements Open {
   }
 
   #return(data: Data, facts: Facts, at?: string): Node | Promise<never> {
-    return this.#execution.closed || this.#closed ? this.#gone() : this.#link(data, facts, at);
+    if (this.#execution.closed || this.#closed) return this.#gone();
+    return this.#link(this.#more === undefined ? data : { ...data, ...this.#more }, facts, at);
   }
 
   #link(data: Data, facts: Facts, at?: string): Node {
     const { log } = this.called;
     const kind: ReturnedKind = `${this.effect.op}.returned`;
     const inner = this.#inner?.head;
-    const parents = inner === undefined ? [log.tip as Node] : [log.tip as Node, inner];
+    const parents = [log.tip as Node, ...(inner === undefined ? [] : [inner]), ...this.#left];
     const node = link(this.#execution.runtime, { log, parents, kind, data, by: this.#context.by, facts, at });
     this.#execution.record(node);
     return node;
@@ -351,18 +403,26 @@ export class OpenEffect implements Open {
 /** It took too long, or somebody stopped it. */
 class Interrupted extends Error {
   readonly why: "timeout" | "cancelled";
-  readonly data: Data;
 
-  constructor(why: "timeout" | "cancelled", data: Data) {
-    super(why);
+  constructor(why: "timeout" | "cancelled", message: string) {
+    super(message);
     this.why = why;
-    this.data = data;
   }
 }
 
+/** What comes, or "stopped" as soon as the signal says so. */
+function unless<T>(signal: AbortSignal | undefined, coming: Promise<T>): Promise<T | "stopped"> {
+  if (signal === undefined) return coming;
+  return new Promise((resolve, reject) => {
+    const stop = (): void => resolve("stopped");
+    if (signal.aborted) stop();
+    coming.then(resolve, reject).finally(whenStopped(signal, stop));
+  });
+}
+
 function failure(error: unknown): { readonly message: string; readonly name?: string } {
-  if (!(error instanceof Error)) return { message: String(error) };
-  return error.name === "Error" ? { message: error.message } : { message: error.message, name: error.name };
+  const message = textOfThrown(error);
+  return error instanceof Error && error.name !== "Error" ? { message, name: String(error.name) } : { message };
 }
 
 const causes = new WeakMap<Node, unknown>();

@@ -46,12 +46,12 @@ export async function performAll(execution: Execution, head: Node, context: Cont
   return new SessionValue(last, context);
 }
 
-/** For each effect of a batch, those before it that it must not run beside: what shares its resource; "*" is shared with all. */
+/** For each effect of a batch, those before it that it must not run beside: what shares its resource; "*" runs alone. */
 function turnsOf(effects: readonly Effect[]): readonly (readonly number[])[] {
+  if (effects.every(({ resource }) => resource === undefined)) return effects.map(() => []);
   return effects.map(({ resource }, index) => {
-    if (resource === undefined) return [];
     const shares = (other: Effect): boolean =>
-      other.resource !== undefined && (other.resource === resource || other.resource === "*" || resource === "*");
+      resource === "*" || other.resource === "*" || (resource !== undefined && other.resource === resource);
     return effects.slice(0, index).flatMap((other, at) => (shares(other) ? [at] : []));
   });
 }
@@ -125,17 +125,21 @@ async function follow<T>(
 /** What a recorded result cost, nested work included. */
 function spentBy(result: Node, called: Node): Totals {
   const { usage } = result.facts;
-  const nested = result.parents.find((parent) => parent.log !== result.log);
-  if (nested === undefined) return usage ?? nothing;
-  const [before, after] = [stateOf(called).usage, stateOf(nested).usage];
-  return {
-    input: after.input - before.input,
-    output: after.output - before.output,
-    cached: after.cached - before.cached,
-    cacheWrite: after.cacheWrite - before.cacheWrite,
-    reasoning: after.reasoning - before.reasoning,
-    usd: after.usd - before.usd,
-  };
+  const before = stateOf(called).usage;
+  let spent = usage ?? nothing;
+  for (const parent of result.parents) {
+    if (parent.log === result.log) continue;
+    const after = stateOf(parent).usage;
+    spent = {
+      input: spent.input + after.input - before.input,
+      output: spent.output + after.output - before.output,
+      cached: spent.cached + after.cached - before.cached,
+      cacheWrite: spent.cacheWrite + after.cacheWrite - before.cacheWrite,
+      reasoning: spent.reasoning + after.reasoning - before.reasoning,
+      usd: spent.usd + after.usd - before.usd,
+    };
+  }
+  return spent;
 }
 const nothing: Totals = Object.freeze({ input: 0, output: 0, cached: 0, cacheWrite: 0, reasoning: 0, usd: 0 });
 

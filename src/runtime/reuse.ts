@@ -86,7 +86,7 @@ export class Reuse {
     const changed = this.#change !== undefined && (this.#change.event === result.id || this.#change.event === callOf(result).id);
     if (changed) this.split ??= called;
     else this.#took(result);
-    const data = changed ? { value: this.#change?.output } : (result.data(platform) as Readonly<Record<string, unknown>>);
+    const data = changed ? dataOf(result.kind, this.#change?.output) : (result.data(platform) as Readonly<Record<string, unknown>>);
     return { id: result.id, outcome: changed ? "ok" : (result.facts.outcome ?? "unknown"), data, at: result.at, node: result };
   }
 
@@ -140,4 +140,11 @@ export class Reuse {
   #what(node: Node): string {
     return whatOf(node, this.#runtime.platform, (at) => this.#runtime.textOf(at), this.#whats);
   }
+}
+
+/** What is stored of a result that somebody put in the place of the recorded one. */
+function dataOf(kind: Node["kind"], output: unknown): Readonly<Record<string, unknown>> {
+  if (kind === "check.returned") return typeof output === "boolean" ? { passed: output } : (output as Readonly<Record<string, unknown>>);
+  if (kind !== "model.returned") return { value: output };
+  return { finish: "stop", parts: [{ type: "text", text: typeof output === "string" ? output : JSON.stringify(output) }] };
 }

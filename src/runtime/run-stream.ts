@@ -23,6 +23,8 @@ interface Streamed<Output> {
 }
 
 const pollMs = 250;
+/** How soon something that just happened is on disk. */
+const soonMs = 5;
 
 export function runStream<Output>(runtime: Runtime, run: Streamed<Output>): Stream<Output> {
   return new LiveStream<Output>((watch, signal) => new RunReader(runtime, run, watch).read(signal), { main: run.session });
@@ -33,11 +35,15 @@ class RunReader<Output> {
   readonly #run: Streamed<Output>;
   readonly #watch: (part: StreamPart) => void;
   readonly #seen = new Set<string>();
-  /** Sessions whose newest reply was shown while it came. */
-  readonly #shown = new Set<string>();
+  /** What has happened here and was not handed on: deltas wait until the events before them are on disk. */
+  readonly #queue: StreamPart[] = [];
+  /** What was shown of the newest reply on each session. */
+  readonly #shown = new Map<string, string>();
+  readonly #told = new Set<string>();
   #order = -1;
   #live: RunExecution | undefined;
   #unwatch: (() => void) | undefined;
+  #wake: () => void = () => {};
 
   constructor(runtime: Runtime, run: Streamed<Output>, watch: (part: StreamPart) => void) {
     this.#runtime = runtime;
@@ -50,18 +56,23 @@ class RunReader<Output> {
     signal.addEventListener("abort", stop, { once: true });
     try {
       if (this.#run.after !== undefined) await this.#skipTo(this.#run.after);
+      let settling: Promise<Settled<Output>> | undefined;
       for (;;) {
         this.#follow();
         await this.#stored();
-        const ended = await Promise.race([this.#run.settle(), later()]);
+        settling ??= this.#run.settle();
+        const ended = await Promise.race([settling, this.#later()]);
         if (ended === undefined) continue;
+        settling = undefined;
         await this.#stored();
+        for (const part of this.#queue.splice(0)) this.#show(part);
         if (ended.status === "done") return ended.session;
         if (ended.status === "failed") throw ended.error;
         if (ended.status === "cancelled")
           throw new RathError("run.cancelled", `Run ${this.#run.id} was cancelled.`, { session: ended.session });
         // It waits for a person or a timer: what comes next comes when it goes on.
-        await later();
+        for (const pending of ended.pending) this.#show({ type: "pending", pending, by: pending.by, session: pending.session });
+        await this.#later();
         this.#runtime.assertOpen();
       }
     } finally {
@@ -77,9 +88,21 @@ class RunReader<Output> {
     this.#unwatch?.();
     this.#live = executing;
     this.#unwatch = executing?.watch((part) => {
-      if (part.type === "event") return; // read from the store, in order, when it is on disk
-      if (part.type === "text-delta") this.#shown.add(part.session);
-      this.#watch(part);
+      this.#queue.push(part);
+      this.#release();
+      if (this.#queue.length > 0) this.#wake();
+    });
+  }
+
+  /** Until something happened here, and from time to time. */
+  #later(): Promise<undefined> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, this.#queue.length > 0 ? soonMs : pollMs, undefined);
+      this.#wake = () => {
+        clearTimeout(timer);
+        this.#wake = () => {};
+        setTimeout(resolve, soonMs, undefined);
+      };
     });
   }
 
@@ -87,6 +110,10 @@ class RunReader<Output> {
     for await (const event of (await this.#runtime.store()).events({ ids: [id] })) {
       if (event.run === this.#run.id) this.#order = event.order;
     }
+    if (this.#order < 0)
+      throw new RathError("session.not-found", `Run ${this.#run.id} has no event ${id}: read its stream from the beginning.`, {
+        details: { run: this.#run.id, event: id },
+      });
   }
 
   /** Hands on what is on disk and was not handed on yet. */
@@ -105,16 +132,39 @@ class RunReader<Output> {
   }
 
   #hand(event: Event): void {
+    this.#release(event.id);
     const { by, session } = event;
-    if (event.kind === "model.called") this.#shown.delete(session);
-    if (event.kind === "model.returned" && event.facts.outcome === "ok" && !this.#shown.has(session)) {
+    if (event.kind === "model.called") this.#shown.set(session, "");
+    if (event.kind === "model.returned" && event.facts.outcome === "ok") {
       const text = (event.data.parts ?? []).map((part) => (part.type === "text" ? part.text : "")).join("");
-      if (text !== "") this.#watch({ type: "text-delta", text, by, session });
+      const shown = this.#shown.get(session) ?? "";
+      // Whoever came in the middle of a reply has seen the end of it alone.
+      if (shown !== text) this.#watch({ type: "text-delta", text, by, session, ...(shown === "" ? {} : { restart: true }) });
     }
     this.#watch({ type: "event", event, by, session });
+    this.#release();
   }
-}
 
-function later(): Promise<undefined> {
-  return new Promise((resolve) => setTimeout(resolve, pollMs, undefined));
+  /** Hands on what happened here up to an event, or up to the first one that was not handed on. */
+  #release(to?: string): void {
+    const known = (part: StreamPart): boolean => part.type === "event" && part.event.id === to;
+    if (to !== undefined && !this.#queue.some(known)) return;
+    for (let part = this.#queue[0]; part !== undefined && !known(part); part = this.#queue[0]) {
+      if (to === undefined && part.type === "event" && !this.#seen.has(part.event.id)) return;
+      this.#queue.shift();
+      this.#show(part);
+    }
+  }
+
+  /** Events are read from the store, in order, when they are on disk; the rest is only shown. */
+  #show(part: StreamPart): void {
+    if (part.type === "event") return;
+    if (part.type === "text-delta")
+      this.#shown.set(part.session, part.restart === true ? part.text : (this.#shown.get(part.session) ?? "") + part.text);
+    if (part.type === "pending") {
+      if (this.#told.has(part.pending.id)) return;
+      this.#told.add(part.pending.id);
+    }
+    this.#watch(part);
+  }
 }

@@ -54,7 +54,7 @@ export class Rules {
   }
 
   asks(call: Judged): boolean {
-    return this.#policies.some((policy) => applies(policy, call) && policy.needsApproval?.(call) === true);
+    return this.#policies.some((policy) => applies(policy, call) && policy.needsApproval?.(call));
   }
 }
 
@@ -71,17 +71,26 @@ function matches(pattern: string, name: string): boolean {
   return new RegExp(`^${escaped.join(".*")}$`, "s").test(name);
 }
 
-const known = new Set(["allow", "deny", "calls", "needsApproval", "agents", "principals"]);
+const lists = ["allow", "deny", "agents", "principals"] as const;
+const known: ReadonlySet<string> = new Set([...lists, "calls", "needsApproval"]);
 
 /** A rule that is not understood would not be enforced. */
 function check(policy: Policy): void {
   for (const key of Object.keys(policy))
-    if (!known.has(key))
-      throw new RathError("value.unsupported", `policy.${key} is not enforced by this version of openrath: leave it out.`, {
-        details: { field: `policy.${key}` },
-      });
-  if (policy.calls !== undefined && !(Number.isInteger(policy.calls) && policy.calls >= 0))
-    throw new RathError("value.unsupported", `policy.calls is ${String(policy.calls)}: give a whole number.`, {
-      details: { field: "policy.calls" },
-    });
+    if (!known.has(key)) throw unsupported(key, "is not enforced by this version of openrath: leave it out");
+  for (const key of lists) {
+    const list: unknown = policy[key];
+    if (list !== undefined && !(Array.isArray(list) && list.every((name) => typeof name === "string")))
+      throw unsupported(key, `is ${JSON.stringify(list)}: give a list of names`);
+  }
+  const { calls, needsApproval } = policy;
+  if (calls !== undefined && !(Number.isInteger(calls) && calls >= 0))
+    throw unsupported("calls", `is ${String(calls)}: give a whole number`);
+  if (needsApproval !== undefined && typeof needsApproval !== "function")
+    throw unsupported("needsApproval", `is ${String(needsApproval)}: give a function`);
+}
+
+function unsupported(key: string, problem: string): RathError {
+  const field = `policy.${key}`;
+  return new RathError("value.unsupported", `${field} ${problem}.`, { details: { field } });
 }

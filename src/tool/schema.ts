@@ -49,7 +49,7 @@ export function validating(schema: Schema, json: object): (input: unknown) => Va
   const { validate } = schema["~standard"] as Standard["~standard"];
   return (input) => {
     const result = validate(input);
-    return result instanceof Promise ? result.then(toValidated) : toValidated(result as StandardResult);
+    return isThenable(result) ? Promise.resolve(result).then(toValidated) : toValidated(result);
   };
 }
 
@@ -71,6 +71,10 @@ function byJsonSchema(json: object): (input: unknown) => Validated | Promise<Val
       return loaded(input);
     });
   };
+}
+
+function isThenable(result: StandardResult | Promise<StandardResult>): result is Promise<StandardResult> {
+  return typeof (result as { readonly then?: unknown } | undefined)?.then === "function";
 }
 
 function toValidated(result: StandardResult): Validated {

@@ -5,7 +5,7 @@
 import { type Effect, type EffectCode, EffectResult, type Verdict } from "../session/host.ts";
 import type { Outcome } from "../session/message.ts";
 import type { Tool, ToolCall, Validated } from "../session/session.ts";
-import { textOfOutcome } from "../session/views.ts";
+import { textOfOutcome, textOfThrown } from "../session/views.ts";
 import type { ReadInput } from "./input.ts";
 
 /** What somebody wants to call, and what must be asked around it. */
@@ -36,12 +36,7 @@ export function toolEffect(request: ToolRequest): Effect {
   const refusal = refusalOf(request);
   if (tool === undefined || refusal !== undefined) return ended(request, refusal ?? new EffectResult("error", {}));
   const declared = tool["~tool"];
-  let checked: Validated | Promise<Validated>;
-  try {
-    checked = declared.validate(inputOf(request));
-  } catch (error) {
-    return ended(request, invalid(tool, [messageOf(error)]));
-  }
+  const checked = validated(tool, inputOf(request));
   const base = {
     op: "tool" as const,
     repeat: tool.repeat,
@@ -65,13 +60,24 @@ export function toolEffect(request: ToolRequest): Effect {
   const found = verdictOn(request, tool, checked);
   if (found?.verdict instanceof EffectResult) return ended(request, found.verdict);
   const value = parsedOf(checked);
+  const resource = resourceOf(tool, value);
+  if (resource instanceof EffectResult) return ended(request, resource);
   return {
     ...base,
     called: found === undefined ? asked(request, tool) : { approval: found.who, ...asked(request, tool) },
     before: found === undefined ? undefined : () => "ask",
-    resource: declared.resource?.(value as never),
+    resource,
     run: running(request, tool, value),
   };
+}
+
+/** Which calls it must not run beside; one that cannot say is not called. */
+function resourceOf(tool: Tool, input: unknown): string | undefined | EffectResult {
+  try {
+    return tool["~tool"].resource?.(input as never);
+  } catch (error) {
+    return new EffectResult("error", { message: `resource of "${tool.name}" threw: ${textOfThrown(error)}`, problem: "threw" });
+  }
 }
 
 /** What is recorded of the question, keys in order. */
@@ -87,24 +93,41 @@ function asked({ name, raw, index, read }: ToolRequest, tool: Tool | undefined):
   };
 }
 
-/** A call that comes to nothing: it is recorded like any other. */
+/** A call that comes to nothing: it is recorded like any other, so that what was decided then is taken from the record. */
 function ended(request: ToolRequest, result: EffectResult): Effect {
-  const called = { ...asked(request, request.tool), repeat: "safe" };
-  return { op: "tool", called, repeat: "safe", run: () => result, failureIsValue: true };
+  return { op: "tool", called: asked(request, request.tool), repeat: "safe", run: () => result, failureIsValue: true };
 }
 
 function refusalOf({ tool, name, read, refused, offered }: ToolRequest): EffectResult | undefined {
   if (refused !== undefined) return new EffectResult("denied", refused);
   if (tool === undefined) {
     const instead = offered === undefined || offered.length === 0 ? "there are no tools" : `use one of ${offered.join(", ")}`;
-    return new EffectResult("error", { message: `There is no tool "${name}": ${instead}.`, problem: "unknown-tool" });
+    const shown = name.length > 100 ? `${name.slice(0, 100)}…` : name;
+    return new EffectResult("error", { message: `There is no tool "${shown}": ${instead}.`, problem: "unknown-tool" });
   }
   return "problem" in read ? invalid(tool, [read.problem]) : undefined;
 }
 
 function invalid(tool: Tool, problems: readonly string[]): EffectResult {
-  const message = `The input of "${tool.name}" does not fit: ${problems.join("; ")}. Call it again with an input that fits its schema.`;
+  const message = `The input of "${tool.name}" does not fit: ${inWords(problems)}. Call it again with an input that fits its schema.`;
   return new EffectResult("error", { message, problem: "invalid-input" });
+}
+
+/** The first of them: whoever corrects those will be told of the rest. */
+function inWords(problems: readonly string[]): string {
+  const first = problems.slice(0, 20).map((problem) => (problem.length > 500 ? `${problem.slice(0, 500)}…` : problem));
+  return problems.length > first.length ? `${first.join("; ")}; and ${problems.length - first.length} more` : first.join("; ");
+}
+
+/** A schema that throws takes nothing. */
+function validated(tool: Tool, input: unknown): Validated | Promise<Validated> {
+  const failed = (error: unknown): Validated => ({ problems: [textOfThrown(error)] });
+  try {
+    const checked = tool["~tool"].validate(input);
+    return checked instanceof Promise ? checked.catch(failed) : checked;
+  } catch (error) {
+    return failed(error);
+  }
 }
 
 function inputOf({ read }: ToolRequest): unknown {
@@ -123,33 +146,37 @@ function verdictOn(
 ): { readonly verdict: Verdict; readonly who?: "tool" | "agent" | "policy" | undefined } | undefined {
   if ("problems" in checked) return { verdict: invalid(tool, checked.problems) };
   try {
-    const own = tool["~tool"].needsApproval?.(checked.value as never) === true ? "tool" : undefined;
+    // Anything but a no asks: a promise, which says nothing yet, too.
+    const own = tool["~tool"].needsApproval?.(checked.value as never) ? "tool" : undefined;
     const who = own ?? request.asks?.(checked.value);
     return who === undefined ? undefined : { verdict: "ask", who };
   } catch (error) {
     // Whoever cannot say whether it is allowed does not allow it.
     return {
-      verdict: new EffectResult("denied", { reason: `needsApproval of "${tool.name}" threw: ${messageOf(error)}`, problem: "policy" }),
+      verdict: new EffectResult("denied", { reason: `needsApproval of "${tool.name}" threw: ${textOfThrown(error)}`, problem: "policy" }),
     };
   }
 }
 
 /** The code for an input that a person changed. */
 async function edited(request: ToolRequest, tool: Tool, input: unknown): Promise<EffectCode> {
-  const checked = await tool["~tool"].validate(input);
-  if ("problems" in checked) throw new Error(`the changed input does not fit: ${checked.problems.join("; ")}`);
+  const checked = await validated(tool, input);
+  if ("problems" in checked) throw new Error(`the changed input does not fit: ${inWords(checked.problems)}`);
   return running(request, tool, checked.value);
 }
 
 function running(request: ToolRequest, tool: Tool, input: unknown): EffectCode {
   const { after } = request;
+  let attempts = tool.repeat === "once" ? 1 : (tool["~tool"].attempts ?? 1);
   return async (context) => {
     if (after === undefined) return resultOf(await tool["~run"](input, context));
     let outcome: Outcome;
     try {
       outcome = { type: "ok", value: await tool["~run"](input, context) };
     } catch (error) {
-      outcome = { type: "error", message: messageOf(error) };
+      // A hook sees what a call came to; one that is tried again, or was stopped, has not come to anything.
+      if (--attempts > 0 || context.aborted !== undefined) throw error;
+      outcome = { type: "error", message: textOfThrown(error) };
     }
     return afterwards(outcome, { ...shape(request, context.key), input, outcome }, after);
   };
@@ -168,10 +195,11 @@ function afterwards(outcome: Outcome, call: ToolCall, after: NonNullable<ToolReq
   try {
     const changed = after(call);
     if (changed === undefined) return plain();
+    if (!("value" in changed)) throw new Error("it gave neither { value } nor undefined");
     return new EffectResult("ok", { ...dataOf(changed.value), original: outcome.type === "ok" ? outcome.value : outcome });
   } catch (error) {
     const { outcome: type, data } = plain();
-    return new EffectResult(type, { ...data, problem: "hook", reason: messageOf(error) });
+    return new EffectResult(type, { ...data, problem: "hook", reason: textOfThrown(error) });
   }
 }
 
@@ -193,8 +221,4 @@ function tooLong(value: unknown): boolean {
   } catch {
     return false; // what cannot be stored is refused by name when it is
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

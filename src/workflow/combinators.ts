@@ -1,7 +1,8 @@
 /** Workflows made of workflows and plain functions. */
 import { RathError } from "../session/errors.ts";
 import type { Session } from "../session/session.ts";
-import { placeOf } from "../session/value.ts";
+import { placeOf, SessionValue } from "../session/value.ts";
+import { leaveUnnamed } from "./children.ts";
 import { Workflow } from "./workflow.ts";
 
 /** A workflow, or a function of a session. */
@@ -62,14 +63,22 @@ export function race<Output>(flows: Readonly<Record<string, Flow<Output>>>): Com
     });
     try {
       const { label, ended } = await Promise.any(running);
-      for (const [other, stop] of stops) if (other !== label) stop.abort(new Error(`"${label}" was first`));
-      for (const [index, other] of Object.keys(flows).entries()) if (other !== label) void lost(running[index], `"${label}" was first`);
+      const reason = `"${label}" was first`;
+      for (const [other, stop] of stops) if (other !== label) stop.abort(new Error(reason));
+      const losers = Object.keys(flows).flatMap((other, index) => (other === label ? [] : [lost(running[index], reason)]));
+      // Stopped branches come to their end at once and say that they lost; one that cannot be stopped does not keep the winner.
+      await Promise.race([Promise.all(losers), aMoment()]);
       return ended as Session<Output>;
     } catch (error) {
       if (error instanceof AggregateError) throw error.errors.at(-1);
       throw error;
     }
   });
+}
+
+/** Enough turns of the event loop to hand over the results of what was stopped, and too short for a run to be parked meanwhile. */
+async function aMoment(): Promise<void> {
+  for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** A branch that lost says so, when it comes to its end. */
@@ -151,13 +160,11 @@ function nameOf(session: Session): string {
 
 async function step(flow: Flow, session: Session): Promise<Session> {
   const next = typeof flow === "function" ? await flow(session) : await flow.forward(session);
-  if (typeof next !== "object" || next === null)
+  if (!(next instanceof SessionValue))
     throw new RathError(
       "workflow.invalid",
       `A function in a composition returned ${String(next)} instead of a Session: return the value it made.`,
-      {
-        session,
-      },
+      { session },
     );
   return next;
 }
@@ -173,6 +180,7 @@ class Composition extends Workflow {
     this.name = name;
     this.step = flows;
     this.#forward = forward;
+    leaveUnnamed(this);
   }
 
   forward(session: Session): Promise<Session> {

@@ -1,5 +1,6 @@
 /** A stream as an HTTP response: server-sent events, plain text, or the message stream that AI SDK user interfaces read. */
 import type { StreamPart } from "../session/stream.ts";
+import { textOfOutcome } from "../session/views.ts";
 
 interface Options {
   readonly format?: "sse" | "text" | "ai-sdk" | undefined;
@@ -7,11 +8,25 @@ interface Options {
 }
 
 /** `isMain` tells the parts of the stream's own branch. A client that leaves stops reading, not the work. */
-export function streamResponse(parts: AsyncIterable<StreamPart>, isMain: (part: StreamPart) => boolean, options: Options): Response {
+export function streamResponse(
+  parts: AsyncIterable<StreamPart>,
+  isMain: (part: StreamPart) => boolean,
+  options: Options,
+  result: Promise<unknown>,
+): Response {
   const format = options.format ?? "sse";
-  const lines = format === "text" ? asText(parts, isMain) : format === "ai-sdk" ? asUiMessage(parts, isMain) : asEvents(parts);
+  const failure = (): Promise<string | undefined> =>
+    result.then(
+      () => undefined,
+      (error: unknown) => (error instanceof Error ? error.message : String(error)),
+    );
+  const lines =
+    format === "text" ? asText(parts, isMain) : format === "ai-sdk" ? asUiMessage(parts, isMain, failure) : asEvents(parts, failure);
   return new Response(toBody(lines), { headers: { ...headersOf[format], "cache-control": "no-cache", ...options.headers } });
 }
+
+/** Why the work failed, once it is over. */
+type Failure = () => Promise<string | undefined>;
 
 const headersOf = {
   sse: { "content-type": "text/event-stream; charset=utf-8" },
@@ -35,12 +50,13 @@ function toBody(lines: AsyncIterable<string>): ReadableStream<Uint8Array> {
 }
 
 /** Each event on record is an SSE event whose id is the event's, so that a client can come back with Last-Event-ID. */
-async function* asEvents(parts: AsyncIterable<StreamPart>): AsyncIterable<string> {
+async function* asEvents(parts: AsyncIterable<StreamPart>, failure: Failure): AsyncIterable<string> {
   for await (const part of parts) {
     const id = part.type === "event" ? `id: ${part.event.id}\n` : "";
     yield `${id}event: ${part.type}\ndata: ${JSON.stringify(part)}\n\n`;
   }
-  yield "event: end\ndata: {}\n\n";
+  const message = await failure();
+  yield message === undefined ? "event: end\ndata: {}\n\n" : `event: failed\ndata: ${JSON.stringify({ message })}\n\n`;
 }
 
 async function* asText(parts: AsyncIterable<StreamPart>, isMain: (part: StreamPart) => boolean): AsyncIterable<string> {
@@ -49,7 +65,11 @@ async function* asText(parts: AsyncIterable<StreamPart>, isMain: (part: StreamPa
 }
 
 /** The UI message stream of the AI SDK, version 1. */
-async function* asUiMessage(parts: AsyncIterable<StreamPart>, isMain: (part: StreamPart) => boolean): AsyncIterable<string> {
+async function* asUiMessage(
+  parts: AsyncIterable<StreamPart>,
+  isMain: (part: StreamPart) => boolean,
+  failure: Failure,
+): AsyncIterable<string> {
   const data = (value: object): string => `data: ${JSON.stringify(value)}\n\n`;
   let open: "text" | "reasoning" | undefined;
   let count = 0;
@@ -72,25 +92,28 @@ async function* asUiMessage(parts: AsyncIterable<StreamPart>, isMain: (part: Str
         yield data({ type: part.type, id: String(count), delta: part.text });
         break;
       }
-      case "tool-start":
+      case "event": {
+        // Also a call that is refused, or taken from a record, is shown before its result: readers know results by their inputs.
+        const { event } = part;
+        if (event.kind !== "tool.called") break;
+        const call = { toolCallId: event.id, toolName: event.data.name };
         yield* close();
-        yield data({ type: "tool-input-start", toolCallId: part.call, toolName: part.tool });
-        yield data({ type: "tool-input-available", toolCallId: part.call, toolName: part.tool, input: part.input });
+        yield data({ type: "tool-input-start", ...call });
+        yield data({ type: "tool-input-available", ...call, input: event.data.input ?? {} });
         break;
+      }
       case "tool-end":
         yield part.outcome.type === "ok"
-          ? data({ type: "tool-output-available", toolCallId: part.call, output: part.outcome.value })
-          : data({
-              type: "tool-output-error",
-              toolCallId: part.call,
-              errorText: "message" in part.outcome ? part.outcome.message : part.outcome.type,
-            });
+          ? data({ type: "tool-output-available", toolCallId: part.call, output: part.outcome.value ?? null })
+          : data({ type: "tool-output-error", toolCallId: part.call, errorText: textOfOutcome(part.outcome) });
         break;
       default:
         break;
     }
   }
   yield* close();
+  const errorText = await failure();
+  if (errorText !== undefined) yield data({ type: "error", errorText });
   yield data({ type: "finish" });
   yield "data: [DONE]\n\n";
 }

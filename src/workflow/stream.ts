@@ -1,4 +1,5 @@
 /** A stream of what happens. Every reader gets all of it from the beginning; nobody has to read. */
+import type { Event } from "../session/event.ts";
 import type { Outcome } from "../session/message.ts";
 import type { Session } from "../session/session.ts";
 import type { Stream, StreamPart } from "../session/stream.ts";
@@ -6,7 +7,7 @@ import { streamResponse } from "./stream-response.ts";
 
 export class LiveStream<out Output> implements Stream<Output> {
   readonly #parts: StreamPart[] = [];
-  readonly #calls = new Map<string, { readonly tool: string; readonly input: unknown }>();
+  readonly #calls = new Map<string, { readonly tool: string; readonly input: unknown; readonly session: string }>();
   readonly #stop = new AbortController();
   readonly #result: Promise<Session<Output>>;
   #waiting: (() => void)[] = [];
@@ -46,7 +47,7 @@ export class LiveStream<out Output> implements Stream<Output> {
       readonly headers?: Readonly<Record<string, string>> | undefined;
     } = {},
   ): Response {
-    return streamResponse(this, (part) => part.session === this.#main, options);
+    return streamResponse(this, (part) => part.session === this.#main, options, this.#result);
   }
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#over) await this.cancel("the stream was disposed");
@@ -85,19 +86,25 @@ export class LiveStream<out Output> implements Stream<Output> {
   /** Beginning and end of a tool follow from its events. */
   #tools({ event, by, session }: Extract<StreamPart, { type: "event" }>): void {
     if (event.kind === "tool.called") {
-      const call = { tool: event.data.name, input: event.data.input };
-      this.#calls.set(event.id, call);
-      if (event.facts.started === true) this.#parts.push({ type: "tool-start", call: event.id, ...call, by, session });
-    } else if (event.kind === "tool.started" || event.kind === "tool.returned") {
-      const id = event.facts.call ?? [...this.#calls.keys()].at(-1) ?? "";
-      const call = this.#calls.get(id);
-      if (event.kind === "tool.started") {
-        if (call !== undefined) this.#parts.push({ type: "tool-start", call: id, ...call, by, session });
-        return;
-      }
-      this.#calls.delete(id);
-      this.#parts.push({ type: "tool-end", call: id, outcome: outcomeOf(event), by, session });
+      this.#calls.set(event.id, { tool: event.data.name, input: event.data.input, session });
+      if (event.facts.started === true) this.#started(event.id, by, session);
+    } else if (event.kind === "tool.started") this.#started(this.#callOf(event), by, session);
+    else if (event.kind === "tool.returned") {
+      const call = this.#callOf(event);
+      this.#calls.delete(call);
+      this.#parts.push({ type: "tool-end", call, outcome: outcomeOf(event), by, session });
     }
+  }
+
+  #started(call: string, by: string, session: string): void {
+    const { tool, input } = this.#calls.get(call) ?? {};
+    if (tool !== undefined) this.#parts.push({ type: "tool-start", call, tool, input, by, session });
+  }
+
+  /** Inside a batch an event names its call; elsewhere it is the newest one on its branch. */
+  #callOf(event: Event): string {
+    const newest = [...this.#calls].findLast(([, { session }]) => session === event.session)?.[0];
+    return event.facts.call ?? newest ?? event.parents[0] ?? "";
   }
 }
 

@@ -1,0 +1,242 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { until } from "../../test/support/other-process.ts";
+import { Agent } from "../agent/agent.ts";
+import type { AgentOptions } from "../agent/options.ts";
+import { type Script, scripted } from "../model/scripted.ts";
+import type { RathOptions } from "../openrath.ts";
+import { replay } from "../runtime/replay.ts";
+import type { RathError } from "../session/errors.ts";
+import type { Decision, Pending, Session, Tool } from "../session/session.ts";
+import { testRath } from "../testing/test-rath.ts";
+import { type ToolOptions, tool } from "./tool.ts";
+
+const input = z.object({ to: z.string(), amount: z.number().default(1) });
+let paid: string[] = [];
+const pay = (more: Partial<ToolOptions<typeof input, string>> = {}): Tool<z.input<typeof input>, string> =>
+  tool({
+    name: "pay",
+    description: "Pays.",
+    input,
+    needsApproval: true,
+    run: ({ to, amount }) => {
+      paid.push(`${to} ${amount}`);
+      return `paid ${to} ${amount}`;
+    },
+    ...more,
+  });
+
+type Approval = Extract<Pending, { kind: "approval" }>;
+
+/** Lets a model call `pay` for everybody named, answers what is pending, and gives what came of it. */
+async function decided(
+  given: {
+    readonly tool?: Tool;
+    readonly agent?: Partial<AgentOptions>;
+    readonly rath?: RathOptions;
+    readonly to?: readonly string[];
+    readonly seen?: (pending: readonly Approval[]) => void;
+  },
+  decide: (pending: Approval) => Decision,
+): Promise<{ readonly session: Session; readonly read: readonly unknown[]; readonly pending: readonly Approval[] }> {
+  paid = [];
+  await using rath = testRath(given.rath);
+  const to = given.to ?? ["ann"];
+  let read: readonly unknown[] = [];
+  const look: Script = (request) => {
+    const last = request.messages.at(-1);
+    read = last?.role === "tool" ? last.results.map(({ outcome, value }) => [outcome, value]) : [];
+    return "done";
+  };
+  const calls = to.map((name) => ({ tool: "pay", input: { to: name } }));
+  const agent = new Agent({ model: scripted({ calls }, look), tools: [given.tool ?? pay()], ...given.agent });
+  const result = agent.forward(rath.session("go"));
+  const pending = await until("the approvals", async () => {
+    const found = (await rath.pending()) as readonly Approval[];
+    return found.length === to.length && found;
+  });
+  given.seen?.(pending);
+  for (const one of pending.toReversed()) await rath.decide(one.id, decide(one));
+  const session = await result;
+  const ran = [...paid];
+  expect(String(await replay(session, agent))).toMatch(/^identical/);
+  expect(paid).toEqual(ran);
+  return { session, read, pending };
+}
+
+const returned = (session: Session) => [...session.events()].flatMap((event) => (event.kind === "tool.returned" ? [event.data] : []));
+const called = (session: Session) => [...session.events()].flatMap((event) => (event.kind === "tool.called" ? [event.data] : []));
+
+describe("an approval", () => {
+  test("is pending with its tool and input; nothing runs before somebody says yes", async () => {
+    const { session, read, pending } = await decided({ seen: () => expect(paid).toEqual([]) }, () => ({ by: "human:bob", approve: true }));
+    expect(pending).toMatchObject([{ kind: "approval", tool: "pay", input: { to: "ann" }, by: "agent", session: session.id }]);
+    expect([paid, read]).toEqual([["ann 1"], [["ok", "paid ann 1"]]]);
+    expect(called(session)).toMatchObject([{ name: "pay", approval: "tool" }]);
+    expect(returned(session)).toMatchObject([{ value: "paid ann 1", answer: expect.stringMatching(/^[0-9a-f]{64}$/) }]);
+    expect([...session.events()].map((event) => event.kind)).toContain("tool.started");
+  });
+
+  test("that is denied is read by the model with its reason; the tool does not run", async () => {
+    const { read, session } = await decided({}, () => ({ by: "human:bob", approve: false, reason: "too expensive" }));
+    expect([paid, read]).toEqual([[], [["denied", expect.stringContaining("too expensive")]]]);
+    expect([session.stop, session.calls[0]?.outcome]).toEqual(["finished", { type: "denied", reason: "too expensive" }]);
+  });
+
+  test("may change the input: it is validated, recorded, and what calls show", async () => {
+    const { read, session } = await decided({}, () => ({ by: "human:bob", approve: true, input: { to: "eve" } }));
+    expect([paid, read]).toEqual([["eve 1"], [["ok", "paid eve 1"]]]);
+    expect(called(session)).toMatchObject([{ input: { to: "ann" } }]);
+    expect(returned(session)).toMatchObject([{ input: { to: "eve" } }]);
+    expect(session.calls).toMatchObject([{ input: { to: "eve" } }]);
+  });
+
+  test("with a changed input that does not fit is an error; the tool does not run", async () => {
+    const { read, session } = await decided({}, () => ({ by: "human:bob", approve: true, input: { to: 7 } }));
+    expect([paid, read]).toEqual([[], [["error", expect.stringMatching(/the changed input does not fit: to: /)]]]);
+    expect(session.calls).toMatchObject([{ input: { to: 7 } }]);
+  });
+
+  test("answered in reverse order reaches its own call", async () => {
+    const { read, session } = await decided({ to: ["ann", "bob", "eve"] }, ({ input: asked }) =>
+      (asked as { to: string }).to === "bob" ? { by: "h:1", approve: false, reason: "not bob" } : { by: "h:1", approve: true },
+    );
+    expect(paid.toSorted()).toEqual(["ann 1", "eve 1"]);
+    expect(read).toEqual([
+      ["ok", "paid ann 1"],
+      ["denied", expect.stringContaining("not bob")],
+      ["ok", "paid eve 1"],
+    ]);
+    expect(session.calls.map((call) => [(call.input as { to: string }).to, call.outcome.type])).toEqual([
+      ["ann", "ok"],
+      ["bob", "denied"],
+      ["eve", "ok"],
+    ]);
+  });
+
+  test("counts once: a second answer is refused, and so is one that says nothing", async () => {
+    const rath = testRath();
+    const result = rath.session().call(pay(), { to: "ann" });
+    const [pending] = await until("the approval", async () => ((await rath.pending()).length > 0 ? rath.pending() : undefined));
+    await expect(rath.decide(pending!.id, { by: "h:1", outcome: "run-again" })).rejects.toMatchObject({ code: "pending.invalid-answer" });
+    await rath.decide(pending!.id, { by: "h:1", approve: false });
+    await expect(rath.decide(pending!.id, { by: "h:2", approve: true })).rejects.toMatchObject({ code: "pending.answered" });
+    const error = await result.catch((thrown: RathError) => thrown);
+    expect(error).toMatchObject({ code: "effect.denied", session: { calls: [{ outcome: { type: "denied", reason: "denied" } }] } });
+  });
+});
+
+describe("who asks for an approval", () => {
+  const yes = (): Decision => ({ by: "h:1", approve: true });
+  const cheap = tool({ ...options(), needsApproval: undefined });
+  function options() {
+    return { name: "pay", description: "Pays.", input, run: ({ to }: { to: string }) => void paid.push(to) };
+  }
+
+  test("the tool, by a function of the validated input", async () => {
+    const asked: unknown[] = [];
+    const { session } = await decided(
+      {
+        tool: pay({
+          needsApproval: (given) => {
+            asked.push(given);
+            return given.amount === 1;
+          },
+        }),
+      },
+      yes,
+    );
+    expect(asked[0]).toEqual({ to: "ann", amount: 1 });
+    expect(called(session)).toMatchObject([{ approval: "tool" }]);
+  });
+
+  test("the agent, and the policy of the Rath", async () => {
+    const needsApproval = ({ tool: name, input: given }: { tool: string; input: unknown }) =>
+      name === "pay" && (given as { amount: number }).amount === 1;
+    expect(called((await decided({ tool: cheap, agent: { needsApproval } }, yes)).session)).toMatchObject([{ approval: "agent" }]);
+    expect(called((await decided({ tool: cheap, rath: { policy: { needsApproval } } }, yes)).session)).toMatchObject([
+      { approval: "policy" },
+    ]);
+  });
+
+  test.each<readonly [string, Partial<AgentOptions>, RathOptions, Tool]>([
+    ["a tool", {}, {}, pay({ needsApproval: () => explode() })],
+    ["an agent", { needsApproval: () => explode() }, {}, cheap],
+    ["a policy", {}, { policy: { needsApproval: () => explode() } }, cheap],
+  ])("of %s that throws is not a yes", async (_, agent, rath, used) => {
+    paid = [];
+    const session = await new Agent({
+      model: scripted({ calls: [{ tool: "pay", input: { to: "ann" } }] }, "done"),
+      tools: [used],
+      ...agent,
+    }).forward(testRath(rath).session("go"));
+    expect(paid).toEqual([]);
+    expect(session.calls).toMatchObject([{ outcome: { type: "denied", reason: expect.stringMatching(/needsApproval .*threw: no idea/) } }]);
+  });
+
+  test.each<readonly [string, Partial<AgentOptions>, RathOptions, Tool]>([
+    ["a tool", {}, {}, pay({ needsApproval: (async () => true) as never })],
+    ["an agent", { needsApproval: (async () => true) as never }, {}, cheap],
+    ["a policy", {}, { policy: { needsApproval: (async () => true) as never } }, cheap],
+  ])("of %s that gives a promise is not a yes", async (_, agent, rath, used) => {
+    await decided({ tool: used, agent, rath, seen: () => expect(paid).toEqual([]) }, yes);
+    expect(paid).toHaveLength(1);
+  });
+
+  test("a call from code asks too, and whoever waits goes on with it", async () => {
+    const rath = testRath();
+    const result = rath.session().call(pay(), { to: "ann" });
+    const pending = await until("the approval", async () => (await rath.pending())[0]);
+    await rath.decide(pending.id, { by: "h:1", approve: true, input: { to: "zoe", amount: 3 } });
+    expect((await result).output).toBe("paid zoe 3");
+  });
+});
+
+describe("with a schema that validates later", () => {
+  const later = z.object({ to: z.string().refine(async (to) => to !== "bad", "is bad"), amount: z.number().default(1) });
+  const async = (more: Partial<ToolOptions<typeof later, string>> = {}) =>
+    tool({
+      name: "pay",
+      description: "Pays.",
+      input: later,
+      run: ({ to, amount }) => {
+        paid.push(`${to} ${amount}`);
+        return `paid ${to} ${amount}`;
+      },
+      ...more,
+    });
+
+  test("approvals are asked for what came of it, and may change it", async () => {
+    const needsApproval = (given: { amount: number }) => given.amount === 1;
+    const { session } = await decided({ tool: async({ needsApproval }) }, () => ({ by: "h:1", approve: true, input: { to: "zoe" } }));
+    expect([paid, session.calls[0]?.input]).toEqual([["zoe 1"], { to: "zoe" }]);
+    const bad = await decided({ tool: async({ needsApproval }) }, () => ({ by: "h:1", approve: true, input: { to: "bad" } }));
+    expect([paid, bad.read]).toEqual([[], [["error", expect.stringMatching(/to: is bad/)]]]);
+  });
+
+  test("calls with resources do not run beside each other, in call order", async () => {
+    const log: string[] = [];
+    const slow = async({
+      repeat: "safe",
+      resource: ({ to }) => to,
+      run: async ({ to }) => {
+        log.push(`+${to}`);
+        await new Promise((resolve) => setTimeout(resolve, to === "a" ? 15 : 1));
+        log.push(`-${to}`);
+        return to;
+      },
+    });
+    const agent = new Agent({
+      model: scripted({ calls: ["a", "bad", "a"].map((to) => ({ tool: "pay", input: { to } })) }, "done"),
+      tools: [slow],
+    });
+    const session = await agent.forward(testRath().session("go"));
+    expect(log).toEqual(["+a", "-a", "+a", "-a"]);
+    expect(session.calls.map(({ outcome }) => outcome.type)).toEqual(["ok", "error", "ok"]);
+    expect(String(await replay(session, agent))).toMatch(/^identical/);
+  });
+});
+
+function explode(): never {
+  throw new Error("no idea");
+}

@@ -1,0 +1,188 @@
+/** Agents executed again: what is reused, what is asked, and how a difference is told. */
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { Agent } from "../../src/agent/agent.ts";
+import type { AgentOptions } from "../../src/agent/options.ts";
+import { type Script, scripted } from "../../src/model/scripted.ts";
+import { replay } from "../../src/runtime/replay.ts";
+import { rerun } from "../../src/runtime/rerun.ts";
+import type { Event } from "../../src/session/event.ts";
+import type { Session } from "../../src/session/session.ts";
+import { testRath } from "../../src/testing/test-rath.ts";
+import { tool } from "../../src/tool/tool.ts";
+import { parallel, sequence } from "../../src/workflow/combinators.ts";
+import { attempts, noUsage, pricedRath, says } from "../support/models.ts";
+
+function world() {
+  const done: string[] = [];
+  const count =
+    (name: string, reply: Script): Script =>
+    (request, session) => {
+      done.push(name);
+      return typeof reply === "function" ? reply(request, session) : reply;
+    };
+  const weather = tool({
+    name: "weather",
+    description: "Weather of a city.",
+    input: z.object({ city: z.string() }),
+    repeat: "safe",
+    run: ({ city }) => {
+      done.push(`weather ${city}`);
+      return `sun in ${city}`;
+    },
+  });
+  const said = (request: { readonly messages: readonly unknown[] }) => JSON.stringify(request.messages);
+  const agent = (more: Partial<AgentOptions> = {}) =>
+    new Agent({
+      name: "guide",
+      instructions: "Be kind.",
+      model: scripted(
+        count("plan", (request) => ({
+          calls: [{ tool: "weather", input: { city: said(request).includes("Porto") ? "Porto" : "Lisbon" } }],
+        })),
+        count("answer", (request) => `Pack for ${said(request).includes("rain") ? "rain" : "sun"}.`),
+      ),
+      tools: [weather],
+      ...more,
+    });
+  return { done, agent, weather };
+}
+const first = (session: Session, kind: Event["kind"], nth = 0) =>
+  [...session.events()].filter((event) => event.kind === kind)[nth] as Event;
+
+describe("a rerun of an agent", () => {
+  test("with nothing changed asks nobody and costs nothing", async () => {
+    const { done, agent } = world();
+    const session = await agent().forward(testRath().session("Where to?"));
+    done.length = 0;
+    const again = await rerun(session, agent());
+    expect([done, again.reused, again.of, again.split]).toEqual([[], 3, 3, undefined]);
+    expect(again.session.text).toBe("Pack for sun.");
+    expect([again.session.usage.own.input, again.saved.input]).toEqual([0, session.usage.input]);
+    expect(again.saved.output).toBe(session.usage.output);
+    expect(String(await replay(again.session, agent()))).toMatch(/^identical/);
+  });
+
+  test("with another message splits at the first model call, which reads it", async () => {
+    const { done, agent } = world();
+    const session = await agent().forward(testRath().session("Where to?"));
+    done.length = 0;
+    const again = await rerun(session, agent(), { change: (input) => input.say("Porto, please.") });
+    expect(done).toEqual(["plan", "weather Porto", "answer"]);
+    expect([again.reused, again.split?.kind, again.saved.input]).toEqual([0, "model.called", 0]);
+  });
+
+  test("with another result of a tool asks the model again from there", async () => {
+    const { done, agent } = world();
+    const session = await agent().forward(testRath().session("Where to?"));
+    for (const kind of ["tool.called", "tool.returned"] as const) {
+      done.length = 0;
+      const again = await rerun(session, agent(), { change: { event: first(session, kind).id, output: "rain" } });
+      expect([done, again.session.text]).toEqual([["answer"], "Pack for rain."]);
+      expect([again.reused, again.of, again.split?.kind]).toEqual([1, 3, "tool.called"]);
+      expect(again.session.calls[0]?.outcome).toEqual({ type: "ok", value: "rain" });
+    }
+  });
+
+  test("with another answer of a model goes on from that", async () => {
+    const { done, agent } = world();
+    const session = await agent().forward(testRath().session("Where to?"));
+    done.length = 0;
+    const again = await rerun(session, agent(), { change: { event: first(session, "model.returned").id, output: "I know already." } });
+    expect([done, again.session.text, again.session.stop]).toEqual([[], "I know already.", "finished"]);
+  });
+
+  test("with another verdict goes the other way", async () => {
+    const flow = sequence(
+      (session) => session.check("tests", () => true),
+      (session) => session.do(session.checks.at(-1)?.passed ? "ship" : "fix", () => 1, { repeat: "safe" }),
+    );
+    const session = await flow.forward(testRath().session("go"));
+    const again = await rerun(session, flow, { change: { event: first(session, "check.returned").id, output: false } });
+    expect(first(again.session, "do.called").data).toMatchObject({ name: "fix" });
+    const scored = await rerun(session, flow, { change: { event: first(session, "check.called").id, output: { passed: true, score: 3 } } });
+    expect(scored.session.checks).toMatchObject([{ passed: true, score: 3 }]);
+  });
+
+  test("an agent whose instructions changed is asked again; a tool whose history is equal is not called again", async () => {
+    const { done, agent, weather } = world();
+    const flow = (kind: string) => sequence((session) => session.call(weather, { city: "Faro" }), agent({ instructions: kind }));
+    const session = await flow("Be kind.").forward(testRath().session("Where to?"));
+    done.length = 0;
+    const again = await rerun(session, flow("Be brief."));
+    expect([done, again.reused, again.of]).toEqual([["plan", "weather Lisbon", "answer"], 1, 4]);
+  });
+
+  test("branches are independent: only the one that differs is done again", async () => {
+    const { done, agent } = world();
+    const flow = (right: string) =>
+      parallel({ left: agent({ name: "left" }), right: agent({ name: "right", instructions: right }) }, async ([one, two]) =>
+        (one as Session).merge(two as Session),
+      );
+    const session = await flow("Be kind.").forward(testRath().session("Where to?"));
+    done.length = 0;
+    const again = await rerun(session, flow("Be brief."));
+    expect([done, again.reused, again.of]).toEqual([["plan", "weather Lisbon", "answer"], 3, 6]);
+  });
+
+  test("the money it saved is said", async () => {
+    const rath = pricedRath({ m: { input: 1, output: 1 } });
+    const agent = new Agent({ model: attempts("m", [says("ok", { usage: { ...noUsage, input: 100, output: 50 } })], { free: false }) });
+    const again = await rerun(await agent.forward(rath.session("go")), agent);
+    expect(again.saved.usd).toBeCloseTo(150e-6, 12);
+    expect(again.session.usage.own.usd).toBe(0);
+  });
+});
+
+describe("a replay of an agent that changed names what changed", () => {
+  const long = `You are a guide. ${"Remember the rules. ".repeat(20)}`;
+  const changes: readonly [string, Partial<AgentOptions>, Partial<AgentOptions>, RegExp][] = [
+    ["instructions", {}, { instructions: "Be brief." }, /"instructions" was "Be kind\.", now "Be brief\."/],
+    [
+      "the end of long instructions",
+      { instructions: `${long}Be kind.` },
+      { instructions: `${long}Be brief.` },
+      /"instructions" was "…[^"]*Be kind\.", now "…[^"]*Be brief\."/,
+    ],
+    ["a setting", { settings: { temperature: 0 } }, { settings: { temperature: 1 } }, /"settings\.temperature" was 0, now 1/],
+    ["a new setting", {}, { settings: { seed: 7 } }, /"settings" was nothing, now \{"seed":7\}/],
+    ["no tools", {}, { tools: [] }, /"tools\.0" was \{.*"weather".*, now nothing/],
+    [
+      "a tool's description",
+      {},
+      {
+        tools: [tool({ name: "weather", description: "Else.", input: z.object({ city: z.string() }), repeat: "safe", run: () => 1 })],
+      },
+      /"tools\.0\.description" was "Weather of a city\.", now "Else\."/,
+    ],
+    ["the output schema", {}, { output: z.object({ a: z.string() }) as never }, /"output" was nothing, now \{.*"a"/],
+    ["the model", {}, { model: attempts("other", [says("x")]) }, /"model" was "scripted", now "other"/],
+    ["a fallback", {}, { model: [scripted("x"), attempts("other", [says("x")])] }, /"fallbacks" was nothing, now \["other"\]/],
+  ];
+  test.each(changes)("%s", async (_, before, after, message) => {
+    const { agent } = world();
+    const session = await agent(before).forward(testRath().session("Where to?"));
+    const report = await replay(session, agent({ ...before, ...after }));
+    expect(String(report)).toMatch(message);
+    expect(String(report)).toMatch(/^diverged at step \d+ \(model\.called\)/);
+    expect(report.identical === false && report.at.kind).toBe("model.called");
+  });
+
+  test("another name is told, and is no difference", async () => {
+    const { agent } = world();
+    const session = await agent().forward(testRath().session("Where to?"));
+    const report = await replay(session, agent({ name: "leader" }));
+    expect([report.identical, report.renamed]).toEqual([true, [{ from: "guide", to: "leader" }]]);
+  });
+
+  test("an agent in another place of the workflow, too", async () => {
+    const { agent } = world();
+    const session = await sequence(agent()).forward(testRath().session("Where to?"));
+    const report = await replay(
+      session,
+      sequence((at) => at.say("one more"), agent()),
+    );
+    expect(report.identical).toBe(false);
+    expect(String(report)).toMatch(/workflow\.entered|message\.added/);
+  });
+});
