@@ -245,7 +245,7 @@ const budget: Case = {
   },
 };
 
-/** Attempts that failed on the way: an unknown model, a rate limit, a stream cut in the middle; a tool that needed three attempts. */
+/** Attempts that failed on the way: an unknown model, a rate limit, a stream cut in the middle; a tool that needed three attempts, and one that is too slow. */
 const failures: Case = {
   record: (rath) => {
     let tries = 0;
@@ -260,11 +260,20 @@ const failures: Case = {
         return tries;
       },
     });
+    const slow = tool({
+      name: "slow",
+      description: "x",
+      input: z.object({}),
+      repeat: "safe",
+      timeout: "1ms",
+      run: () => new Promise(() => {}),
+    });
     const replies = scripted(
       { fail: "rate-limit", calls: [{ tool: "flaky", input: {} }] },
+      { calls: [{ tool: "slow", input: {} }] },
       { fail: "cut", text: "It worked after all, and I can say so at length." },
     );
-    return new Agent({ name: "patient", model: ["nobody/nothing", replies], tools: [flaky] }).forward(rath.session("Try."));
+    return new Agent({ name: "patient", model: ["nobody/nothing", replies], tools: [flaky, slow] }).forward(rath.session("Try."));
   },
 };
 
