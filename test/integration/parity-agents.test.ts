@@ -275,6 +275,30 @@ describe("tools", () => {
   });
 });
 
+test("a rule about a person holds on forks of their sessions and inside agents' tools", async () => {
+  const inner = new Agent({ name: "inner", model: scripted(calls("a"), "done"), tools: [look] });
+  const ask = inner.asTool({ name: "ask", description: "Asks." });
+  const outer = new Agent({ name: "outer", model: scripted({ calls: [{ tool: "ask", input: { task: "Look." } }] }, "done"), tools: [ask] });
+  await using rath = testRath({ policy: { deny: ["look"], principals: ["person:1"] } });
+  const theirs = rath.session("Go.", { principal: "person:1" });
+  const fork = await inner.forward(theirs.fork("try").say("Now."));
+  expect(fork.calls.map(({ outcome }) => outcome.type)).toEqual(["denied"]);
+  const asked = await outer.forward(theirs.fork("ask"));
+  const nested = await rath.open(asked.calls[0]?.session ?? "");
+  expect(nested.calls.map(({ outcome }) => outcome.type)).toEqual(["denied"]);
+  expect((await inner.forward(rath.session("Go.").fork("other"))).calls[0]?.outcome.type).toBe("ok");
+});
+
+test("who goes on with a session that was opened again, or with the result of a run, is its principal and not its newest agent", async () => {
+  await using rath = testRath();
+  const agent = new Agent({ name: "writer", model: scripted("a draft") });
+  const run = await rath.run(agent, rath.session("Write.", { principal: "person:1" }));
+  const result = await run.result();
+  const opened = await rath.open(result.id);
+  for (const session of [result, opened, opened.fork("again")]) expect(session.say("Better.").messages.at(-1)?.by).toBe("person:1");
+  expect((await rath.open((await agent.forward(rath.session("Write."))).id)).say("Better.").messages.at(-1)?.by).toBe("user");
+});
+
 describe("flow", () => {
   const writer = new Agent({ name: "writer", description: "Writes.", model: scripted("a draft", "a better draft") });
 
