@@ -3,8 +3,9 @@ import { type ModelLike, modelName } from "../session/model.ts";
 import type { Session, Tool } from "../session/session.ts";
 import { type AgentSketch, leaveUnnamed, ownName, sketch } from "../workflow/children.ts";
 import { Workflow } from "../workflow/workflow.ts";
+import type { Handoff } from "./handoff.ts";
 import { converse } from "./loop.ts";
-import { type AgentOptions, checkOptions, type Handoff } from "./options.ts";
+import { type AgentOptions, checkOptions } from "./options.ts";
 import { outputSchemaOf } from "./output.ts";
 
 /**

@@ -1,6 +1,6 @@
 /** One round of tool calls: hooks and rules first, then all of them at once, and results in call order. */
 import { isReturned, isStarted } from "../session/event.ts";
-import { type Effect, EffectResult } from "../session/host.ts";
+import type { Effect } from "../session/host.ts";
 import type { Node } from "../session/log.ts";
 import type { ReplyPart } from "../session/message.ts";
 import type { Session, Tool } from "../session/session.ts";
@@ -8,7 +8,7 @@ import { placeOf } from "../session/value.ts";
 import { type ReadInput, readInput } from "../tool/input.ts";
 import { toolEffect } from "../tool/tool-call.ts";
 import { hookEffect, hookFailed } from "./hooks.ts";
-import { type AgentOptions, handoffName } from "./options.ts";
+import type { AgentOptions } from "./options.ts";
 
 type Call = Extract<ReplyPart, { type: "call" }>;
 type Hooked = { readonly input: unknown } | { readonly refuse: string } | null;
@@ -48,8 +48,6 @@ function effectOf<Output>(
   hooked: Hooked,
 ): Effect {
   const { host, by } = placeOf(session).context;
-  const handoff = (options.handoffs ?? []).find((candidate) => handoffName(candidate) === call.tool);
-  if (handoff !== undefined) return handedOver(call, index, handoff.name);
   const changed: ReadInput = hooked !== null && "input" in hooked ? { input: hooked.input, repaired: false } : read;
   const judged = host.judge(session, { tool: call.tool, input: inputOf(changed) });
   const { needsApproval, hooks } = options;
@@ -63,19 +61,8 @@ function effectOf<Output>(
     refused: hooked !== null && "refuse" in hooked ? { reason: hooked.refuse, problem: "hook" } : judged.refused,
     asks: (input) => (needsApproval?.({ tool: call.tool, input }) ? "agent" : judged.asks(input)),
     after: hooks?.afterTool?.bind(hooks),
-    offered: [...tools.keys(), ...(options.handoffs ?? []).map(handoffName)],
+    offered: [...tools.keys()],
   });
-}
-
-/** The call of a handoff is answered at once; the other agent then goes on with the session. */
-function handedOver(call: Call, index: number, name: string): Effect {
-  return {
-    op: "tool",
-    called: { index, input: {}, name: call.tool, repeat: "safe" },
-    repeat: "safe",
-    run: () => new EffectResult("ok", { value: `Handed over to ${name}.` }),
-    failureIsValue: true,
-  };
 }
 
 function inputOf(read: ReadInput | undefined): unknown {

@@ -11,8 +11,9 @@ import { placeOf } from "../session/value.ts";
 import { toParts } from "../session/views.ts";
 import { type Asked, askModel } from "./ask-model.ts";
 import { callTools } from "./call-tools.ts";
+import { handedOverTo, handoffTool } from "./handoff.ts";
 import { beforeModel } from "./hooks.ts";
-import { type AgentOptions, type Handoff, handoffName } from "./options.ts";
+import type { AgentOptions } from "./options.ts";
 import { outputSchemaOf, readOutput } from "./output.ts";
 
 const defaultRounds = 100;
@@ -24,12 +25,13 @@ type Call = Extract<ReplyPart, { type: "call" }>;
 export async function converse<Output>(options: AgentOptions<Output>, session: Session, name: string): Promise<Session> {
   const { host, signal, budgets = [] } = placeOf(session).context;
   const rounds = Math.min(options.limits?.rounds ?? defaultRounds, ...budgets.map(({ limits }) => limits.rounds ?? defaultRounds));
-  const prepared = await prepare(options, session, name);
+  const prepared = signal?.aborted === true ? cancelled(signal, session) : await prepare(options, session, name).catch(stoppedBy(signal));
+  if (!("configuration" in prepared)) return stopped(host, prepared.session, "cancelled", prepared.reason);
   let at = prepared.session;
   let { configuration } = prepared;
   let invalid = 0;
   for (let round = 1; ; round++) {
-    if (signal?.aborted === true) return stopped(host, at, "cancelled", String((signal.reason as Error | undefined)?.message ?? "aborted"));
+    if (signal?.aborted === true) return stopped(host, at, "cancelled", cancelled(signal, at).reason);
     if (round > rounds) {
       budgets.at(-1)?.crossed("rounds", rounds, rounds);
       return stopped(host, at, "rounds", `${rounds} rounds`);
@@ -44,7 +46,7 @@ export async function converse<Output>(options: AgentOptions<Output>, session: S
     const calls = asked.parts.filter((part): part is Call => part.type === "call");
     if (calls.length > 0) {
       at = await callTools(options, prepared.tools, at, calls, name);
-      const next = handoffIn(options.handoffs ?? [], calls);
+      const next = handedOverTo(options.handoffs ?? [], at);
       if (next !== undefined) return next.forward(at);
       continue;
     }
@@ -60,6 +62,23 @@ export async function converse<Output>(options: AgentOptions<Output>, session: S
       parts: toParts(`Your answer does not fit the schema: ${read.problem}. Answer again with JSON that fits, and nothing else.`) as never,
     });
   }
+}
+
+interface Cancelled {
+  readonly session: Session;
+  readonly reason: string;
+}
+
+function cancelled(signal: AbortSignal, session: Session): Cancelled {
+  return { session, reason: String((signal.reason as Error | undefined)?.message ?? "aborted") };
+}
+
+/** An effect that ended because somebody stopped the agent is how the agent ends, not an error. */
+function stoppedBy(signal: AbortSignal | undefined): (error: unknown) => Cancelled {
+  return (error) => {
+    if (signal?.aborted !== true || !RathError.is(error, "effect.cancelled") || error.session === undefined) throw error;
+    return cancelled(signal, error.session);
+  };
 }
 
 /** What an agent is ready with: its tools as they are offered now, and its configuration as one text. */
@@ -80,7 +99,9 @@ async function prepare<Output>(options: AgentOptions<Output>, session: Session, 
     at = await at.do("instructions", () => write(session), { repeat: "safe" });
     instructions = at.output as string;
   } else instructions = options.instructions ?? "";
-  const tools = new Map<string, Tool>((options.tools ?? []).map((tool) => [tool.name, tool]));
+  const tools = new Map<string, Tool>(
+    [...(options.tools ?? []), ...(options.handoffs ?? []).map(handoffTool)].map((tool) => [tool.name, tool]),
+  );
   const offered: RequestTool[] = [];
   for (const tool of tools.values()) {
     if (tool["~tool"].source !== undefined) continue;
@@ -92,27 +113,10 @@ async function prepare<Output>(options: AgentOptions<Output>, session: Session, 
     const listed = at.output as Awaited<ReturnType<typeof source.describe>>;
     offered.push(...listed.tools.filter((tool) => tools.get(tool.name)?.["~tool"].source === source));
   }
-  for (const handoff of options.handoffs ?? []) offered.push(transfer(handoff));
   const output = options.output === undefined ? undefined : outputSchemaOf(options.output, name);
   const { host } = placeOf(session).context;
   const text = JSON.stringify({ instructions, tools: offered, ...(output === undefined ? {} : { output }) });
   return { session: at, tools, instructions, offered, output, configuration: SharedText.of(host.clean(text), host.platform) };
-}
-
-function transfer(handoff: Handoff): RequestTool {
-  return {
-    name: handoffName(handoff),
-    description: `Hands the conversation over to ${handoff.name}: ${handoff.description}`,
-    input: { type: "object", properties: {}, additionalProperties: false },
-  };
-}
-
-function handoffIn(handoffs: readonly Handoff[], calls: readonly Call[]): Handoff | undefined {
-  for (const call of calls) {
-    const handoff = handoffs.find((candidate) => handoffName(candidate) === call.tool);
-    if (handoff !== undefined) return handoff;
-  }
-  return undefined;
 }
 
 /** A model that could not be asked is an error of the program; one that failed, or was not allowed, is how the agent ended. */

@@ -4,6 +4,7 @@ import { RathError } from "../session/errors.ts";
 import type { ModelRequest, ModelSettings } from "../session/message.ts";
 import type { ModelLike } from "../session/model.ts";
 import type { Duration, Limits, Session, StandardSchema, Tool, ToolCall } from "../session/session.ts";
+import { type Handoff, handoffName } from "./handoff.ts";
 
 /** What an agent is made of. */
 export interface AgentOptions<Output = string> {
@@ -27,13 +28,6 @@ export interface AgentOptions<Output = string> {
   /** Calls for which a person must say yes. */
   readonly needsApproval?: ((call: { readonly tool: string; readonly input: unknown }) => boolean) | undefined;
   readonly hooks?: Hooks | undefined;
-}
-
-/** An agent as another one sees it. */
-export interface Handoff {
-  readonly name: string;
-  readonly description: string;
-  forward(session: Session): Promise<Session>;
 }
 
 /** Functions around model and tool calls. They may change or refuse; what they gave is recorded and taken from the record on resume. */
@@ -78,11 +72,6 @@ function checkModel(name: string, model: unknown): void {
   if (typeof model === "string" && model !== "") return;
   if (typeof model === "object" && model !== null && ("doStream" in model || "stream" in model)) return;
   throw invalid(name, `has a model that is none (${String(model)}): give "provider/model", an AI SDK model or a Model`);
-}
-
-/** The tool by which a model hands over. */
-export function handoffName(handoff: Handoff): string {
-  return `transfer_to_${handoff.name.replace(/[^a-zA-Z0-9_-]/g, "_")}`.slice(0, 64);
 }
 
 export function invalid(name: string, problem: string): RathError {

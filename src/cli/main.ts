@@ -1,42 +1,32 @@
 #!/usr/bin/env node
-/** The command `openrath`. It imports nothing of the package before a command needs it, so that it starts at once. */
-import { readFileSync } from "node:fs";
+/** The command `openrath`. It imports nothing before it is needed, so that it starts at once. */
+import { projectsOwn } from "./hand-over.ts";
+import { version } from "./version.ts";
 
-const help = `Usage: openrath [--version | --help]
+const argv = process.argv.slice(2);
+const own = projectsOwn(argv, process.cwd());
+if (own !== undefined) await import(own);
+else if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-v")) process.stdout.write(`${version()}\n`);
+else await main();
 
-  -v, --version  print the version
-  -h, --help     print this text
-
-There are no commands yet. This version is a library: import it with
-  import { openrath } from "openrath";
-Commands to list, show, resume, replay, verify, export and import sessions come later.
-`;
-
-const options = new Map([
-  ["--help", () => help],
-  ["-h", () => help],
-  ["--version", version],
-  ["-v", version],
-]);
-
-/** Gives the exit code. Data goes to stdout, everything else to stderr. */
-function main([first = "--help", extra]: readonly string[]): number {
-  const text = options.get(first);
-  if (text === undefined) return misused(`There is no ${first.startsWith("-") ? "option" : "command"} "${first}".`);
-  if (extra !== undefined) return misused(`"${first}" takes no arguments, but "${extra}" was given.`);
-  process.stdout.write(text());
-  return 0;
+async function main(): Promise<void> {
+  const interruption = new AbortController();
+  // The first Ctrl+C cancels the work, the second one ends the process.
+  process.on("SIGINT", () => {
+    if (interruption.signal.aborted) process.exit(130);
+    interruption.abort(new Error("interrupted"));
+  });
+  const [{ runCli }, { processHost }, { neutral }] = await Promise.all([
+    import("./program.ts"),
+    import("./terminal.ts"),
+    import("./shown.ts"),
+  ]);
+  process.removeAllListeners("warning").on("warning", ({ name, message }) => {
+    // What Node itself thinks of its modules and options is no news to the user of a command.
+    if (name !== "OpenRathWarning" || argv.includes("--quiet") || argv.includes("-q")) return;
+    process.stderr.write(`warning: ${neutral(message)}\n`);
+  });
+  const code = await runCli(argv, processHost(interruption.signal));
+  // What a user's program left open must not keep the command from ending; what was written must arrive first.
+  process.stderr.write("", () => process.stdout.write("", () => process.exit(code)));
 }
-
-function misused(problem: string): number {
-  process.stderr.write(`${problem} See: openrath --help\n`);
-  return 2;
-}
-
-/** From the manifest two folders up, which is the same from src/ and from dist/. */
-function version(): string {
-  const manifest = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  return `${(JSON.parse(manifest) as { readonly version: string }).version}\n`;
-}
-
-process.exitCode = main(process.argv.slice(2));

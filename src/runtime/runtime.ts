@@ -174,7 +174,7 @@ export class Runtime implements Host, Services {
     if (rules.none) return unjudged;
     const { node, context } = placeOf(session);
     const execution = context.execution as Execution;
-    const judged = { ...call, by: context.by, principal: node.log.about.principal };
+    const judged = { ...call, by: context.by, principal: principalOf(node) };
     const refusal = rules.refuses(judged, (rule) => execution.count(rule));
     const refused =
       refusal === undefined ? undefined : { reason: refusal.reason, problem: refusal.limit ? ("limit" as const) : ("policy" as const) };
@@ -195,6 +195,11 @@ export class Runtime implements Host, Services {
     } catch (error) {
       return Promise.reject(error);
     }
+  }
+
+  /** What can be started or resumed by name. */
+  get workflows(): Readonly<Record<string, object>> {
+    return this.#options.workflows;
   }
 
   nameOf(workflow: object, around?: object): string {
@@ -408,6 +413,13 @@ export class Runtime implements Host, Services {
     if (this.#options.implicitForks === "error") throw new RathError("session.implicit-fork", message);
     process.emitWarning(message, { type: "OpenRathWarning", code: "OPENRATH_IMPLICIT_FORK" });
   }
+}
+
+/** Whose session it is: a fork belongs to whom the session it was forked from belongs. */
+function principalOf(node: Node): string | undefined {
+  let at: Node | undefined = node;
+  while (at !== undefined && at.log.about.principal === undefined) at = at.log.first?.parent ?? at.log.origin;
+  return at?.log.about.principal;
 }
 
 const root = new URL("../../", import.meta.url).pathname;

@@ -58,14 +58,12 @@ describe("a policy", () => {
     expect(outcomes(await round(eve, ["shell"]))).toEqual(["ok"]);
   });
 
-  // Known to fail: Runtime.judge reads the principal of the log itself, and a fork's log has none.
-  test.fails("applies to people on forks too", async () => {
+  test("applies to people on forks too", async () => {
     const forked = testRath({ policy: eve }).session("go", { principal: "human:eve" }).fork("other way").say("on");
     await expect(forked.call(tools[2] as Tool, {})).rejects.toMatchObject({ code: "effect.denied" });
   });
 
-  // Known to fail for the same reason: nested work is a fork.
-  test.fails("applies to people in nested work too", async () => {
+  test("applies to people in nested work too", async () => {
     const nested = tool({
       name: "nested",
       description: "Calls the shell.",

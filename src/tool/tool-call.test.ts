@@ -93,7 +93,7 @@ describe("session.call", () => {
           .session()
           .call(
             giving(() => 1),
-            { at: new Date() } as never,
+            { at: new Map() } as never,
           ),
       ),
     ).toMatchObject({ code: "value.unsupported" });
@@ -144,7 +144,7 @@ describe("the result of a tool", () => {
     ["a function", () => () => 1, /is a function/],
     ["a symbol", () => Symbol("x"), /is a symbol/],
     ["a class", () => new (class Car {})(), /is a Car/],
-    ["a date inside", () => ({ at: [new Date()] }), /value\.at\[0\] is a Date/],
+    ["a set inside", () => ({ at: [new Set()] }), /value\.at\[0\] is a Set/],
     ["a cycle", () => cycle(), /contains itself/],
     ["something nested too deep", () => deep(5000), /nested deeper than 1000/],
     [

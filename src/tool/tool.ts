@@ -56,7 +56,7 @@ export function tool<S extends Schema, Output>(options: ToolOptions<S, Output>):
   const { needsApproval } = options;
   const declaration: ToolDeclaration = {
     schema,
-    revision: revisionOf(name, description, schema),
+    revision: toolRevision(name, description, schema),
     writes,
     validate: validating(options.input, schema),
     resource: options.resource as ToolDeclaration["resource"],
@@ -86,7 +86,7 @@ function checkName(name: unknown): void {
 }
 
 /** Digest of what a model sees of a tool. */
-function revisionOf(name: string, description: string, schema: object): string {
+export function toolRevision(name: string, description: string, schema: object): string {
   const text = canonicalize({ description, name, schema }) ?? "";
   return createHash("sha256").update(text).digest("hex").slice(0, 16);
 }

@@ -1,0 +1,162 @@
+/** `openrath doctor`: what works on this machine, and what to do about the rest. Names of keys are shown, never their values. */
+import { existsSync } from "node:fs";
+import { access, constants, stat } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join, resolve } from "node:path";
+import type { Command } from "commander";
+import type { Cli } from "../cli.ts";
+import { exits } from "../fault.ts";
+import { printList } from "../print-list.ts";
+import { findConfig } from "../project.ts";
+import { show } from "../shown.ts";
+import { version } from "../version.ts";
+
+interface Finding {
+  readonly check: string;
+  readonly status: "ok" | "warn" | "fail" | "none";
+  readonly detail: string;
+  /** What to do about it. */
+  readonly fix?: string | undefined;
+}
+
+/** What each provider of models needs of the environment, each time one of several names, and its package. */
+const providers: readonly { readonly name: string; readonly needs: readonly (readonly string[])[]; readonly package: string }[] = [
+  { name: "openai", needs: [["OPENAI_API_KEY"]], package: "@ai-sdk/openai" },
+  { name: "anthropic", needs: [["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"]], package: "@ai-sdk/anthropic" },
+  { name: "google", needs: [["GOOGLE_GENERATIVE_AI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"]], package: "@ai-sdk/google" },
+  { name: "azure", needs: [["AZURE_API_KEY"], ["AZURE_RESOURCE_NAME", "AZURE_BASE_URL"]], package: "@ai-sdk/azure" },
+];
+
+export function define(command: Command, cli: Cli): void {
+  command
+    .summary("say what works on this machine")
+    .description(
+      "Checks Node, the SQLite driver, the store, the signing key, the keys and packages of models. Exit 1 when something is broken.",
+    )
+    .action(() => doctor(cli));
+}
+
+async function doctor(cli: Cli): Promise<void> {
+  const config = cli.settings.config ?? findConfig(cli.host.cwd);
+  const home = resolve(config === undefined ? cli.host.cwd : resolve(config, ".."), cli.host.env["OPENRATH_HOME"] ?? ".openrath");
+  const findings: Finding[] = [
+    { check: "openrath", status: "ok", detail: `version ${version()}` },
+    node(),
+    await driver(),
+    config === undefined
+      ? { check: "project", status: "none", detail: "no openrath.config.ts here or above", fix: "openrath init" }
+      : { check: "project", status: "ok", detail: config },
+    ...(await homeOf(home)),
+    ...(await store(cli)),
+    ...providers.map((provider) => model(cli, provider, config)),
+    { check: "sandbox", status: "none", detail: "isolation tier: not in this version" },
+  ];
+  if (findings.some((finding) => finding.status === "fail")) cli.exit = exits.error;
+  const paint = { ok: cli.ink.green, warn: cli.ink.yellow, fail: cli.ink.red, none: cli.ink.dim };
+  printList(cli, findings, {
+    columns: [
+      { name: "CHECK", cell: ({ check }) => check },
+      { name: "STATUS", cell: ({ status }) => paint[status](status === "none" ? "-" : status), plain: ({ status }) => status },
+      {
+        name: "DETAIL",
+        cell: ({ detail, fix }) => (fix === undefined ? detail : `${detail} (${fix})`),
+        plain: ({ detail }) => detail,
+      },
+    ],
+    data: ({ check, status, detail, fix }) => ({ check, status, detail, fix: fix ?? null }),
+    empty: show``,
+  });
+  for (const { status, check, fix } of findings)
+    if (status === "fail" && fix !== undefined) cli.warn(show`${cli.errInk.red(check)}: ${fix}`);
+}
+
+function node(): Finding {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  const fits = major > 20 || (major === 20 && minor >= 19);
+  const { typescript } = process.features as { readonly typescript?: string | false };
+  const detail = `${process.versions.node}, TypeScript ${typescript ? "by itself" : "through tsx"}`;
+  return fits ? { check: "node", status: "ok", detail } : { check: "node", status: "fail", detail, fix: "use Node 20.19 or newer" };
+}
+
+async function driver(): Promise<Finding> {
+  const check = "sqlite";
+  try {
+    const { sqliteStore } = await import("../../store/sqlite.ts");
+    const probe = sqliteStore(":memory:");
+    for await (const _ of probe.sessions({})) break;
+    await probe[Symbol.asyncDispose]();
+    return { check, status: "ok", detail: "a driver is there" };
+  } catch (error) {
+    return { check, status: "fail", detail: (error as Error).message, fix: "npm install better-sqlite3, or use Node 22.13 or newer" };
+  }
+}
+
+async function homeOf(home: string): Promise<readonly Finding[]> {
+  const found = await stat(home).catch(() => undefined);
+  if (found === undefined) return [{ check: "home", status: "none", detail: `${home} is not there yet: the first session makes it` }];
+  const open = (found.mode & 0o077) !== 0 && process.platform !== "win32";
+  const writable = await access(home, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+  const folder: Finding = !writable
+    ? { check: "home", status: "fail", detail: `${home} cannot be written`, fix: `chmod u+w ${home}` }
+    : open
+      ? { check: "home", status: "warn", detail: `${home} can be read by others`, fix: `chmod 700 ${home}` }
+      : { check: "home", status: "ok", detail: `${home}, private` };
+  return [folder, await signingKey(join(home, "signing-key.pem"))];
+}
+
+async function signingKey(file: string): Promise<Finding> {
+  const check = "signing key";
+  const found = await stat(file).catch(() => undefined);
+  if (found === undefined) return { check, status: "none", detail: "made at the first run" };
+  if ((found.mode & 0o077) !== 0 && process.platform !== "win32")
+    return { check, status: "warn", detail: `${file} can be read by others`, fix: `chmod 600 ${file}` };
+  return { check, status: "ok", detail: "there, private" };
+}
+
+/** Opened as commands open it, and every workflow asked whether its models and tools are there. A home that is not there yet is left so. */
+async function store(cli: Cli): Promise<readonly Finding[]> {
+  const check = "store";
+  try {
+    const { rath, workflows } = await cli.project();
+    await rath.ready();
+    const opens: Finding = { check, status: "ok", detail: "opens" };
+    return [opens, ...(await Promise.all(Object.entries(workflows).map(([name, workflow]) => ready(name, () => rath.ready(workflow)))))];
+  } catch (error) {
+    const { exit, message } = error as { readonly exit?: number; readonly message: string };
+    if (exit === exits.notFound) return [{ check, status: "none", detail: "not there yet" }];
+    return [{ check, status: "fail", detail: message, fix: "see what the message says" }];
+  }
+}
+
+async function ready(name: string, work: () => Promise<void>): Promise<Finding> {
+  return work().then(
+    (): Finding => ({ check: `workflow ${name}`, status: "ok", detail: "models and tools are there" }),
+    (error: unknown): Finding => ({ check: `workflow ${name}`, status: "warn", detail: (error as Error).message }),
+  );
+}
+
+function model(cli: Cli, provider: (typeof providers)[number], config: string | undefined): Finding {
+  const { env, cwd } = cli.host;
+  const check = `model ${provider.name}`;
+  const setIn = (names: readonly string[]): string | undefined => names.find((name) => (env[name] ?? "") !== "");
+  const missing = provider.needs.filter((names) => setIn(names) === undefined);
+  const installed =
+    hasPackage(provider.package, config ?? join(cwd, "openrath.config.ts")) || hasPackage(provider.package, import.meta.filename);
+  const keys = provider.needs.map((names) => `${setIn(names) ?? names[0]} ${setIn(names) === undefined ? "not set" : "set"}`);
+  const detail = `${keys.join(", ")}, ${provider.package} ${installed ? "installed" : "not installed"}`;
+  if (missing.length === provider.needs.length) return { check, status: "none", detail };
+  if (missing.length > 0) return { check, status: "warn", detail, fix: `set ${missing.map((names) => names.join(" or ")).join(", ")}` };
+  return installed ? { check, status: "ok", detail } : { check, status: "warn", detail, fix: `npm install ${provider.package}` };
+}
+
+function hasPackage(name: string, from: string): boolean {
+  try {
+    createRequire(from).resolve(name);
+    return true;
+  } catch {
+    return existsSync(join(resolve(from, ".."), "node_modules", name));
+  }
+}

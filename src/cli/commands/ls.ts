@@ -1,0 +1,123 @@
+/** `openrath ls`: the sessions of the store, newest first. */
+import type { Command } from "commander";
+import type { Session } from "../../session/session.ts";
+import type { LogRow } from "../../store/store.ts";
+import type { Cli } from "../cli.ts";
+import { ago, count, exact, money } from "../format.ts";
+import { numberOf } from "../options.ts";
+import { type Column, printList } from "../print-list.ts";
+import { progressing } from "../progress.ts";
+import { statusInk, whatOf } from "../session-text.ts";
+import { sessionRows, shortIds } from "../sessions.ts";
+import { show } from "../shown.ts";
+
+interface Options {
+  readonly all?: boolean;
+  readonly tag?: string;
+  readonly status?: string;
+  readonly limit?: number;
+}
+
+interface Item {
+  readonly session: Session;
+  readonly row: LogRow;
+  readonly branches: number;
+}
+
+const onePage = 50;
+
+export function define(command: Command, cli: Cli): void {
+  command
+    .summary("list sessions")
+    .description("Lists sessions, newest first. Forks are counted with the session they come from.")
+    .option("-a, --all", "forks too, each on its own line")
+    .option("--tag <tag>", "only those with this tag")
+    .option("--status <status>", "only idle, waiting, failed, cancelled or rejected ones")
+    .option("-n, --limit <number>", `at most so many; 0 for all (default on a terminal: ${onePage})`, numberOf("--limit"))
+    .action((options: Options) => ls(cli, options));
+}
+
+async function ls(cli: Cli, options: Options): Promise<void> {
+  const project = await cli.project();
+  const rows = await sessionRows(project);
+  const parents = new Map(rows.map((row) => [row.id, row.parent]));
+  const branches = new Map<string, number>();
+  for (const row of rows) {
+    const root = rootOf(row.id, parents);
+    branches.set(root, (branches.get(root) ?? 0) + 1);
+  }
+  const wanted = rows.filter((row) => (options.all === true || !parents.has(row.parent ?? "")) && fits(row, options)).reverse();
+  const limit = (options.limit ?? (cli.onTerminal ? onePage : 0)) || Number.POSITIVE_INFINITY;
+  const items: Item[] = [];
+  let left = 0;
+  await progressing(cli, "listing", "sessions", async (progress) => {
+    for (const row of wanted) {
+      if (items.length >= limit) left++;
+      else {
+        const session = await project.rath.open(row.id);
+        progress.add();
+        if (options.status === undefined || session.status === options.status)
+          items.push({ session, row, branches: branches.get(row.id) ?? 1 });
+      }
+    }
+  });
+  printList(cli, items, {
+    columns: columns(cli, await shortIds(cli), parents),
+    data: ({ session, row, branches: made }) => ({
+      ...session.toJSON(),
+      ...{ status: session.status, title: row.title ?? null, label: session.lineage.label ?? null, parent: row.parent ?? null },
+      ...{ tags: row.tags ?? [], branches: made, usage: session.usage, updated: session.now().toISOString() },
+    }),
+    empty:
+      options.tag === undefined && options.status === undefined
+        ? show`There are no sessions. Start one with: openrath run WORKFLOW --input "…"`
+        : show`There are no sessions like that. Forks are listed with --all.`,
+  });
+  if (left > 0) cli.note(show`${cli.errInk.dim(`and ${count(left)} older: --limit ${items.length + left}`)}`);
+}
+
+function columns(cli: Cli, short: (id: string) => string, parents: ReadonlyMap<string, string | undefined>): readonly Column<Item>[] {
+  const tokens = ({ session: { usage } }: Item): number => usage.input + usage.output;
+  return [
+    { name: "ID", cell: ({ session }) => cli.ink.cyan(short(session.id)), plain: ({ session }) => session.id },
+    { name: "STATUS", cell: ({ session }) => statusInk(cli, session.status) },
+    { name: "SESSION", cell: ({ session, row }) => whatOf(session, row.title), rest: true },
+    {
+      name: "FORK OF",
+      cell: ({ row }) => short(parents.has(row.parent ?? "") ? (row.parent ?? "") : ""),
+      plain: ({ row }) => row.parent ?? "",
+      optional: true,
+    },
+    {
+      name: "BRANCHES",
+      cell: ({ branches }) => (branches > 1 ? branches : ""),
+      plain: ({ branches }) => branches,
+      right: true,
+      optional: true,
+    },
+    { name: "STEP", cell: ({ session }) => session.step, right: true },
+    { name: "TOKENS", cell: (item) => (tokens(item) > 0 ? count(tokens(item)) : ""), plain: tokens, right: true, optional: true },
+    {
+      name: "COST",
+      cell: ({ session: { usage } }) => (usage.usd > 0 ? money(usage.usd) : ""),
+      plain: ({ session }) => exact(session.usage.usd),
+      right: true,
+      optional: true,
+    },
+    {
+      name: "UPDATED",
+      cell: ({ session }) => ago(session.now().toISOString(), cli.host.now()),
+      plain: ({ session }) => session.now().toISOString(),
+    },
+  ];
+}
+
+function rootOf(id: string, parents: ReadonlyMap<string, string | undefined>): string {
+  let root = id;
+  for (let parent = parents.get(root); parent !== undefined && parents.has(parent); parent = parents.get(root)) root = parent;
+  return root;
+}
+
+function fits(row: LogRow, { tag }: Options): boolean {
+  return tag === undefined || row.tags?.includes(tag) === true;
+}

@@ -1,0 +1,137 @@
+/** `openrath rerun ID`: executes again on a fork with one thing changed; what is equal is reused. */
+import type { Command } from "commander";
+import type { Pending, Session } from "../../session/session.ts";
+import type { Cli } from "../cli.ts";
+import { lineageEvents } from "../events.ts";
+import { exits, Fault } from "../fault.ts";
+import { money, shortEvent } from "../format.ts";
+import { collected, numberOf, parsedJson } from "../options.ts";
+import { printFields } from "../print-list.ts";
+import type { Project } from "../project.ts";
+import { recordedWorkflow } from "../recorded-workflow.ts";
+import { outputOf, outputText, pendingText } from "../session-text.ts";
+import { openSession, shortIds } from "../sessions.ts";
+import { show } from "../shown.ts";
+
+interface Options {
+  readonly from?: number;
+  readonly set?: readonly string[];
+  readonly live?: boolean;
+  readonly workflow?: string;
+}
+
+type Change = ((session: Session) => Session) | { readonly event: string; readonly output: unknown };
+
+export function define(command: Command, cli: Cli): void {
+  command
+    .summary("execute again on a fork with one thing changed")
+    .description(
+      "Executes the workflow that made a session again, on a fork, with one thing changed. Every result whose inputs are equal is reused and costs nothing.",
+    )
+    .argument("<id>", "a session")
+    .option("--from <step>", "change what the program holds at this step; default: its input", numberOf("--from"))
+    .option("--set <what=value>", "message=TEXT (another message), or EVENT=JSON (another result; EVENT is a step or an id)", collected)
+    .option("--live", "let effects happen that may not be repeated; else they ask (exit 8)")
+    .option("-w, --workflow <name>", "a name of the configuration, or FILE[#export]; default: the recorded name")
+    .action((id: string, options: Options) => rerunSession(cli, id, options));
+}
+
+async function rerunSession(cli: Cli, id: string, options: Options): Promise<void> {
+  const workflow = await recordedWorkflow(cli, id, options.workflow);
+  const project = await cli.project();
+  const session = await openSession(cli, id);
+  const change = await changeOf(session, options);
+  const { rerun } = await import("../../runtime/rerun.ts");
+  const before = new Set((await project.rath.pending()).map((pending) => pending.id));
+  const work = rerun(session, workflow, { from: options.from, change, effects: options.live === true ? "live" : "ask" });
+  const again = await Promise.race([work, asksFirst(project, before, work)]);
+  if ("asks" in again) {
+    refused(cli, again.asks);
+    return;
+  }
+  const { reused, of, saved, split, session: made } = again;
+  if (cli.asJson)
+    return cli.data({
+      session: made.toJSON(),
+      from: session.toJSON(),
+      reused,
+      of,
+      saved,
+      split: split ?? null,
+      output: outputOf(made) ?? null,
+    });
+  const short = await shortIds(cli);
+  printFields(cli, [
+    ["session", cli.onTerminal ? short(made.id) : made.id],
+    ["reused", `${reused} of ${of} results${saved.usd > 0 ? `, ${money(saved.usd)} saved` : ""}`],
+    split === undefined ? undefined : ["split", `at step ${split.step}, ${split.kind} ${shortEvent(split.id)}`],
+    ["output", outputText(cli, made) ?? ""],
+  ]);
+  cli.next(`openrath log ${short(made.id)} --graph`);
+}
+
+/** Resolves when an effect of the rerun stops and asks; nobody could answer it from another process. */
+async function asksFirst(
+  { rath }: Project,
+  before: ReadonlySet<string>,
+  work: Promise<unknown>,
+): Promise<{ readonly asks: readonly Pending[] }> {
+  let over = false;
+  const end = (): void => {
+    over = true;
+  };
+  work.then(end, end);
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    if (over) return new Promise(() => {});
+    const asks = (await rath.pending()).filter((pending) => !before.has(pending.id) && pending.kind !== "timer");
+    if (asks.length > 0) return { asks };
+  }
+}
+
+function refused(cli: Cli, asks: readonly Pending[]): void {
+  cli.exit = exits.waiting;
+  if (cli.asJson) {
+    cli.data({ status: "waiting", pending: asks });
+    return;
+  }
+  for (const pending of asks)
+    cli.warn(show`${cli.errInk.yellow("stopped:")} ${pendingText(pending)} has no equal result and may not be repeated unasked`);
+  cli.next("the same command with --live, to let it happen");
+}
+
+async function changeOf(session: Session, { set = [], from }: Options): Promise<Change | undefined> {
+  const [only, ...others] = set;
+  if (only === undefined) return undefined;
+  if (others.length > 0)
+    throw new Fault(exits.usage, "A rerun changes one thing: give --set once, and rerun the result to change another.");
+  const at = only.indexOf("=");
+  if (at <= 0) throw new Fault(exits.usage, `--set takes message=TEXT or EVENT=JSON, not ${JSON.stringify(only)}.`);
+  const [what, value] = [only.slice(0, at), only.slice(at + 1)];
+  if (what === "message") return (given) => withMessage(given, value, from === undefined);
+  return { event: await eventNamed(session, what), output: parsedJson(value, `--set ${what}`) };
+}
+
+/** The last thing said replaced; where the program holds a later value, something more is said. */
+function withMessage(session: Session, text: string, replace: boolean): Session {
+  const last = session.messages.findLast((message) => message.role === "user");
+  const before = last === undefined ? undefined : session.at(last.event).step - 1;
+  return replace && before !== undefined && before >= 1 ? session.at(before).fork("changed").say(text) : session.say(text);
+}
+
+async function eventNamed(session: Session, what: string): Promise<string> {
+  const isStep = /^\d{1,9}$/.test(what);
+  const fits = (event: { readonly id: string; readonly step: number }): boolean =>
+    isStep ? event.step === Number(what) : event.id.startsWith(what.toLowerCase());
+  let found = [...session.events()].filter(fits);
+  if (found.length === 0) found = (await lineageEvents(session)).filter(fits);
+  const [event, ...others] = found;
+  if (event === undefined)
+    throw new Fault(exits.notFound, `Session ${session.id} has no event ${what}.`, { next: `openrath log ${session.id} --oneline` });
+  if (others.length > 0)
+    throw new Fault(
+      exits.usage,
+      `${what} names ${found.length} events: ${found.map((one) => `${shortEvent(one.id)} (${one.kind})`).join(", ")}. Give the id of one.`,
+    );
+  return event.id;
+}

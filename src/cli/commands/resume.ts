@@ -1,0 +1,38 @@
+/** `openrath resume RUN`: goes on with a run that was interrupted; what has a result is not done again. */
+import { type Command, Option } from "commander";
+import type { OnDivergence } from "../../runtime/run.ts";
+import type { Cli } from "../cli.ts";
+import { importedWorkflow } from "../find-workflow.ts";
+import { followRun } from "../follow-run.ts";
+import { findRun } from "../sessions.ts";
+import { show } from "../shown.ts";
+
+interface Options {
+  readonly onDivergence?: OnDivergence;
+  readonly workflow?: string;
+}
+
+export function define(command: Command, cli: Cli): void {
+  command
+    .summary("go on with an interrupted run")
+    .description("Executes an interrupted or parked run here. What is on record is taken from there; the rest runs.")
+    .argument("<id>", "a run, or a session whose newest run it is")
+    .option("-w, --workflow <file>", "FILE[#export] of the workflow, where no configuration names it")
+    .addOption(
+      new Option("--on-divergence <what>", "when the program does not ask for what it recorded").choices(["pause", "fork", "fail"]),
+    )
+    .action((id: string, options: Options) => resume(cli, id, options));
+}
+
+async function resume(cli: Cli, id: string, { onDivergence, workflow }: Options): Promise<void> {
+  // The file is imported first: it makes the name known that the run is found under.
+  if (workflow !== undefined) await cli.project({ workflows: await importedWorkflow(cli, workflow) });
+  const { rath } = await cli.project();
+  const { id: run, session, status } = await findRun(cli, id);
+  if (["done", "failed", "cancelled"].includes(status)) cli.note(show`${cli.errInk.dim(`run ${run} had ended already`)}`);
+  const { head } = await rath.open(session);
+  const resumed = await rath.resume(run, { onDivergence });
+  const cancel = (): void => void resumed.cancel("interrupted").catch(() => {});
+  cli.host.signal.addEventListener("abort", cancel, { once: true });
+  await followRun(cli, resumed, { after: head });
+}

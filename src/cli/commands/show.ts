@@ -1,0 +1,115 @@
+/** `openrath show ID[@step]`: a session, or what it was at a step. */
+import type { Command } from "commander";
+import type { Message, Session } from "../../session/session.ts";
+import type { Cli } from "../cli.ts";
+import { valueText } from "../event-line.ts";
+import { shortEvent } from "../format.ts";
+import { printFields } from "../print-list.ts";
+import { answerCommand, outputOf, outputText, pendingText, statusInk, stepText, usageText } from "../session-text.ts";
+import { openSession, runRows, sessionRows, shortIds } from "../sessions.ts";
+import { clip, type Showable, show } from "../shown.ts";
+
+type Field = readonly [name: string, value: Showable];
+
+export function define(command: Command, cli: Cli): void {
+  command
+    .summary("show a session, or what it was at a step")
+    .description(
+      "Shows a session: where it stands, what was said, what waits and what came out. ID@12 shows it at step 12, ID@EVENT at an event.",
+    )
+    .argument("<id>", "a session, or a place in it: ID@step")
+    .action((id: string) => showSession(cli, id));
+}
+
+async function showSession(cli: Cli, id: string): Promise<void> {
+  const project = await cli.project();
+  const session = await openSession(cli, id);
+  const row = (await sessionRows(project)).find((one) => one.id === session.id);
+  const runs = await runRows(project, session.id);
+  if (cli.asJson) {
+    const { status, lineage, usage, placement, pending, checks, messages, stop } = session;
+    cli.data({
+      ...session.toJSON(),
+      ...{
+        status,
+        stop: stop ?? null,
+        title: row?.title ?? null,
+        tags: row?.tags ?? [],
+        principal: row?.principal ?? null,
+        lineage,
+        usage,
+      },
+      ...{ placement: placement ?? null, runs: runs.map(({ id: run, workflow, status: state }) => ({ id: run, workflow, status: state })) },
+      ...{ messages, checks, pending, output: outputOf(session) ?? null },
+    });
+    return;
+  }
+  const short = await shortIds(cli);
+  printFields(cli, [
+    ["session", cli.ink.cyan(cli.onTerminal ? short(session.id) : session.id)],
+    ...(row?.title === undefined ? [] : [["title", row.title] as const]),
+    ["status", show`${statusInk(cli, session.status)}, ${stepText(session)}`],
+    ["head", cli.onTerminal ? shortEvent(session.head) : session.head],
+    ["updated", session.now().toISOString()],
+    ...lineageFields(session),
+    ...(row?.tags === undefined || row.tags.length === 0 ? [] : [["tags", row.tags.join(", ")] as const]),
+    ...(session.usage.input + session.usage.output === 0 ? [] : [["usage", usageText(session.usage)] as const]),
+    ...(session.placement === undefined ? [] : [["placed", session.placement.sandbox] as const]),
+    ...runs.map((run): Field => ["run", show`${cli.onTerminal ? short(run.id) : run.id} ${statusInk(cli, run.status)}, ${run.workflow}`]),
+    ...session.checks.map(
+      (check): Field => [
+        "check",
+        show`${check.name}: ${check.passed ? cli.ink.green("passed") : cli.ink.red("failed")}${check.reason === undefined ? "" : ` (${check.reason})`}`,
+      ],
+    ),
+    ...session.pending.map((one): Field => ["pending", `${one.kind} ${cli.onTerminal ? shortEvent(one.id) : one.id}: ${pendingText(one)}`]),
+  ]);
+  conversation(cli, session.messages);
+  const output = outputText(cli, session);
+  if (output !== undefined && output !== session.messages.at(-1)?.text) {
+    if (cli.onTerminal) cli.print(show``);
+    printFields(cli, [["output", output]]);
+  }
+  for (const one of session.pending) {
+    const answer = answerCommand(one, shortEvent(one.id));
+    if (answer !== undefined) cli.next(answer);
+  }
+}
+
+function lineageFields({ lineage }: Session): readonly Field[] {
+  if (lineage.kind === "root") return [];
+  const name = lineage.label === undefined ? "" : ` "${lineage.label}"`;
+  return [["lineage", `${lineage.implicit ? "implicit " : ""}${lineage.kind}${name} of ${lineage.parents.map(shortEvent).join(", ")}`]];
+}
+
+function conversation(cli: Cli, messages: readonly Message[]): void {
+  if (cli.onTerminal && messages.length > 0) cli.print(show``);
+  printFields(
+    cli,
+    messages.map((message) => [message.role, bodyOf(message, cli.onTerminal ? 4000 : Number.POSITIVE_INFINITY)] as const),
+  );
+}
+
+/** What was said; of calls, results and files what they are. */
+function bodyOf(message: Message, most: number): string {
+  const parts = message.parts.map((part) => {
+    switch (part.type) {
+      case "text":
+        return part.text;
+      case "reasoning":
+        return `[reasoning] ${clip(part.text, 200)}`;
+      case "file":
+        return `[${part.mediaType}${part.data instanceof Uint8Array ? `, ${part.data.length} bytes` : ` ${String(part.data)}`}]`;
+      case "call":
+        return `[calls ${part.tool} ${clip(part.input, 200)}]`;
+      case "result":
+        return `[${part.tool} ${part.outcome.type}] ${part.outcome.type === "ok" ? clip(valueText(part.outcome.value), 400) : clip(valueText(part.outcome), 400)}`;
+      case "source":
+        return `[source ${part.title ?? ""} ${part.url ?? ""}]`;
+      default:
+        return part satisfies never;
+    }
+  });
+  const text = parts.join("\n");
+  return text.length <= most ? text : `${text.slice(0, most)}\n… ${text.length - most} more characters: --json shows all`;
+}

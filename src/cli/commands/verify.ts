@@ -1,0 +1,57 @@
+/** `openrath verify ID`: is the record what was written? */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import type { Cli } from "../cli.ts";
+import { exits, Fault } from "../fault.ts";
+import { count, plural, shortEvent } from "../format.ts";
+import { collected } from "../options.ts";
+import { printList } from "../print-list.ts";
+import { progressing } from "../progress.ts";
+import { openSession } from "../sessions.ts";
+import { show } from "../shown.ts";
+
+interface Options {
+  readonly anchor?: string;
+  readonly key?: readonly string[];
+}
+
+export function define(command: Command, cli: Cli): void {
+  command
+    .summary("check the record against its hashes and signatures")
+    .description(
+      "Reads everything behind a session again and checks hashes, signatures and contents. Problems are printed; then the exit code is 4.",
+    )
+    .argument("<id>", "a session")
+    .option("--anchor <file>", "statements kept elsewhere, against a record that was cut back")
+    .option("--key <key>", "a key of another home whose signatures count; may be given again", collected)
+    .action((id: string, options: Options) => verifySession(cli, id, options));
+}
+
+async function verifySession(cli: Cli, id: string, { anchor, key }: Options): Promise<void> {
+  const session = await openSession(cli, id);
+  const file = anchor === undefined ? undefined : resolve(cli.host.cwd, anchor);
+  if (file !== undefined && !existsSync(file))
+    throw new Fault(exits.notFound, `There is no file ${file} with statements to check against.`);
+  const { verify } = await import("../../audit/verify.ts");
+  const found = await progressing(cli, "verifying", "events", () => verify(session, { anchor: file, keys: key }));
+  if (!found.ok) cli.exit = exits.differs;
+  if (cli.asJson) return cli.data({ session: session.toJSON(), ...found, statement: found.statement ?? null });
+  if (!found.ok)
+    printList(cli, found.problems, {
+      columns: [
+        { name: "EVENT", cell: ({ event }) => cli.ink.cyan(shortEvent(event)), plain: ({ event }) => event },
+        { name: "PROBLEM", cell: ({ problem }) => problem },
+      ],
+      data: (problem) => problem,
+      empty: show``,
+    });
+  const counted = `${plural(found.events, "event")} checked, ${found.unsigned === 0 ? "all signed" : `${count(found.unsigned)} not signed yet`}`;
+  if (!found.ok) cli.warn(show`${cli.errInk.red("not intact:")} ${plural(found.problems.length, "problem")}; ${counted}`);
+  else if (cli.onTerminal) cli.print(show`${cli.ink.green("intact:")} ${counted}`);
+  else cli.print(show`ok\t${found.events}\t${found.unsigned}`);
+  if (found.statement !== undefined && file === undefined && cli.onTerminal)
+    cli.note(
+      show`${cli.errInk.dim("Keep its newest statement elsewhere to notice later if it was cut back: --json shows it, --anchor takes it.")}`,
+    );
+}

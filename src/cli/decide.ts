@@ -1,0 +1,36 @@
+/** Answers something that waits, named by the beginning of its id. */
+import { userInfo } from "node:os";
+import type { Decision, Pending } from "../session/session.ts";
+import type { Cli } from "./cli.ts";
+import { exits, Fault } from "./fault.ts";
+import { shortEvent } from "./format.ts";
+import { answerCommand, pendingText } from "./session-text.ts";
+import { shortIds } from "./sessions.ts";
+import { show } from "./shown.ts";
+
+/** Who decides, unless the command says it. */
+export function personHere({ host: { env } }: Cli): string {
+  return env["USER"] ?? env["LOGNAME"] ?? userInfo().username;
+}
+
+export async function decide(cli: Cli, name: string, kind: Pending["kind"], decision: (pending: Pending) => Decision): Promise<void> {
+  const { rath } = await cli.project();
+  const waiting = await rath.pending();
+  const found = waiting.filter((one) => one.id.startsWith(name.toLowerCase()));
+  const [pending, ...others] = found;
+  if (pending === undefined) throw new Fault(exits.notFound, `Nothing waits under ${name}.`, { next: "openrath approvals ls" });
+  if (others.length > 0) throw new Fault(exits.usage, `${name} is the beginning of ${found.length} ids: write more of it.`);
+  if (pending.kind !== kind)
+    throw new Fault(
+      exits.usage,
+      `${shortEvent(pending.id)} is ${pending.kind === "approval" || pending.kind === "unknown" ? "an" : "a"} ${pending.kind === "unknown" ? "effect with an unknown outcome" : pending.kind}, not ${kind === "approval" ? "an approval" : kind === "unknown" ? "an effect with an unknown outcome" : `a ${kind}`}: ${pendingText(pending)}`,
+      {
+        next: answerCommand(pending, shortEvent(pending.id)),
+      },
+    );
+  const given = decision(pending);
+  await rath.decide(pending.id, given);
+  if (cli.asJson) return cli.data({ pending, decision: given });
+  cli.note(show`recorded, by ${given.by}: ${pendingText(pending)}`);
+  if (pending.run !== undefined) cli.next(`openrath resume ${(await shortIds(cli))(pending.run)}`);
+}

@@ -1,0 +1,54 @@
+/** The events of a lineage, in an order in which nothing moves when more happens. */
+import { branchesOf } from "../audit/branches.ts";
+import { runtimeOf } from "../runtime/replay.ts";
+import { type Event, isReturned, isStarted } from "../session/event.ts";
+import type { Node } from "../session/log.ts";
+import type { Session } from "../session/session.ts";
+import { callBehind } from "./event-line.ts";
+
+/** Everything on every branch behind and beside a session, in the order in which it happened, parents first. */
+export async function lineageEvents(session: Session): Promise<readonly Event[]> {
+  const { platform } = runtimeOf(session);
+  const nodes = (await branchesOf(session)).flatMap((branch) => branch.nodes);
+  const times = happened(nodes);
+  const timeOf = (node: Node): string => times.get(node) ?? node.at;
+  // An event is always a step after its parents, and happened no earlier.
+  nodes.sort((a, b) => compare(timeOf(a), timeOf(b)) || a.step - b.step || a.order - b.order || compare(a.id, b.id));
+  return nodes.map((node) => node.event(platform));
+}
+
+/** Forks, messages and the like carry the time of what they follow. They happened when the first thing was done that follows them. */
+function happened(nodes: readonly Node[]): ReadonlyMap<Node, string> {
+  const times = new Map<Node, string>();
+  const first = new Map<Node, string>();
+  for (const node of [...nodes].sort((a, b) => b.step - a.step)) {
+    const inherited = node.parents.some((parent) => parent.at === node.at);
+    const time = inherited ? (first.get(node) ?? (node.kind === "session.forked" ? "9999" : node.at)) : node.at;
+    times.set(node, time);
+    for (const parent of node.parents) if (compare(time, first.get(parent) ?? "9999") <= 0) first.set(parent, time);
+  }
+  return times;
+}
+
+/** Calls and starts that have a result are left out; what hung on them hangs on what was before them. */
+export function folded(events: readonly Event[]): readonly Event[] {
+  const byId = new Map(events.map((event) => [event.id as string, event]));
+  const answered = new Set<string>();
+  for (const event of events) {
+    const call = isReturned(event.kind) ? callBehind(event, (id) => byId.get(id)) : undefined;
+    if (call !== undefined) answered.add(call.id);
+  }
+  const left = (event: Event | undefined): boolean =>
+    event !== undefined &&
+    (answered.has(event.id) || (isStarted(event.kind) && answered.has(callBehind(event, (id) => byId.get(id))?.id ?? "")));
+  const visible = (id: string): string => {
+    let event = byId.get(id);
+    while (event !== undefined && left(event)) event = byId.get(event.parents[0] ?? "");
+    return event?.id ?? id;
+  };
+  return events.flatMap((event) => (left(event) ? [] : [{ ...event, parents: [...new Set(event.parents.map(visible))] } as Event]));
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,27 @@
+/** A command line that is installed globally hands over to the project's copy, so that both speak of one and the same Session. */
+import { readFileSync, realpathSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { configOf } from "./project.ts";
+
+/** The configuration a call names. Read by hand: what parses the rest belongs to the copy that is handed over to. */
+function named(argv: readonly string[]): string | undefined {
+  const at = argv.findIndex((word) => word === "--config" || word.startsWith("--config="));
+  const word = argv[at];
+  return word === "--config" ? argv[at + 1] : word?.slice("--config=".length);
+}
+
+/** The address of the project's own command line; undefined when it has none, or it is this one. */
+export function projectsOwn(argv: readonly string[], cwd: string): string | undefined {
+  const config = configOf(named(argv), cwd);
+  try {
+    const manifest = createRequire(config ?? join(cwd, "openrath.config.ts")).resolve("openrath/package.json");
+    const root = realpathSync(dirname(manifest));
+    if (root === realpathSync(fileURLToPath(new URL("../..", import.meta.url)))) return undefined;
+    const { bin } = JSON.parse(readFileSync(manifest, "utf8")) as { readonly bin: { readonly openrath: string } };
+    return pathToFileURL(join(root, bin.openrath)).href;
+  } catch {
+    return undefined; // the project has no copy of its own
+  }
+}

@@ -1,0 +1,80 @@
+/** Imports a program of the user. TypeScript works on every supported Node: where Node strips types itself, else through `tsx`. */
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { exits, Fault } from "./fault.ts";
+
+export async function importFile(file: string): Promise<Readonly<Record<string, unknown>>> {
+  if (!existsSync(file)) throw new Fault(exits.notFound, `There is no file ${file}.`);
+  const typed = /\.[cm]?tsx?$/.test(file);
+  if (typed && !nodeTakesTypes()) await registerTsx(file);
+  try {
+    return (await import(pathToFileURL(file).href)) as Readonly<Record<string, unknown>>;
+  } catch (error) {
+    throw typed ? explained(error, file) : error;
+  }
+}
+
+/** 22.18 and newer, or with its option. */
+function nodeTakesTypes(): boolean {
+  const { typescript } = process.features as { readonly typescript?: false | "strip" | "transform" };
+  return Boolean(typescript);
+}
+
+let registered = process.execArgv.some((argument) => argument.includes("tsx"));
+
+/** For the whole process, so that the program and this command share one copy of the package. */
+async function registerTsx(file: string): Promise<void> {
+  if (file.endsWith(".ts") && !isModule(file))
+    throw new Fault(
+      exits.invalid,
+      `${file} is no ES module for Node ${process.versions.node}: the nearest package.json does not say "type": "module".`,
+      {
+        next: `npm pkg set type=module, or rename it to .mts`,
+      },
+    );
+  if (registered) return;
+  const api = tsxFrom(file) ?? tsxFrom(import.meta.filename);
+  if (api === undefined)
+    throw new Fault(exits.error, `Node ${process.versions.node} does not read TypeScript by itself, and the project has no tsx to do it.`, {
+      next: "npm install --save-dev tsx, or use Node 22.18 or newer",
+    });
+  const { register } = (await import(pathToFileURL(api).href)) as { register(): void };
+  register();
+  registered = true;
+}
+
+function isModule(file: string): boolean {
+  for (let folder = dirname(file); ; folder = dirname(folder)) {
+    const manifest = join(folder, "package.json");
+    if (existsSync(manifest)) return (JSON.parse(readFileSync(manifest, "utf8")) as { readonly type?: string }).type === "module";
+    if (dirname(folder) === folder) return false;
+  }
+}
+
+/** Found as an import would find it: resolving as `require` does gives its other half, which cannot register for imports. */
+function tsxFrom(file: string): string | undefined {
+  try {
+    const manifest = createRequire(file).resolve("tsx/package.json");
+    const { exports: doors } = JSON.parse(readFileSync(manifest, "utf8")) as TsxManifest;
+    return join(dirname(manifest), doors["./esm/api"].import.default);
+  } catch {
+    return undefined;
+  }
+}
+
+interface TsxManifest {
+  readonly exports: { readonly "./esm/api": { readonly import: { readonly default: string } } };
+}
+
+/** Node takes only types that can be erased, and imports with their extension; tsx takes the rest. */
+function explained(error: unknown, file: string): unknown {
+  const { code, message } = error as { readonly code?: string; readonly message?: string };
+  const byNode = nodeTakesTypes() && !registered;
+  if (!byNode || (code !== "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX" && code !== "ERR_MODULE_NOT_FOUND")) return error;
+  return new Fault(exits.invalid, `${file} cannot be imported by Node itself: ${message}`, {
+    next: 'npm install --save-dev tsx, then NODE_OPTIONS="--import tsx" openrath …',
+    cause: error,
+  });
+}

@@ -1,0 +1,41 @@
+/** Values of options, checked where they enter. */
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { InvalidArgumentError } from "commander";
+import type { Cli } from "./cli.ts";
+import { exits, Fault } from "./fault.ts";
+
+/** A number that is not negative. */
+export function numberOf(option: string): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (text.trim() === "" || !Number.isFinite(value) || value < 0) throw new InvalidArgumentError(`${option} takes a number.`);
+    return value;
+  };
+}
+
+/** Options that may be given more than once. */
+export function collected(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text];
+}
+
+/** JSON given on the command line. */
+export function parsedJson(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    throw new Fault(exits.invalid, `${what} takes JSON, not ${text}. Text is written with quotes: '"text"'.`, { cause });
+  }
+}
+
+/** Text as it stands, `@FILE` for what a file holds, `-` for what is piped in. */
+export async function textOf(cli: Cli, given: string): Promise<string> {
+  if (given === "-") return (await cli.host.input.text()).trimEnd();
+  if (!given.startsWith("@")) return given;
+  const file = resolve(cli.host.cwd, given.slice(1));
+  try {
+    return (await readFile(file, "utf8")).trimEnd();
+  } catch (cause) {
+    throw new Fault(exits.notFound, `${given} names a file that cannot be read: ${(cause as Error).message}`, { cause });
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * The project a command works on. `openrath.config.ts`, found from the current folder upwards, exports `rath`; without one it is
+ * `openrath()`, on the store in `.openrath/`. There is no other configuration.
+ */
+import { existsSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import type { Rath } from "../runtime/rath.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { Workflow } from "../workflow/workflow.ts";
+import { exits, Fault } from "./fault.ts";
+import type { Host } from "./terminal.ts";
+
+export interface Project {
+  readonly rath: Rath;
+  readonly runtime: Runtime;
+  /** What `openrath({ workflows })` names. */
+  readonly workflows: Readonly<Record<string, Workflow>>;
+  /** The configuration it comes from. */
+  readonly config: string | undefined;
+}
+
+export interface OpenOptions {
+  /** The configuration that was named. */
+  readonly config?: string | undefined;
+  /** Make a store where there is none. */
+  readonly make?: boolean | undefined;
+  /** What can be resumed by name where no configuration says it. */
+  readonly workflows?: Readonly<Record<string, Workflow>> | undefined;
+}
+export type Open = (host: Host, options: OpenOptions) => Promise<Project>;
+
+const names = ["openrath.config.ts", "openrath.config.mts", "openrath.config.js", "openrath.config.mjs"];
+
+/** The nearest configuration, from a folder upwards. */
+export function findConfig(from: string): string | undefined {
+  for (let folder = resolve(from); ; folder = dirname(folder)) {
+    const found = names.map((name) => join(folder, name)).find((file) => existsSync(file));
+    if (found !== undefined || dirname(folder) === folder) return found;
+  }
+}
+
+/** The configuration a call names, or the nearest one. */
+export function configOf(given: string | undefined, cwd: string): string | undefined {
+  return given === undefined ? findConfig(cwd) : resolve(cwd, given);
+}
+
+export const openProject: Open = async ({ cwd, env }, { config: named, make, workflows }) => {
+  const config = configOf(named, cwd);
+  if (config === undefined) {
+    const home = resolve(cwd, env["OPENRATH_HOME"] ?? ".openrath");
+    if (make !== true && !existsSync(home))
+      throw new Fault(exits.notFound, `There are no sessions here: ${cwd} has no openrath.config.ts and no .openrath folder.`, {
+        next: "openrath init, or go to the folder of a project",
+      });
+    const { openrath } = await import("../openrath.ts");
+    return projectOf(openrath({ workflows }), undefined);
+  }
+  if (!existsSync(config)) throw new Fault(exits.notFound, `There is no file ${config}: --config names the file that exports rath.`);
+  // Relative paths in it mean its own folder, wherever the command is called from. A file named by hand is taken as it stands.
+  if (named === undefined && process.cwd() !== dirname(config)) process.chdir(dirname(config));
+  const { importFile } = await import("./import-file.ts");
+  const { rath } = (await importFile(config)) as { readonly rath?: unknown };
+  if (!isRath(rath)) throw new Fault(exits.invalid, `${config} exports no rath: write export const rath = openrath({ workflows: { … } }).`);
+  return projectOf(rath, config);
+};
+
+export async function projectOf(rath: Rath, config: string | undefined): Promise<Project> {
+  const { runtimeOf } = await import("../runtime/replay.ts");
+  const runtime = runtimeOf(rath.session());
+  return { rath, runtime, workflows: runtime.workflows as Readonly<Record<string, Workflow>>, config };
+}
+
+function isRath(value: unknown): value is Rath {
+  const rath = value as Partial<Record<keyof Rath, unknown>> | undefined | null;
+  return typeof rath === "object" && rath !== null && typeof rath.open === "function" && typeof rath.session === "function";
+}

@@ -1,0 +1,51 @@
+/** Finding what a user names: sessions, places in them, events and runs, each by a unique beginning of its id. */
+import type { Session } from "../session/session.ts";
+import type { LogRow, RunRow } from "../store/store.ts";
+import type { Cli } from "./cli.ts";
+import { exits, Fault } from "./fault.ts";
+import { shortener } from "./format.ts";
+import type { Project } from "./project.ts";
+
+/** `ID`, `ID@step` or `ID@event`. */
+export async function openSession(cli: Cli, name: string): Promise<Session> {
+  const { rath } = await cli.project();
+  return rath.open(name.toLowerCase());
+}
+
+/** The rows of all sessions, in order of creation. */
+export async function sessionRows({ runtime }: Project, parent?: string): Promise<readonly LogRow[]> {
+  const rows: LogRow[] = [];
+  for await (const row of (await runtime.store()).sessions({ log: "session", parent })) rows.push(row);
+  return rows;
+}
+
+/** Shortens the ids of sessions and runs where people read them; complete everywhere else. A short one means one thing only. */
+export async function shortIds(cli: Cli): Promise<(id: string) => string> {
+  if (!cli.onTerminal && !cli.host.err.isTTY) return (id) => id;
+  const project = await cli.project();
+  return shortener([...(await sessionRows(project)), ...(await runRows(project))].map((row) => row.id));
+}
+
+/** The runs there are, or those of a session, oldest first. */
+export async function runRows({ runtime }: Project, session?: string): Promise<readonly RunRow[]> {
+  const rows: RunRow[] = [];
+  for await (const row of (await runtime.store()).runs({})) if (session === undefined || row.session === session) rows.push(row);
+  return rows;
+}
+
+/** A run by a beginning of its id, or the newest run of a session named so. */
+export async function findRun(cli: Cli, name: string): Promise<RunRow> {
+  const project = await cli.project();
+  const wanted = name.toLowerCase();
+  const runs = await runRows(project);
+  const sessions = (await sessionRows(project)).filter((row) => row.id.startsWith(wanted));
+  const newest = sessions.flatMap((session) => runs.findLast((run) => run.session === session.id) ?? []);
+  const found = new Set([...runs.filter((run) => run.id.startsWith(wanted)), ...newest]);
+  const [run, ...others] = runs.some(({ id }) => id === wanted) ? runs.filter(({ id }) => id === wanted) : found;
+  if (others.length > 0) throw new Fault(exits.usage, `${name} is the beginning of several ids, of ${found.size} runs: write more of it.`);
+  if (run !== undefined) return run;
+  const [session] = sessions;
+  throw session === undefined
+    ? new Fault(exits.notFound, `There is no run ${name} in this store.`, { next: "openrath ls" })
+    : new Fault(exits.notFound, `Session ${session.id} has no durable run.`, { next: `openrath run WORKFLOW --session ${session.id}` });
+}

@@ -1,0 +1,64 @@
+/** Where a command reads and writes. Tests give their own, so that what a terminal shows can be compared. */
+import { createInterface } from "node:readline";
+
+/** What is written to: a terminal when `isTTY`, else a file or another program. */
+export interface Terminal {
+  readonly columns: number;
+  readonly isTTY: boolean;
+  write(text: string): void;
+}
+
+/** What is read from. */
+export interface Input {
+  readonly isTTY: boolean;
+  /** All of it. */
+  text(): Promise<string>;
+  lines(): AsyncIterable<string>;
+}
+
+/** The world around one call of the command line. */
+export interface Host {
+  /** Data goes here, and nothing else. */
+  readonly out: Terminal;
+  readonly err: Terminal;
+  readonly input: Input;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Aborts at the first Ctrl+C. */
+  readonly signal: AbortSignal;
+  now(): Date;
+}
+
+export function processHost(signal: AbortSignal): Host {
+  return {
+    out: streamTerminal(process.stdout),
+    err: streamTerminal(process.stderr),
+    input: {
+      isTTY: process.stdin.isTTY === true,
+      text: async () => {
+        const chunks: Buffer[] = [];
+        for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk));
+        return Buffer.concat(chunks).toString("utf8");
+      },
+      lines: () => createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY }),
+    },
+    env: process.env,
+    cwd: process.cwd(),
+    signal,
+    now: () => new Date(),
+  };
+}
+
+function streamTerminal(stream: NodeJS.WriteStream): Terminal {
+  // A reader that has seen enough (`openrath log … | head`) is no error; the work goes on.
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+  });
+  return {
+    get columns() {
+      return stream.columns || 80; // 0 on a terminal that does not say
+    },
+    isTTY: stream.isTTY === true,
+    write: (text) => void stream.write(text),
+  };
+}
