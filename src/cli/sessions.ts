@@ -23,7 +23,10 @@ export async function sessionRows({ runtime }: Project, parent?: string): Promis
 export async function shortIds(cli: Cli): Promise<(id: string) => string> {
   if (!cli.onTerminal && !cli.host.err.isTTY) return (id) => id;
   const project = await cli.project();
-  return shortener([...(await sessionRows(project)), ...(await runRows(project))].map((row) => row.id));
+  const ids = new Set([...(await sessionRows(project)), ...(await runRows(project))].map((row) => row.id));
+  const short = shortener(ids);
+  // What was made since then is told apart from the rest too.
+  return (id) => (ids.has(id) ? short : shortener([...ids, id]))(id);
 }
 
 /** The runs there are, or those of a session, oldest first. */

@@ -11,6 +11,7 @@ export class Delivery {
   readonly #live: Node[] = [];
   #scheduled = false;
   #closed = false;
+  #released = false;
   /** A turn passed in which nothing was waiting to be handed over. */
   readonly #onIdle: () => void;
   /** A turn passed that handed something over. */
@@ -23,6 +24,7 @@ export class Delivery {
 
   /** Resolves when it is this result's turn. */
   handOver(returned: Node): Promise<void> {
+    if (this.#released) return Promise.resolve();
     if (this.recorded?.has(returned) !== true) this.#live.push(returned);
     this.schedule();
     return new Promise((resolve) => this.#waiting.set(returned, resolve));
@@ -32,8 +34,11 @@ export class Delivery {
     return this.#live.length === 0;
   }
 
-  close(): void {
+  /** Nothing is handed over any more; `release` hands over at once what is on disk and waits for its turn. */
+  close(release: boolean): void {
     this.#closed = true;
+    this.#released = release;
+    if (release) for (const resolve of this.#waiting.values()) resolve();
     this.#waiting.clear();
   }
 

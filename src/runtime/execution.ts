@@ -111,6 +111,7 @@ export class Execution {
   /** Executes again what was recorded before going on. */
   drive(events: readonly Node[]): void {
     const recorded = new Recorded(events, (node) => this.runtime.textOf(node));
+    recorded.onSkipped = (call) => this.runtime.recount(call, (rule) => this.count(rule));
     this.recorded = recorded;
     this.delivery.recorded = recorded;
     recorded.onProgress = () => {
@@ -373,7 +374,7 @@ export class Execution {
     this.closed = true;
     this.ending = true;
     this.stillness.stop();
-    this.delivery.close();
+    this.delivery.close(this.mode === "effects");
     for (const effect of this.open) effect.abort("the run ended");
     this.runtime.answers.drop(this);
     this.writer.abandon();

@@ -12,6 +12,9 @@ import type { Execution, Open } from "./execution.ts";
 import { link } from "./link.ts";
 import { type Given, inside } from "./services.ts";
 
+/** Node fires a timer at once that is set for longer. */
+const longestTimer = 2 ** 31 - 1;
+
 export type Batch = { readonly index: number; readonly size: number };
 type Data = Readonly<Record<string, unknown>>;
 
@@ -226,7 +229,8 @@ export class OpenEffect implements Open {
           timers.push(setTimeout(() => interrupt("cancelled", reason), execution.runtime.times.closeMs));
         }
       };
-      if (timeoutMs !== undefined) timers.push(setTimeout(() => interrupt("timeout", `timed out after ${timeoutMs} ms`), timeoutMs));
+      if (timeoutMs !== undefined)
+        timers.push(setTimeout(() => interrupt("timeout", `timed out after ${timeoutMs} ms`), Math.min(timeoutMs, longestTimer)));
       // Nobody waits for what was left behind when the run ended, and no timer keeps the process.
       if (timeoutMs !== undefined) inner.onAbort(() => execution.ending && timers.forEach(clearTimeout));
       if (stoppable) unlisten = whenStopped(signal, stop);
@@ -252,7 +256,8 @@ export class OpenEffect implements Open {
       parents: [log.tip as Node],
       kind: `${op}.started`,
       data: {},
-      by: "runtime",
+      // Whoever watches an agent sees what is done by it; in golden sessions a `do` is marked by the runtime.
+      by: op === "tool" ? this.#context.by : "runtime",
       facts: toFacts({ call: this.#named }),
     });
     this.#execution.record(this.#mark);
@@ -388,7 +393,7 @@ export class OpenEffect implements Open {
     const { log } = this.called;
     const kind: ReturnedKind = `${this.effect.op}.returned`;
     const inner = this.#inner?.head;
-    const parents = [log.tip as Node, ...(inner === undefined ? [] : [inner]), ...this.#left];
+    const parents = [log.tip as Node, ...(inner === undefined ? [] : [inner]), ...this.#left.map(current)];
     const node = link(this.#execution.runtime, { log, parents, kind, data, by: this.#context.by, facts, at });
     this.#execution.record(node);
     return node;

@@ -1,7 +1,7 @@
 /** A Rath: sessions, runs, decisions and imports on one store. Made by `openrath()`. */
 import { parseEnvelope } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
-import { isCalled, isStarted, opOf } from "../session/event.ts";
+import { isCalled, isReturned, isStarted, opOf } from "../session/event.ts";
 import { Log, type Node } from "../session/log.ts";
 import type { Content, Decision, Pending, RunStatus, Session, SessionStatus } from "../session/session.ts";
 import { pendingOf } from "../session/views.ts";
@@ -11,7 +11,7 @@ import { fetchBlobs, fromStored } from "./load.ts";
 import { checkReady } from "./ready.ts";
 import { type OnDivergence, pendingIn, type RunOptions, rowOfRun } from "./run.ts";
 import { loadRun } from "./run-record.ts";
-import type { Run, Runs } from "./runs.ts";
+import type { ResumeOptions, Run, Runs } from "./runs.ts";
 import type { Runtime } from "./runtime.ts";
 import { validateAnswer } from "./validate-answer.ts";
 
@@ -49,7 +49,7 @@ export interface Rath extends AsyncDisposable {
   /** A handle on a run, whoever executes it. */
   attach(run: string): Promise<Run>;
   /** Executes here a run that was interrupted; recorded results are taken from the log. */
-  resume(run: string, options?: { readonly onDivergence?: OnDivergence | undefined }): Promise<Run>;
+  resume(run: string, options?: ResumeOptions): Promise<Run>;
   /** The durable runs of the store. */
   runs(query?: { readonly status?: RunStatus | undefined; readonly workflow?: string | undefined }): AsyncIterable<Run>;
   /** What waits for a person: questions, approvals, effects with an unknown outcome; and timers. */
@@ -141,8 +141,8 @@ export class RathOnStore implements Rath {
   attach(run: string): Promise<Run> {
     return this.#runs.attach(run);
   }
-  resume(run: string, options: { readonly onDivergence?: OnDivergence | undefined } = {}): Promise<Run> {
-    return this.#runs.resume(run, options.onDivergence);
+  resume(run: string, options: ResumeOptions = {}): Promise<Run> {
+    return this.#runs.resume(run, options);
   }
   runs(query: { readonly status?: RunStatus | undefined; readonly workflow?: string | undefined } = {}): AsyncIterable<Run> {
     return this.#runs.list(query);
@@ -170,6 +170,10 @@ export class RathOnStore implements Rath {
     if (mark !== undefined && call !== undefined && isCalled(call.kind)) {
       await fetchBlobs(platform, store, [call]);
       const pending = pendingOf(mark, platform, call);
+      if (await this.#returned(call))
+        throw new RathError("pending.answered", `${id} has a result already: nothing waits under it any more.`, {
+          details: { pending: id },
+        });
       await validateAnswer(pending, decision, opOf(call.kind));
       await this.#refuseUnheard(pending);
       await this.#runtime.answers.give(id, decision);
@@ -177,6 +181,18 @@ export class RathOnStore implements Rath {
       return;
     }
     throw new RathError("pending.not-found", `Nothing is pending under ${id}: see rath.pending().`, { details: { pending: id } });
+  }
+
+  /** Whether a call has its result on disk. */
+  async #returned(call: Node): Promise<boolean> {
+    const store = await this.#runtime.store();
+    let last = call.id;
+    for await (const event of store.events({ session: call.log.id, from: call.step + 1 })) {
+      const { kind, facts } = parseEnvelope(this.#runtime.platform.text(event.envelope));
+      if (isCalled(kind)) last = event.id;
+      if (isReturned(kind) && (facts.call ?? last) === call.id) return true;
+    }
+    return false;
   }
 
   /** An effect of a workflow that was called directly in a process that is gone: nobody would ever hear the answer. */

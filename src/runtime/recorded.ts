@@ -25,6 +25,8 @@ export class Recorded {
   #cursor = 0;
   /** Called whenever something was claimed or delivered. */
   onProgress: () => void = () => {};
+  /** Told of calls that are not made again, because what they are inside has a result. */
+  onSkipped: (call: Node) => void = () => {};
 
   constructor(events: readonly Node[], textOf: (node: Node) => string) {
     this.events = events;
@@ -119,6 +121,7 @@ export class Recorded {
 
   #skip(log: Log): void {
     for (const node of this.#byLog.get(log) ?? []) {
+      if (isCalled(node.kind) && !this.#claimed.has(node)) this.onSkipped(node);
       this.claim(node);
       if (isCalled(node.kind)) this.skipInside(node);
     }

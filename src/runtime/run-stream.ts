@@ -134,13 +134,14 @@ class RunReader<Output> {
   #hand(event: Event): void {
     this.#release(event.id);
     const { by, session } = event;
-    if (event.kind === "model.called") this.#shown.set(session, "");
     if (event.kind === "model.returned" && event.facts.outcome === "ok") {
       const text = (event.data.parts ?? []).map((part) => (part.type === "text" ? part.text : "")).join("");
       const shown = this.#shown.get(session) ?? "";
       // Whoever came in the middle of a reply has seen the end of it alone.
       if (shown !== text) this.#watch({ type: "text-delta", text, by, session, ...(shown === "" ? {} : { restart: true }) });
     }
+    // Not when it is called: whoever comes late may have heard its beginning before the call is on disk.
+    if (event.kind === "model.returned") this.#shown.delete(session);
     this.#watch({ type: "event", event, by, session });
     this.#release();
   }

@@ -404,7 +404,7 @@ export function settledOf(runtime: Runtime, record: RunRecord, status: string): 
   }
 }
 
-/** The calls of a run that have no result, each under the mark that it was started last. */
+/** What a run waits for: what it said when it was parked, else its calls that have no result, each under its newest mark. */
 export function pendingIn(runtime: Runtime, record: RunRecord): readonly Pending[] {
   const open = new Map<Node, Node>();
   for (const node of record.program) {
@@ -412,5 +412,8 @@ export function pendingIn(runtime: Runtime, record: RunRecord): readonly Pending
     else if (isStarted(node.kind)) open.set(callOf(node), node);
     else if (isReturned(node.kind)) open.delete(callOf(node));
   }
-  return [...open.values()].map((mark) => pendingOf(mark, runtime.platform));
+  const last = record.journal.findLast((node) => node.kind === "run.parked" || node.kind === "run.resumed");
+  const asked = last?.kind === "run.parked" ? new Set(last.data<"run.parked">(runtime.platform).pending) : new Set<string>();
+  const marks = [...open.values()];
+  return (asked.size === 0 ? marks : marks.filter((mark) => asked.has(mark.id))).map((mark) => pendingOf(mark, runtime.platform));
 }

@@ -40,6 +40,14 @@ export interface Run<out Output = unknown> {
   cancel(reason?: string): Promise<void>;
 }
 
+/** How a run is taken up again. */
+export interface ResumeOptions {
+  /** What to do when it does not ask again for what it recorded. */
+  readonly onDivergence?: OnDivergence | undefined;
+  /** The workflow, when it is not in `openrath({ workflows })` under the name it was started with. */
+  readonly workflow?: Workflow | undefined;
+}
+
 type Waiting = Extract<Settled, { readonly status: "waiting" }>;
 
 const pollMs = 250;
@@ -92,10 +100,10 @@ export class Runs {
     return this.#handle(row);
   }
 
-  async resume(id: string, onDivergence: OnDivergence = "pause"): Promise<Run> {
+  async resume(id: string, { onDivergence = "pause", workflow: given }: ResumeOptions = {}): Promise<Run> {
     const row = await this.#row(id);
     if (hasEnded(row.status) || this.#executing.has(id)) return this.#handle(row);
-    const workflow = this.#parked.get(id) ?? this.#named(row.workflow);
+    const workflow = given ?? this.#parked.get(id) ?? this.#named(row.workflow);
     if (!(await this.#takeUp(row, workflow, onDivergence))) {
       throw new RathError(
         "run.busy",
@@ -162,7 +170,7 @@ export class Runs {
     const ended = (settled?: Settled): void => {
       if (this.#executing.get(run.id) === run) this.#executing.delete(run.id);
       if (settled?.status === "waiting" && settled.diverged !== undefined) this.#paused.set(run.id, run);
-      else if (settled?.status === "waiting" && !this.#runtime.closed) void this.#park(run, settled.pending);
+      else if (settled?.status === "waiting" && !this.#runtime.closed) this.#park(run, settled.pending).catch(() => {}); // whoever opens the store next finds it
     };
     run.settled.then(ended, () => ended());
     run.start(lease, signal);

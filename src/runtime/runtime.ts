@@ -181,6 +181,13 @@ export class Runtime implements Host, Services {
     return { refused, asks: (input) => (rules.asks({ ...judged, input }) ? "policy" : undefined) };
   }
 
+  recount(call: Node, count: (rule: object) => number): void {
+    const { rules } = this.#options;
+    if (rules.none || call.kind !== "tool.called") return;
+    const { name, input } = call.data<"tool.called">(this.platform);
+    rules.refuses({ tool: name, input, by: call.by, principal: principalOf(call) }, count);
+  }
+
   model(like: ModelLike): Promise<Model> {
     return this.#options.models(like);
   }

@@ -73,6 +73,8 @@ export interface Services {
   remember(log: Log): void;
   /** An execution lives: what it waits for is pending here. */
   watch(execution: Living): void;
+  /** Counts a call that is not made again, as rules counted it when it was made. */
+  recount(call: Node, count: (rule: object) => number): void;
   warn(message: string): void;
   warnMoved(log: Log): void;
   /** Warns of an implicit fork, or refuses it, as the options say. */

@@ -15,7 +15,7 @@ export async function validateAnswer(pending: Pending, decision: Decision, op: O
       return;
     }
     case "approval":
-      if (!("approve" in decision)) throw invalid("an approval takes { approve: true | false }");
+      if (!("approve" in decision) || typeof decision.approve !== "boolean") throw invalid("an approval takes { approve: true | false }");
       return;
     case "unknown": {
       const outcome = "outcome" in decision ? decision.outcome : undefined;

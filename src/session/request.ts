@@ -158,7 +158,9 @@ class Round {
     if (call === undefined) return;
     const outcome = outcomeOf(returned, platform);
     const value =
-      outcome.type === "ok" ? shortened(outcome.value, returned.data<"tool.returned">(platform)?.cut) : textOfResult(outcome, call.tool);
+      outcome.type === "ok"
+        ? shortened(outcome.value, returned.data<"tool.returned">(platform)?.cut)
+        : shortenedProblem(textOfResult(outcome, call.tool));
     this.#results.set(index, { call: call.id, tool: call.tool, outcome: outcome.type, value });
   }
 
@@ -198,6 +200,13 @@ function shortened(value: unknown, cut: number | undefined): unknown {
   if (cut === undefined) return value;
   const text = textOfOutcome({ type: "ok", value });
   return `${text.slice(0, cut)}\n[${text.length - cut} of ${text.length} characters are not shown]`;
+}
+
+/** What went wrong is said at its beginning. */
+const shownOfProblems = 10_000;
+
+function shortenedProblem(text: string): unknown {
+  return text.length <= shownOfProblems ? text : shortened(text, shownOfProblems);
 }
 
 function said(node: Node, platform: Platform): RequestMessage {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { until } from "../../test/support/other-process.ts";
+import { otherProcess, until } from "../../test/support/other-process.ts";
 import { Agent } from "../agent/agent.ts";
 import type { AgentOptions } from "../agent/options.ts";
 import { type Script, scripted } from "../model/scripted.ts";
@@ -8,6 +8,7 @@ import type { RathOptions } from "../openrath.ts";
 import { replay } from "../runtime/replay.ts";
 import type { RathError } from "../session/errors.ts";
 import type { Decision, Pending, Session, Tool } from "../session/session.ts";
+import { memoryStore } from "../store/memory.ts";
 import { testRath } from "../testing/test-rath.ts";
 import { type ToolOptions, tool } from "./tool.ts";
 
@@ -189,6 +190,69 @@ describe("who asks for an approval", () => {
     const pending = await until("the approval", async () => (await rath.pending())[0]);
     await rath.decide(pending.id, { by: "h:1", approve: true, input: { to: "zoe", amount: 3 } });
     expect((await result).output).toBe("paid zoe 3");
+  });
+});
+
+describe("with a JSON Schema, which is checked at once or later", () => {
+  const byJsonSchema = (name = "pay") =>
+    tool({
+      name,
+      description: "Pays.",
+      input: { type: "object", properties: { to: { type: "string" } }, required: ["to"] },
+      needsApproval: true,
+      run: (given) => `paid ${(given as { to: string }).to}`,
+    });
+
+  test("a replay asks for the same thing as the first call did", async () => {
+    const { read } = await decided({ tool: byJsonSchema(), to: ["ann", "bob"] }, () => ({ by: "h:1", approve: true }));
+    expect(read).toEqual([
+      ["ok", "paid ann"],
+      ["ok", "paid bob"],
+    ]);
+  });
+});
+
+describe("whoever watches", () => {
+  test("is told what waits for a person", async () => {
+    const rath = testRath();
+    const stream = new Agent({ model: scripted({ calls: [{ tool: "pay", input: { to: "ann" } }] }, "done"), tools: [pay()] }).stream(
+      rath.session("go"),
+    );
+    const seen: string[] = [];
+    for await (const part of stream) {
+      if (part.type === "pending") await rath.decide(part.pending.id, { by: "h:1", approve: true });
+      if (part.type === "pending" || part.type === "tool-start" || part.type === "tool-end") seen.push(part.type);
+    }
+    expect(seen).toEqual(["pending", "tool-start", "tool-end"]);
+  });
+});
+
+describe("two hundred approvals in parallel branches", () => {
+  test("answered in any order by several clients, each reach their own", async () => {
+    const store = memoryStore();
+    await using rath = otherProcess(store);
+    const start = rath.session("go");
+    const used = pay();
+    const names = Array.from({ length: 200 }, (_, n) => `p${n}`);
+    const results = Promise.allSettled(names.map((name) => start.fork(name).call(used, { to: name })));
+    const pending = await until("all of them", async () => {
+      const found = (await rath.pending()) as readonly Approval[];
+      return found.length === 200 && found;
+    });
+    const clients = [rath, otherProcess(store), otherProcess(store)];
+    const shuffled = pending.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    await Promise.all(
+      shuffled.map((one, index) => {
+        const to = (one.input as { to: string }).to;
+        const approve = Number(to.slice(1)) % 3 !== 0;
+        return clients[index % 3]?.decide(
+          one.id,
+          approve ? { by: "h:1", approve, input: { to: `${to}!` } } : { by: "h:1", approve, reason: `no ${to}` },
+        );
+      }),
+    );
+    const came = (await results).map((one) => (one.status === "fulfilled" ? one.value.output : (one.reason as RathError).message));
+    expect(came).toEqual(names.map((name, n) => (n % 3 === 0 ? `"pay" was denied: no ${name}` : `paid ${name}! 1`)));
   });
 });
 

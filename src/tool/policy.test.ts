@@ -105,6 +105,20 @@ describe("a policy", () => {
     });
   });
 
+  test("applies to nested agents by their path", async () => {
+    ran = [];
+    const inner = new Agent({ name: "inner", model: scripted({ calls: [{ tool: "shell", input: {} }] }, "inner done"), tools });
+    const calls = [
+      { tool: "ask", input: { task: "go" } },
+      { tool: "shell", input: {} },
+    ];
+    const agent = new Agent({ model: scripted({ calls }, "done"), tools: [...tools, inner.asTool({ name: "ask", description: "Asks." })] });
+    await using rath = testRath({ policy: { deny: ["shell"], agents: ["*/inner"] } });
+    const session = await agent.forward(rath.session("go"));
+    expect([outcomes(session), ran]).toEqual([["ok", "ok"], ["shell"]]);
+    expect(outcomes(await rath.open(session.calls[0]?.session as string))).toEqual(["denied"]);
+  });
+
   test("counts nested work against the limit of its run", async () => {
     const inner = new Agent({ name: "inner", model: scripted({ calls: [{ tool: "shell", input: {} }] }, "inner done"), tools });
     const agent = new Agent({

@@ -53,6 +53,14 @@ export function validating(schema: Schema, json: object): (input: unknown) => Va
   };
 }
 
+/** Those that validate later the first time and at once afterwards. */
+const loading = new WeakSet<object>();
+
+/** Whether a validation is late by chance, not by its nature: what is recorded must not depend on that. */
+export function isLateByChance(validate: object): boolean {
+  return loading.has(validate);
+}
+
 /** JSON Schema is checked by zod, which is loaded when the first input comes. */
 function byJsonSchema(json: object): (input: unknown) => Validated | Promise<Validated> {
   let check: ((input: unknown) => Validated) | undefined;
@@ -64,13 +72,15 @@ function byJsonSchema(json: object): (input: unknown) => Validated | Promise<Val
       return result.success ? { value: result.data } : toValidated({ issues: result.error.issues });
     };
   };
-  return (input) => {
+  const validate = (input: unknown): Validated | Promise<Validated> => {
     if (check !== undefined) return check(input);
     return load().then((loaded) => {
       check = loaded;
       return loaded(input);
     });
   };
+  loading.add(validate);
+  return validate;
 }
 
 function isThenable(result: StandardResult | Promise<StandardResult>): result is Promise<StandardResult> {

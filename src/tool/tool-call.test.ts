@@ -111,6 +111,20 @@ describe("session.call", () => {
     expect((await first).output).toBe(11);
   });
 
+  test("tells whoever still waits that the Rath was closed", async () => {
+    const rath = testRath();
+    const waiting = rath
+      .session()
+      .call(add, { a: 1 })
+      .then(
+        () => "done",
+        (error: RathError) => error.code,
+      );
+    await rath.close();
+    const hangs = new Promise((resolve) => setTimeout(() => resolve("hangs"), 300));
+    expect(await Promise.race([waiting, hangs])).toMatch(/^done$|^rath\.closed$/);
+  });
+
   test("runs inside a tool on the session that the tool was given", async () => {
     const outer = tool({
       name: "outer",
@@ -182,6 +196,11 @@ describe("the result of a tool", () => {
     const { read, session } = await round([giving(run)], [{ tool: "give", input: {} }]);
     expect([read, session.calls[0]?.outcome]).toEqual([[["error", `Error: ${message}`]], { type: "error", message }]);
     expect([...session.events()].flatMap((event) => (event.kind === "tool.returned" ? [event.data.problem] : []))).toEqual(["threw"]);
+  });
+
+  test("that is a long error is read shortened, like a long value", async () => {
+    const { read } = await round([giving(() => Promise.reject(new Error("x".repeat(200_000))))], [{ tool: "give", input: {} }]);
+    expect(String((read[0] as unknown[])[1]).length).toBeLessThan(60_000);
   });
 
   test("progress is shown to whoever watches, and not stored", async () => {

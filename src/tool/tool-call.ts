@@ -7,6 +7,7 @@ import type { Outcome } from "../session/message.ts";
 import type { Tool, ToolCall, Validated } from "../session/session.ts";
 import { textOfOutcome, textOfThrown } from "../session/views.ts";
 import type { ReadInput } from "./input.ts";
+import { isLateByChance } from "./schema.ts";
 
 /** What somebody wants to call, and what must be asked around it. */
 export interface ToolRequest {
@@ -64,7 +65,8 @@ export function toolEffect(request: ToolRequest): Effect {
   if (resource instanceof EffectResult) return ended(request, resource);
   return {
     ...base,
-    called: found === undefined ? asked(request, tool) : { approval: found.who, ...asked(request, tool) },
+    called:
+      found === undefined || isLateByChance(declared.validate) ? asked(request, tool) : { approval: found.who, ...asked(request, tool) },
     before: found === undefined ? undefined : () => "ask",
     resource,
     run: running(request, tool, value),

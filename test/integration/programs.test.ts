@@ -163,15 +163,6 @@ describe("what the front of the repository shows", () => {
     expect((await readdir(folder)).filter((name) => name.startsWith("openrath-"))).toEqual([]);
   });
 
-  test("the command openrath knows its version, its help and nothing else yet", async () => {
-    const { version } = JSON.parse(await read("package.json")) as { readonly version: string };
-    expect(await run("src/cli/main.ts", {}, ["--version"])).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: "" });
-    expect((await run("src/cli/main.ts", {}, ["--help"])).stdout).toContain("There are no commands yet");
-    const wrong = await run("src/cli/main.ts", {}, ["replay"]);
-    expect(wrong).toMatchObject({ code: 2, stdout: "" });
-    expect(wrong.stderr).toContain('There is no command "replay"');
-  });
-
   test("docs/formats/session.md names every kind, fact and mark that is stored", async () => {
     const format = await read("docs/formats/session.md");
     const facts = Object.keys(envelopeSchema.shape.facts.shape);

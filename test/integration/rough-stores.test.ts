@@ -203,7 +203,7 @@ describe("one run", () => {
     });
     const done = await flow.forward(rath.session("go"));
     const before = calls;
-    expect(await rerun(done, flow, { effects: "live" })).toMatchObject({ reused: 3, split: undefined });
+    expect(await rerun(done, flow, { effects: "live" })).toMatchObject({ reused: 4, of: 4, split: undefined });
     expect(calls).toBe(before);
     await rath.close();
   });

@@ -160,16 +160,14 @@ describe("a run that waits for an approval", () => {
     }
   });
 
-  // Known to fail: run.ts pendingIn lists every call without a result, also one that waits for nobody.
-  test.fails("shows only what somebody is asked", async () => {
+  test("shows only what somebody is asked", async () => {
     const workflow = agent([act({ resource: () => "same", needsApproval: ({ id }) => id === "a" })], calls("a", "b"), "done");
     const run = await left(workflow, parked);
     await using rath = otherProcess(file, { workflows: { agent: workflow } });
     expect((await rath.pending({ run })).map(idOf)).toEqual(["a"]);
   });
 
-  // Known to fail for the same reason: the call around the nested work is listed as unknown.
-  test.fails("shows only what somebody is asked, not what waits around it", async () => {
+  test("shows only what somebody is asked, not what waits around it", async () => {
     const inner = agent([act({ needsApproval: true })], calls("ask"), "inner done").with({ name: "inner" });
     const outer = { calls: [{ tool: "help", input: { task: "help" } }] };
     const workflow = agent([inner.asTool({ name: "help", description: "Helps." })], outer, "done");
@@ -233,8 +231,7 @@ describe("a limit of calls", () => {
 });
 
 describe("a limit of calls that nested work has used up", () => {
-  // Known to fail: what was finished inside is not asked for again, and Execution.count starts from nothing.
-  test.fails("decides the same after the run was left", async () => {
+  test("decides the same after the run was left", async () => {
     const policy = { calls: 2 };
     const inner = agent([act()], calls("inside"), "inner done").with({ name: "inner" });
     const help = inner.asTool({ name: "help", description: "Helps." });

@@ -8,7 +8,7 @@ const program = (tool: string, then: string): string => `
 import { z } from "zod";
 import { Agent, openrath, tool } from "${root}src/index.ts";
 import { scripted } from "${root}src/model/scripted.ts";
-const started = Promise.withResolvers?.() ?? (() => { let resolve; const promise = new Promise((r) => { resolve = r; }); return { promise, resolve }; })();
+let resolve; const started = { promise: new Promise((r) => { resolve = r; }), resolve: () => resolve() };
 const used = tool({ name: "t", description: "d", input: z.object({}), run: () => { started.resolve(); return new Promise(() => {}); }, ${tool} });
 const agent = new Agent({ model: scripted({ calls: [{ tool: "t", input: {} }] }, "done"), tools: [used] });
 const rath = openrath({ store: "memory" });

@@ -45,8 +45,10 @@ async function run(cli: Cli, what: string, options: Options): Promise<void> {
   const timeout = options.timeout === undefined ? undefined : AbortSignal.timeout(timeoutMs(options.timeout));
   const signal = timeout === undefined ? cli.host.signal : AbortSignal.any([cli.host.signal, timeout]);
   const limits = options.budget === undefined ? undefined : { usd: options.budget };
+  const short = await shortIds(cli);
+  // Nothing is waited for between start and following: what is said first would be heard late.
   const started = await rath.run(name ?? (workflow as never), session, { key: options.key, signal, limits });
-  cli.note(show`${cli.errInk.dim(`run ${(await shortIds(cli))(started.id)}`)}`);
+  cli.note(show`${cli.errInk.dim(`run ${short(started.id)}`)}`);
   await followRun(cli, started, { timedOut: () => timeout?.aborted === true });
 }
 
