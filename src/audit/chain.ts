@@ -95,7 +95,7 @@ function checkRow(gathered: Gathered, log: GatheredLog): Finding[] {
 }
 
 function sortOf(kind: string): LogAbout["log"] {
-  return kind.startsWith("run.") ? "run" : kind === "answer.given" ? "answer" : "session";
+  return kind.startsWith("run.") || kind === "budget.crossed" ? "run" : kind === "answer.given" ? "answer" : "session";
 }
 
 /** A result has a call; an answer it names is the answer to that call. An answer is alone in the log of its question. */

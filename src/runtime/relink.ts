@@ -1,6 +1,9 @@
 /** A branch was continued by somebody else before what we made was written: our part becomes an implicit fork of the last common event. */
+import { stateOf } from "../session/fold.ts";
 import { forkId, type Scope } from "../session/id.ts";
+import { SharedText } from "../session/json.ts";
 import { Log, type Node } from "../session/log.ts";
+import { digestOf } from "../session/request.ts";
 import { type Linking, link } from "./link.ts";
 import type { Services } from "./services.ts";
 
@@ -29,9 +32,9 @@ export function relink(runtime: Services, log: Log, nodes: readonly Node[], scop
       parents,
       kind: node.kind,
       by: node.by,
-      facts: node.facts,
+      facts: factsOf(node, moved),
       at: node.at,
-      ...contentOf(runtime, node, moved),
+      ...contentOf(runtime, node, parents, moved),
     });
     next.run = node.run;
     next.order = node.order;
@@ -45,7 +48,7 @@ export function relink(runtime: Services, log: Log, nodes: readonly Node[], scop
   for (const node of ours) again(node, fork);
   for (const affected of new Set(nodes.map((node) => node.log))) {
     const unwritten = unwrittenOf(affected);
-    if (affected === log || !unwritten.some((node) => node.parents.some((parent) => moved.has(parent)))) continue;
+    if (affected === log || !unwritten.some((node) => standsOn(runtime, node, moved))) continue;
     affected.rewind();
     for (const node of unwritten) again(node, affected);
   }
@@ -58,21 +61,59 @@ function unwrittenOf(log: Log): Node[] {
   return nodes.reverse();
 }
 
+/** Whether an event follows one that moved; a run began with its input. */
+function standsOn(runtime: Services, node: Node, moved: ReadonlyMap<Node, Node>): boolean {
+  if (node.parents.some((parent) => moved.has(parent))) return true;
+  return node.kind === "run.started" && movedTo(node.data<"run.started">(runtime.platform).input.head, moved) !== undefined;
+}
+
+function movedTo(id: string | undefined, moved: ReadonlyMap<Node, Node>): Node | undefined {
+  return id === undefined ? undefined : [...moved].find(([from]) => from.id === id)?.[1];
+}
+
+/** In a batch a result names its call. */
+function factsOf(node: Node, moved: ReadonlyMap<Node, Node>): Node["facts"] {
+  const call = movedTo(node.facts.call, moved);
+  return call === undefined ? node.facts : { ...node.facts, call: call.id };
+}
+
 /** What an event says; where it names events that moved, under their new ids. */
-function contentOf(runtime: Services, node: Node, moved: ReadonlyMap<Node, Node>): Pick<Linking, "data" | "encoded"> {
-  const movedTo = (id: string): Node | undefined => [...moved].find(([from]) => from.id === id)?.[1];
-  if (node.kind === "workflow.left") {
-    const to = movedTo(node.data<"workflow.left">(runtime.platform).entered);
-    if (to !== undefined) return { data: { entered: to.id } };
+function contentOf(
+  runtime: Services,
+  node: Node,
+  parents: readonly Node[],
+  moved: ReadonlyMap<Node, Node>,
+): Pick<Linking, "data" | "encoded"> {
+  const { platform } = runtime;
+  const placed = <P extends { readonly session: string; readonly head: string }>(place: P): P => {
+    const to = movedTo(place.head, moved);
+    return to === undefined ? place : { ...place, session: to.log.id, head: to.id };
+  };
+  switch (node.kind) {
+    case "workflow.left": {
+      const to = movedTo(node.data<"workflow.left">(platform).entered, moved);
+      if (to !== undefined) return { data: { entered: to.id } };
+      break;
+    }
+    case "session.merged": {
+      const data = node.data<"session.merged">(platform);
+      return { data: { ...data, branches: data.branches.map(placed) } };
+    }
+    case "run.started": {
+      const data = node.data<"run.started">(platform);
+      return { data: { ...data, input: placed(data.input) } };
+    }
+    case "model.called": {
+      // What is read is digested over ids, which are others now.
+      const { changed, configuration, ...data } = node.data<"model.called">(platform);
+      const hook = movedTo(changed, moved)?.id ?? changed;
+      const request = digestOf(stateOf(parents[0] as Node).context, platform);
+      const shared = SharedText.of(configuration, platform);
+      return { data: { ...data, ...(hook === undefined ? {} : { changed: hook }), configuration: shared, request } };
+    }
+    default:
+      break;
   }
-  if (node.kind === "session.merged") {
-    const data = node.data<"session.merged">(runtime.platform);
-    const branches = data.branches.map((place) => {
-      const to = movedTo(place.head);
-      return to === undefined ? place : { session: to.log.id, head: to.id };
-    });
-    return { data: { ...data, branches } };
-  }
-  const data = node.data(runtime.platform);
+  const data = node.data(platform);
   return { data, encoded: { text: runtime.textOf(node), value: data, redacted: 0, blobs: node.blobs } };
 }

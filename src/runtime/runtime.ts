@@ -243,7 +243,7 @@ export class Runtime implements Host, Services {
   }
 
   /** The value as anybody outside a run may use it. */
-  outside(node: Node, by: string = node.by): Session {
+  outside(node: Node, by: string = principalOf(node) ?? "user"): Session {
     return new SessionValue(node, this.#bare(by));
   }
 

@@ -1,9 +1,9 @@
-/** Programs whose sessions are kept: together they make every kind of event that can be made. Each gives the same bytes whenever it runs. */
+/** Programs whose sessions are kept: with those of agents they make every kind of event that can be made. Each gives the same bytes whenever it runs. */
 import { z } from "zod";
-import { type Rath, RathError, rerun, type Session, Workflow } from "../../src/index.ts";
+import { type Rath, RathError, type RathOptions, rerun, type Session, Workflow } from "../../src/index.ts";
 
 export interface Case {
-  readonly secrets?: readonly string[];
+  readonly options?: RathOptions;
   record(rath: Rath): Promise<Session>;
 }
 
@@ -69,7 +69,7 @@ const detached: Case = {
 };
 
 const effects: Case = {
-  secrets: ["open sesame"],
+  options: { secrets: ["open sesame"] },
   record: async (rath) => {
     let session = rath.session("Work. The word is open sesame");
     session = await session.do("read", () => ({ text: "x".repeat(5000), bytes: new Uint8Array([1, 2, 3]) }), {
@@ -171,7 +171,7 @@ const approved: Case = {
   },
 };
 
-export const cases: Readonly<Record<string, Case>> = {
+export const sessionCases: Readonly<Record<string, Case>> = {
   conversation,
   branches,
   rejected,

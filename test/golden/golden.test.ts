@@ -13,7 +13,10 @@ import { nodePlatform } from "../../src/runtime/platform.ts";
 import { versions } from "../../src/session/event.ts";
 import { encode } from "../../src/session/json.ts";
 import { testRath } from "../../src/testing/testing.ts";
-import { type Case, cases } from "./cases.ts";
+import { agentCases } from "./agent-cases.ts";
+import { type Case, sessionCases } from "./cases.ts";
+
+const cases: Readonly<Record<string, Case>> = { ...sessionCases, ...agentCases };
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const fileOf = (name: string): string => join(here, name, "session.jsonl");
@@ -29,30 +32,39 @@ beforeAll(async () => {
   for (const [name, one] of Object.entries(cases)) {
     await mkdir(join(here, name), { recursive: true });
     const session = await recorded(one, fileOf(name));
-    await writeFile(viewOf(name), view(session));
+    await writeFile(viewOf(name), await view(session));
   }
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 async function recorded(one: Case, file: string): Promise<Session> {
-  await using rath = testRath({ implicitForks: "allow", ...(one.secrets === undefined ? {} : { secrets: one.secrets }) });
+  await using rath = testRath({ implicitForks: "allow", ...one.options });
   const session = await one.record(rath);
   await write(session, file);
   return session;
 }
 
 /** Everything a session shows, as text that can be compared and read. */
-function view(session: Session): string {
+async function view(session: Session): Promise<string> {
   const { id, head, step, messages, status, usage, placement, lineage, pending, checks } = session;
   const events = [...session.events()].map((event) => `${event.step} ${event.kind} ${event.by}`);
+  const requests = await requestsOf(session);
   const shown = {
     ...{ id, head, step, status, lineage, placement, usage, checks, output: outputOf(session) },
     pending: pending.map(({ kind }) => kind),
     messages: messages.map(({ role, by, session: branch, parts }) => ({ role, by, branch, parts: parts.map(plain) })),
     events,
+    ...(requests.length === 0 ? {} : { requests, calls: session.calls, routes: session.routes, stop: session.stop }),
   };
   const { text } = encode(shown, nodePlatform, () => undefined);
   return `${JSON.stringify(JSON.parse(text), undefined, 2)}\n`;
+}
+
+/** What every model read, made again from the log and checked against its digest: another rendering would show here. */
+async function requestsOf(session: Session): Promise<readonly unknown[]> {
+  const asked = [...session.events()].filter((event) => event.kind === "model.called");
+  const requests = await Promise.all(asked.map((event) => session.at(event.id).request()));
+  return requests.map(({ tools, ...request }) => ({ ...request, tools: tools.map((tool) => tool.name) }));
 }
 
 function plain(part: Session["messages"][number]["parts"][number]): unknown {
@@ -79,7 +91,7 @@ describe.each(names)("the golden session %s", (name) => {
   test("opens, verifies and shows what it showed when it was recorded", async () => {
     await using rath = openrath({ store: "memory" });
     const session = await rath.import(fileOf(name));
-    expect(view(session)).toBe(await readFile(viewOf(name), "utf8"));
+    expect(await view(session)).toBe(await readFile(viewOf(name), "utf8"));
     expect(await verify(session, { keys: [testKey] })).toMatchObject({ ok: true, problems: [] });
   });
 

@@ -39,3 +39,14 @@ test.each(["docs/claims.md", "docs/parity.md"])("%s names only tests and scripts
   const missing = [...paths].filter((path) => !existsSync(fileURLToPath(new URL(path, root))));
   expect([...missing, ...[...commands].filter((name) => !(name in scripts))].sort()).toEqual([]);
 });
+
+test("docs/parity.md quotes only names of tests that are in the file before them", async () => {
+  const quoted = [...parity.matchAll(/`((?:src|test)\/[\w./-]*)` \(("[^|]*?")\)/g)].flatMap(([, file = "", names = ""]) =>
+    [...names.matchAll(/"([^"]+)"/g)].map(([, name = ""]) => ({ file, name })),
+  );
+  expect(quoted.length).toBeGreaterThan(40);
+  const missing = await Promise.all(
+    quoted.map(async ({ file, name }) => ((await read(file)).includes(`"${name}"`) ? [] : [`${file}: ${name}`])),
+  );
+  expect(missing.flat()).toEqual([]);
+});
