@@ -345,3 +345,15 @@ describe("limits of a run that is resumed", () => {
     expect((await crossings(done)).map(({ limit, by }) => `${limit} ${by}`)).toEqual(["tokens flow/poor", "rounds flow/short"]);
   });
 });
+
+test("time that is over also ends a tool that hangs", async () => {
+  const hang = tool({ name: "hang", description: "Hangs.", input: z.object({}), repeat: "safe", run: () => new Promise(() => {}) });
+  const agent = new Agent({
+    model: scripted({ calls: [{ tool: "hang", input: {} }] }, "not reached"),
+    tools: [hang],
+    limits: { time: "60ms" },
+  });
+  const session = await agent.forward(composeRath({ store: "memory" }, {}).session("go"));
+  expect([session.stop, session.calls[0]?.outcome.type]).toEqual(["budget", "error"]);
+  expect(String(await replay(session, agent))).toMatch(/^identical/);
+});

@@ -48,6 +48,8 @@ export interface Open {
   close(outcome: OutcomeType, reason: string): void;
 }
 
+const alone = Object.freeze({ alone: true } as const);
+
 export class Execution {
   readonly id: string;
   readonly mode: ExecutionMode;
@@ -131,7 +133,8 @@ export class Execution {
       return recorded;
     }
     const parent = this.claim(head, scope);
-    const node = link(this.runtime, { log: parent.log, parents: [parent], kind, data, by, pure: this.mode !== "effects", encoded });
+    const facts = (data as { readonly alone?: unknown }).alone === true ? alone : undefined;
+    const node = link(this.runtime, { log: parent.log, parents: [parent], kind, data, by, pure: this.mode !== "effects", encoded, facts });
     if (kind === "workflow.entered") this.entered ??= node;
     if (kind === "session.rejected" && this.mode !== "effects") this.record(node);
     return node;

@@ -103,8 +103,11 @@ class Loading {
   }
 
   async finish(): Promise<ReadonlyMap<string, Log>> {
-    for (let origin = this.#origins.pop(); origin !== undefined; origin = this.#origins.pop()) await this.need(origin);
-    await this.#readMissing();
+    // What is read may name further logs: as parents, and as where a detached session comes from.
+    do {
+      for (let origin = this.#origins.pop(); origin !== undefined; origin = this.#origins.pop()) await this.need(origin);
+      await this.#readMissing();
+    } while (this.#origins.length > 0);
     // Parents have smaller steps than their children.
     this.#waiting.sort((a, b) => a.envelope.step - b.envelope.step);
     for (const { event, envelope } of this.#waiting) {

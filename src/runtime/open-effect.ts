@@ -171,7 +171,7 @@ export class OpenEffect implements Open {
   #enter(): InnerContext {
     const head = this.#inner?.head;
     if (head !== undefined) this.#left.unshift(head);
-    const timed = this.effect.timeoutMs !== undefined;
+    const timed = this.#timeoutMs !== undefined;
     this.#inner = new InnerContext(this.#execution, this.called, ++this.#entered, this.#context, timed);
     return this.#inner;
   }
@@ -209,10 +209,11 @@ export class OpenEffect implements Open {
   #guarded(run: EffectCode, inner: InnerContext): Promise<unknown> {
     const execution = this.#execution;
     const value = inside.run({ execution, scope: inner.scope }, async () => run(inner));
-    const { timeoutMs, repeat } = this.effect;
+    const { repeat, op } = this.effect;
+    const timeoutMs = this.#timeoutMs;
     const { signal } = this.#context;
-    // Nested work stops by itself: its own effects are under the same signal.
-    const stoppable = signal !== undefined && repeat !== "nested";
+    // Nested work stops by itself, since its own effects are under the same signal; so does a model, which records how far it came.
+    const stoppable = signal !== undefined && repeat !== "nested" && op !== "model";
     if (timeoutMs === undefined && !stoppable) return value;
     return new Promise((resolve, reject) => {
       const timers: NodeJS.Timeout[] = [];
@@ -240,6 +241,14 @@ export class OpenEffect implements Open {
         unlisten();
       });
     });
+  }
+
+  /** Its own time, or what limits above it leave; models and nested work ask those limits themselves. */
+  get #timeoutMs(): number | undefined {
+    const { timeoutMs, repeat, op } = this.effect;
+    if (this.#context.budgets === undefined || repeat === "nested" || op === "model") return timeoutMs;
+    const left = this.#context.budgets.flatMap((budget) => budget.left.ms ?? []);
+    return left.length === 0 ? timeoutMs : Math.max(0, Math.min(timeoutMs ?? Number.POSITIVE_INFINITY, ...left));
   }
 
   get #started(): boolean {

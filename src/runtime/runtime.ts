@@ -18,7 +18,7 @@ import { placeOf, SessionValue } from "../session/value.ts";
 import type { Store, StoredEvent } from "../store/store.ts";
 import type { Rules } from "../tool/policy.ts";
 import { toolEffect } from "../tool/tool-call.ts";
-import { childrenOf, fallbackName, ownName } from "../workflow/children.ts";
+import { childrenOf, fallbackName } from "../workflow/children.ts";
 import { isWorkflow } from "../workflow/workflow.ts";
 import { Answers } from "./answers.ts";
 import { enter } from "./enter.ts";
@@ -211,10 +211,10 @@ export class Runtime implements Host, Services {
 
   nameOf(workflow: object, around?: object): string {
     const registered = Object.entries(this.#options.workflows).find(([, known]) => known === workflow)?.[0];
-    const name = registered ?? ownName(workflow) ?? this.#foundIn(around, workflow) ?? fallbackName(workflow);
+    const name = registered ?? this.#foundIn(around, workflow) ?? fallbackName(workflow);
     return givenName(this.clean(name), "the workflow's name");
   }
-  /** Where a workflow without a name is found in the one around it. */
+  /** What it is called in the workflow around it: by its own name, made unique, or by where it is found. */
   #foundIn(around: object | undefined, workflow: object): string | undefined {
     if (around === undefined) return undefined;
     return childrenOf(around, isWorkflow).find(([, child]) => child === workflow)?.[0];

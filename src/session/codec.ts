@@ -45,6 +45,7 @@ export function envelopeText(e: Omit<Envelope, "data">, digest: string): string 
 /** Facts with their keys in canonical order and nothing undefined. */
 export function facts(given: { readonly [K in keyof Facts]?: Facts[K] | undefined }): Facts {
   const kept: Record<string, unknown> = {};
+  if (given.alone === true) kept["alone"] = true;
   if (given.attempts !== undefined) kept["attempts"] = given.attempts;
   if (given.call !== undefined) kept["call"] = given.call;
   if (given.closed === true) kept["closed"] = true;

@@ -62,7 +62,7 @@ const digests = new WeakMap<Chain, string>();
 
 /** Chained over the ids of the events a model reads. */
 export function digestOf(chain: Chain | undefined, platform: Platform): string {
-  return along(chain, digests, platform, ({ node }, before) => platform.sha256(`${before} ${node.id}`));
+  return along(chain, digests, ({ node }, before) => platform.sha256(`${before} ${node.id}`));
 }
 
 /** The same over contents, without ids: equal requests have equal ones. */
@@ -74,7 +74,7 @@ export function contextWhat(
 ): string {
   const what = (node: Node): string =>
     node.kind === "session.merged" ? whatOf(node, platform, text, new Map()) : whatOfEvent(node, platform, text);
-  return along(chain, known, platform, (link, before) => {
+  return along(chain, known, (link, before) => {
     if (link.node.kind !== "tool.returned" || link.node.facts.call === undefined) return platform.sha256(`${before} ${what(link.node)}`);
     // Results of a batch come in any order and are read in the order of their calls.
     const round: Node[] = [];
@@ -86,12 +86,7 @@ export function contextWhat(
 }
 
 /** Folds along a chain from its start, or from the newest message that a model reads nothing before; remembers each link. */
-function along(
-  chain: Chain | undefined,
-  known: WeakMap<Chain, string>,
-  platform: Platform,
-  next: (link: Chain, before: string) => string,
-): string {
+function along(chain: Chain | undefined, known: WeakMap<Chain, string>, next: (link: Chain, before: string) => string): string {
   const waiting: Chain[] = [];
   let at = chain;
   let value: string | undefined;
@@ -99,7 +94,7 @@ function along(
     value = known.get(at);
     if (value !== undefined) break;
     waiting.push(at);
-    if (isAlone(at.node, platform)) break;
+    if (isAlone(at.node)) break;
   }
   let folded = value ?? rendering;
   for (const link of waiting.reverse()) {
@@ -109,8 +104,9 @@ function along(
   return folded;
 }
 
-function isAlone(node: Node, platform: Platform): boolean {
-  return node.kind === "message.added" && !node.erased && node.data<"message.added">(platform).alone === true;
+/** In its facts, so that what a model read stays the same when the message is erased. */
+function isAlone(node: Node): boolean {
+  return node.facts.alone === true;
 }
 
 /** What a model reads at a place of the log. */
@@ -118,7 +114,7 @@ export function messagesOf(chain: Chain | undefined, platform: Platform): readon
   const nodes = list(chain);
   const from = Math.max(
     0,
-    nodes.findLastIndex((node) => isAlone(node, platform)),
+    nodes.findLastIndex((node) => isAlone(node)),
   );
   const messages: RequestMessage[] = [];
   let round: Round | undefined;

@@ -221,6 +221,7 @@ export const envelopeSchema = z.strictObject({
   by: z.string(),
   data: id,
   facts: z.strictObject({
+    alone: z.literal(true).optional(),
     attempts: z.int().min(1).optional(),
     call: id.optional(),
     closed: z.literal(true).optional(),

@@ -130,7 +130,16 @@ describe("a stream", () => {
     expect(String(await replay(session, agent))).toMatch(/^identical/);
   });
 
-  test.todo("cancel stops an agent that waits for a person (runtime/open-effect.ts does not look at the signal while it waits)");
+  test("cancel stops an agent that waits for a person", async () => {
+    const pay = tool({ name: "pay", description: "Pays.", input: z.object({}), needsApproval: true, run: () => expect.fail("it ran") });
+    const agent = new Agent({ model: scripted({ calls: [{ tool: "pay", input: {} }] }, "not reached"), tools: [pay] });
+    const stream = agent.stream(testRath().session("go"));
+    for await (const part of stream) if (part.type === "pending") break;
+    await stream.cancel("enough");
+    const session = await stream.result();
+    expect([session.stop, session.calls[0]?.outcome]).toEqual(["cancelled", { type: "cancelled", reason: "enough" }]);
+    expect(String(await replay(session, agent))).toMatch(/^identical/);
+  });
 
   test("the signal and `await using` stop it like cancel", async () => {
     const agent = () => new Agent({ model: scripted({ text: "never", delay: 10_000 }) });

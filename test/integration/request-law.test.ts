@@ -90,5 +90,18 @@ describe("every request", () => {
     );
   });
 
-  test.todo("also of sessions detached and merged (runtime/load.ts: origins of logs that are reached by a merge alone are not read)");
+  test("also of a detached session that is reached by a merge alone", async () => {
+    const store = sharedStore();
+    const rath = composeRath({ store, implicitForks: "allow" }, {});
+    const first = await new Agent({ name: "a", model: scripted("I said it first.") }).forward(rath.session("Begin."));
+    const apart = await rath.save(first.detach().say("On my own."));
+    const merged = await rath.save(await rath.session("Another.").merge(apart));
+    const asked = await new Agent({ name: "b", model: scripted("Seen.") }).forward(merged);
+    const read = await asked.request();
+    await rath.close();
+    await using again = composeRath({ store, implicitForks: "allow" }, {});
+    const opened = await again.open(asked.id);
+    expect(opened.messages.map(({ text }) => text)).toEqual(asked.messages.map(({ text }) => text));
+    expect((await opened.request()).messages).toEqual(read.messages);
+  });
 });
