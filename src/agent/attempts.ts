@@ -50,6 +50,7 @@ export async function tryModels(likes: readonly ModelLike[], request: ModelReque
       continue;
     }
     for (let attempt = 1; attempt <= trying.attempts; attempt++) {
+      if (trying.context.aborted !== undefined) return gone(trying, failures, Math.max(1, attempts));
       attempts++;
       try {
         return answered(await once(model, request, shown, trying), model, modelName(like), failures, attempts, trying);

@@ -164,8 +164,8 @@ describe("limits of an agent", () => {
   test("time: begins when the agent does, not when the session was made", async () => {
     const rath = composeRath({ store: "memory" }, {});
     const old = await rath.save(rath.session("go"));
-    await new Promise((resolve) => setTimeout(resolve, 60));
-    const session = await new Agent({ model: scripted("ok"), limits: { time: "50ms" } }).forward(old);
+    await new Promise((resolve) => setTimeout(resolve, 350));
+    const session = await new Agent({ model: scripted("ok"), limits: { time: "300ms" } }).forward(old);
     expect(session.stop).toBe("finished");
   });
 

@@ -23,15 +23,15 @@ const corrections = 2;
 type Call = Extract<ReplyPart, { type: "call" }>;
 
 export async function converse<Output>(options: AgentOptions<Output>, session: Session, name: string): Promise<Session> {
-  const { host, signal, budgets = [] } = placeOf(session).context;
+  // Whether somebody stopped it is seen in the outcome of the next call: the signal itself is not on record.
+  const { host, budgets = [] } = placeOf(session).context;
   const rounds = Math.min(options.limits?.rounds ?? defaultRounds, ...budgets.map(({ limits }) => limits.rounds ?? defaultRounds));
-  const prepared = signal?.aborted === true ? cancelled(signal, session) : await prepare(options, session, name).catch(stoppedBy(signal));
+  const prepared = await prepare(options, session, name).catch(cancelled);
   if (!("configuration" in prepared)) return stopped(host, prepared.session, "cancelled", prepared.reason);
   let at = prepared.session;
   let { configuration } = prepared;
   let invalid = 0;
   for (let round = 1; ; round++) {
-    if (signal?.aborted === true) return stopped(host, at, "cancelled", cancelled(signal, at).reason);
     if (round > rounds) {
       budgets.at(-1)?.crossed("rounds", rounds, rounds);
       return stopped(host, at, "rounds", `${rounds} rounds`);
@@ -64,21 +64,10 @@ export async function converse<Output>(options: AgentOptions<Output>, session: S
   }
 }
 
-interface Cancelled {
-  readonly session: Session;
-  readonly reason: string;
-}
-
-function cancelled(signal: AbortSignal, session: Session): Cancelled {
-  return { session, reason: String((signal.reason as Error | undefined)?.message ?? "aborted") };
-}
-
-/** An effect that ended because somebody stopped the agent is how the agent ends, not an error. */
-function stoppedBy(signal: AbortSignal | undefined): (error: unknown) => Cancelled {
-  return (error) => {
-    if (signal?.aborted !== true || !RathError.is(error, "effect.cancelled") || error.session === undefined) throw error;
-    return cancelled(signal, error.session);
-  };
+/** An effect that was cancelled is how the agent ends, not an error of the program. */
+function cancelled(error: unknown): { readonly session: Session; readonly reason: string } {
+  if (!RathError.is(error, "effect.cancelled") || error.session === undefined) throw error;
+  return { session: error.session, reason: error.message };
 }
 
 /** What an agent is ready with: its tools as they are offered now, and its configuration as one text. */

@@ -211,12 +211,13 @@ describe("a Selector", () => {
     const store = sharedStore();
     const seen: ModelRequest[] = [];
     const team = new Selector({
-      choices: { fix: worker("Fixes.", { text: "fixed", delay: 60 }), docs: choices().docs },
+      choices: { fix: worker("Fixes.", { text: "fixed", delay: 300 }), docs: choices().docs },
       choose: routing(seen),
     });
     const first = testRath({ store, workflows: { team } });
     const run = await first.run("team", first.session("Please."));
-    await new Promise((resolve) => setTimeout(resolve, 25));
+    for (let routed = false; !routed; routed = (await first.open(run.session)).routes.length === 1)
+      await new Promise((resolve) => setTimeout(resolve, 2));
     await first.close();
     expect(seen).toHaveLength(1);
     await using second = testRath({ store, workflows: { team } });

@@ -1,7 +1,6 @@
 /** `NAME` or `FILE[#export]` → the Workflow to execute. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { fallbackName, ownName } from "../workflow/children.ts";
 import { Workflow } from "../workflow/workflow.ts";
 import type { Cli } from "./cli.ts";
 import { exits, Fault } from "./fault.ts";
@@ -33,10 +32,9 @@ export async function findWorkflow(cli: Cli, what: string): Promise<Found> {
 }
 
 /** The workflow of a file under the name its runs have on record. */
-export async function importedWorkflow(cli: Cli, what: string): Promise<Readonly<Record<string, Workflow>>> {
+export async function importedWorkflow(cli: Cli, what: string): Promise<Workflow> {
   const [path = "", exported] = what.split("#");
-  const workflow = chosen(await importFile(resolve(cli.host.cwd, path)), exported, what);
-  return { [ownName(workflow) ?? fallbackName(workflow)]: workflow };
+  return chosen(await importFile(resolve(cli.host.cwd, path)), exported, what);
 }
 
 function chosen(module: Readonly<Record<string, unknown>>, exported: string | undefined, what: string): Workflow {

@@ -24,8 +24,6 @@ export interface OpenOptions {
   readonly config?: string | undefined;
   /** Make a store where there is none. */
   readonly make?: boolean | undefined;
-  /** What can be resumed by name where no configuration says it. */
-  readonly workflows?: Readonly<Record<string, Workflow>> | undefined;
 }
 export type Open = (host: Host, options: OpenOptions) => Promise<Project>;
 
@@ -44,7 +42,7 @@ export function configOf(given: string | undefined, cwd: string): string | undef
   return given === undefined ? findConfig(cwd) : resolve(cwd, given);
 }
 
-export const openProject: Open = async ({ cwd, env }, { config: named, make, workflows }) => {
+export const openProject: Open = async ({ cwd, env }, { config: named, make }) => {
   const config = configOf(named, cwd);
   if (config === undefined) {
     const home = resolve(cwd, env["OPENRATH_HOME"] ?? ".openrath");
@@ -53,7 +51,7 @@ export const openProject: Open = async ({ cwd, env }, { config: named, make, wor
         next: "openrath init, or go to the folder of a project",
       });
     const { openrath } = await import("../openrath.ts");
-    return projectOf(openrath({ workflows }), undefined);
+    return projectOf(openrath(), undefined);
   }
   if (!existsSync(config)) throw new Fault(exits.notFound, `There is no file ${config}: --config names the file that exports rath.`);
   // Relative paths in it mean its own folder, wherever the command is called from. A file named by hand is taken as it stands.

@@ -9,7 +9,7 @@ import type { LogRow } from "../store/store.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
 import { fetchBlobs, fromStored } from "./load.ts";
 import { checkReady } from "./ready.ts";
-import { type OnDivergence, pendingIn, type RunOptions, rowOfRun } from "./run.ts";
+import { pendingIn, type RunOptions, rowOfRun } from "./run.ts";
 import { loadRun } from "./run-record.ts";
 import type { ResumeOptions, Run, Runs } from "./runs.ts";
 import type { Runtime } from "./runtime.ts";

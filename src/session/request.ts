@@ -62,7 +62,7 @@ const digests = new WeakMap<Chain, string>();
 
 /** Chained over the ids of the events a model reads. */
 export function digestOf(chain: Chain | undefined, platform: Platform): string {
-  return along(chain, digests, platform, rendering, (node, before) => platform.sha256(`${before} ${node.id}`));
+  return along(chain, digests, platform, ({ node }, before) => platform.sha256(`${before} ${node.id}`));
 }
 
 /** The same over contents, without ids: equal requests have equal ones. */
@@ -72,9 +72,16 @@ export function contextWhat(
   known: WeakMap<Chain, string>,
   text: (node: Node) => string,
 ): string {
-  return along(chain, known, platform, rendering, (node, before) => {
-    const what = node.kind === "session.merged" ? whatOf(node, platform, text, new Map()) : whatOfEvent(node, platform, text);
-    return platform.sha256(`${before} ${what}`);
+  const what = (node: Node): string =>
+    node.kind === "session.merged" ? whatOf(node, platform, text, new Map()) : whatOfEvent(node, platform, text);
+  return along(chain, known, platform, (link, before) => {
+    if (link.node.kind !== "tool.returned" || link.node.facts.call === undefined) return platform.sha256(`${before} ${what(link.node)}`);
+    // Results of a batch come in any order and are read in the order of their calls.
+    const round: Node[] = [];
+    let at: Chain | undefined = link;
+    for (; at?.node.kind === "tool.returned" && at.node.log === link.node.log; at = at.before) round.push(at.node);
+    const start = at === undefined ? rendering : known.get(at);
+    return platform.sha256([start, ...inCallOrder(round).map(what)].join(" "));
   });
 }
 
@@ -83,8 +90,7 @@ function along(
   chain: Chain | undefined,
   known: WeakMap<Chain, string>,
   platform: Platform,
-  start: string,
-  next: (node: Node, before: string) => string,
+  next: (link: Chain, before: string) => string,
 ): string {
   const waiting: Chain[] = [];
   let at = chain;
@@ -95,9 +101,9 @@ function along(
     waiting.push(at);
     if (isAlone(at.node, platform)) break;
   }
-  let folded = value ?? start;
+  let folded = value ?? rendering;
   for (const link of waiting.reverse()) {
-    folded = next(link.node, folded);
+    folded = next(link, folded);
     known.set(link, folded);
   }
   return folded;
@@ -120,7 +126,7 @@ export function messagesOf(chain: Chain | undefined, platform: Platform): readon
     if (round !== undefined) messages.push(round.results());
     round = undefined;
   };
-  for (const node of inCallOrder(nodes.slice(from))) {
+  for (const node of nodes.slice(from)) {
     if (node.kind === "tool.returned") {
       const { index } = callOf(node).data<"tool.called">(platform) ?? {};
       if (index !== undefined) round?.take(index, node, platform);
@@ -139,8 +145,9 @@ export function messagesOf(chain: Chain | undefined, platform: Platform): readon
     else messages.push(said(node, platform));
   }
   close();
-  // An agent that goes on where another one finished is asked to.
-  if (messages.at(-1)?.role === "assistant") messages.push({ role: "user", parts: [{ type: "text", text: "Continue." }] });
+  // An agent that goes on where another one finished, or where nobody said anything, is asked to: providers refuse both.
+  if (messages.length === 0 || messages.at(-1)?.role === "assistant")
+    messages.push({ role: "user", parts: [{ type: "text", text: "Continue." }] });
   return messages;
 }
 

@@ -188,6 +188,23 @@ describe("race", () => {
     expect(await (await second.resume(again.id)).settle()).toMatchObject({ status: "done", session: { output: "done" } });
   });
 
+  test("a wait is a time limit: what takes longer loses, what is done in time goes on without it", async () => {
+    const rath = testRath();
+    const within = (ms: number, limit: "20ms" | "1h"): Workflow =>
+      sequence(race({ work: says({ text: "x", delay: ms }), clock: (session) => session.wait(limit) }), does("after", 7, 60));
+    for (const [flow, loser] of [
+      [within(5000, "20ms"), "work"],
+      [within(20, "1h"), "clock"],
+    ] as const) {
+      const settled = await (await rath.run(flow, rath.session("go"))).settle();
+      expect(settled).toMatchObject({ status: "done", session: { output: 7 } });
+      expect([...settled.session.events()].some((event) => event.kind === "model.returned" && event.facts.outcome === "ok")).toBe(
+        loser === "clock",
+      );
+      expect(String(await replay(settled.session, flow))).toMatch(/^identical/);
+    }
+  });
+
   test("a function that never ends does not keep the winner either", async () => {
     const flow = race({ never: () => new Promise<never>(() => {}), good: does("good") });
     expect((await flow.forward(testRath().session("go"))).output).toBe("good");

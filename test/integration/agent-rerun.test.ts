@@ -125,6 +125,22 @@ describe("a rerun of an agent", () => {
     expect([done, again.reused, again.of]).toEqual([["plan", "weather Lisbon", "answer"], 3, 6]);
   });
 
+  test("results that came in another order are the same round", async () => {
+    let asked = 0;
+    const slow = tool({
+      name: "slow",
+      description: "x",
+      input: z.object({ ms: z.number() }),
+      repeat: "safe",
+      run: ({ ms }) => new Promise((resolve) => setTimeout(resolve, ms, ms)),
+    });
+    const calls = [20, 10, 1].map((ms) => ({ tool: "slow", input: { ms } }));
+    const agent = new Agent({ model: scripted({ calls }, () => `asked ${++asked} times`), tools: [slow] });
+    const session = await agent.forward(testRath().session("go"));
+    const again = await rerun(session, agent);
+    expect([again.reused, again.of, asked]).toEqual([5, 5, 1]);
+  });
+
   test("the money it saved is said", async () => {
     const rath = pricedRath({ m: { input: 1, output: 1 } });
     const agent = new Agent({ model: attempts("m", [says("ok", { usage: { ...noUsage, input: 100, output: 50 } })], { free: false }) });

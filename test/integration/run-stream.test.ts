@@ -88,7 +88,7 @@ describe("the stream of a run", () => {
 
   test("is soon: an event is seen long before a reader would look again", async () => {
     await using rath = composeRath({ store: "memory" }, {});
-    const run = await rath.run(new Talk(100), rath.session("go"));
+    const run = await rath.run(new Talk(10), rath.session("go"));
     const start = performance.now();
     for await (const part of run.stream()) if (part.type === "tool-end") break;
     expect(performance.now() - start).toBeLessThan(200);

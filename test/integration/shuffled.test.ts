@@ -14,6 +14,7 @@ import { whatOf } from "../../src/session/what.ts";
 import { tool } from "../../src/tool/tool.ts";
 import { best, loop, parallel, sequence } from "../../src/workflow/combinators.ts";
 import type { Workflow } from "../../src/workflow/workflow.ts";
+import { sharedStore } from "../support/shared-store.ts";
 
 /** What happened up to a place, apart from who, when and under which ids. */
 function what(session: Session): string {
@@ -70,37 +71,63 @@ describe("whatever takes how long", () => {
     expect(await differences(batch)).toHaveLength(1);
   });
 
+  const joined = (delay: () => number): Workflow =>
+    sequence(
+      parallel(
+        {
+          a: sequence(batch(delay), (session) => session.check("tests", () => ({ passed: true, score: 1 }))),
+          b: sequence(batch(delay), (session) => session.check("tests", () => ({ passed: true, score: 2 }))),
+        },
+        best,
+      ),
+      new Agent({ name: "last", model: scripted({ text: "end", delay: delay() }) }),
+    );
+  const routed = (delay: () => number): Workflow => {
+    const helper = new Agent({ name: "helper", model: scripted({ text: "helped", delay: delay() }) });
+    const help = helper.asTool({ name: "help", description: "Helps." });
+    const calls = ["x", "y"].map((task) => ({ tool: "help", input: { task } }));
+    const boss = new Agent({ name: "boss", description: "Leads.", model: scripted({ calls, delay: delay() }, "led"), tools: [help] });
+    const choose = scripted((_, session) => ({
+      output: { choice: session.routes.length === 0 ? "boss" : "done", reason: "" },
+      delay: delay(),
+    }));
+    const team = new Selector({ choices: { boss }, choose });
+    const turns = new Agent({ model: scripted({ text: "1", delay: delay() }, "2") });
+    const looped = loop(turns, { until: (session) => session.text === "2", max: 3 });
+    return parallel({ team, looped }, async ([one, two]) => (one as Session).merge(two as Session));
+  };
+
   test("two forks with batches, judged and joined, and what follows", async () => {
-    const make = (delay: () => number): Workflow =>
-      sequence(
-        parallel(
-          {
-            a: sequence(batch(delay), (session) => session.check("tests", () => ({ passed: true, score: 1 }))),
-            b: sequence(batch(delay), (session) => session.check("tests", () => ({ passed: true, score: 2 }))),
-          },
-          best,
-        ),
-        new Agent({ name: "last", model: scripted({ text: "end", delay: delay() }) }),
-      );
-    const found = await differences(make);
+    const found = await differences(joined);
     expect(found).toHaveLength(1);
     expect(Object.keys(found[0] ?? {}).sort()).toEqual(["a", "b", "final"]);
   });
 
   test("merges, loops, nested agents and routes", async () => {
-    const make = (delay: () => number): Workflow => {
-      const helper = new Agent({ name: "helper", model: scripted({ text: "helped", delay: delay() }) });
-      const help = helper.asTool({ name: "help", description: "Helps." });
-      const calls = ["x", "y"].map((task) => ({ tool: "help", input: { task } }));
-      const boss = new Agent({ name: "boss", description: "Leads.", model: scripted({ calls, delay: delay() }, "led"), tools: [help] });
-      const team = new Selector({ choices: { boss }, choose: (session) => (session.routes.length === 0 ? "boss" : "done") });
-      const looped = loop(new Agent({ model: scripted({ text: "1", delay: delay() }, "2") }), {
-        until: (session) => session.text === "2",
-        max: 3,
-      });
-      return parallel({ team, looped }, async ([one, two]) => (one as Session).merge(two as Session));
-    };
-    expect(await differences(make)).toHaveLength(1);
+    expect(await differences(routed)).toHaveLength(1);
+  });
+
+  test.each([
+    ["joined", joined],
+    ["routed", routed],
+  ])("and wherever it was interrupted: %s", async (_, make) => {
+    const seen = new Set<string>();
+    for (let stage = 0; stage < 14; stage++) {
+      const store = sharedStore();
+      const opened = (): Rath => composeRath({ store, implicitForks: "error", workflows: { flow: make(shuffler(stage)) } }, {});
+      const first = opened();
+      const run = await first.run("flow", first.session("go"));
+      if (stage > 0) {
+        await new Promise((resolve) => setTimeout(resolve, stage * 2));
+        await first.close();
+      }
+      const second = stage > 0 ? opened() : first;
+      const done = await (stage > 0 ? await second.resume(run.id) : run).result();
+      seen.add(JSON.stringify(await outcome(second, done)));
+      expect(String(await replay(done, make(shuffler(99))))).toMatch(/^identical/);
+      await second.close();
+    }
+    expect(seen.size).toBe(1);
   });
 
   test("and the comparison can fail: another value, another order of calls, another label is another what", async () => {

@@ -25,13 +25,12 @@ export function define(command: Command, cli: Cli): void {
 }
 
 async function resume(cli: Cli, id: string, { onDivergence, workflow }: Options): Promise<void> {
-  // The file is imported first: it makes the name known that the run is found under.
-  if (workflow !== undefined) await cli.project({ workflows: await importedWorkflow(cli, workflow) });
   const { rath } = await cli.project();
+  const given = workflow === undefined ? undefined : await importedWorkflow(cli, workflow);
   const { id: run, session, status } = await findRun(cli, id);
   if (["done", "failed", "cancelled"].includes(status)) cli.note(show`${cli.errInk.dim(`run ${run} had ended already`)}`);
   const { head } = await rath.open(session);
-  const resumed = await rath.resume(run, { onDivergence });
+  const resumed = await rath.resume(run, { onDivergence, workflow: given });
   const cancel = (): void => void resumed.cancel("interrupted").catch(() => {});
   cli.host.signal.addEventListener("abort", cancel, { once: true });
   await followRun(cli, resumed, { after: head });
