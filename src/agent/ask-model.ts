@@ -82,6 +82,7 @@ export async function askModel<Output>(
         maxOutputTokens: reservation?.maxOutputTokens,
         deadline: reservation?.deadline,
         settle: (spent) => reservation?.settle(spent),
+        timeOver: () => reservation?.timeOver(),
       }),
     failureIsValue: true,
   };

@@ -21,6 +21,8 @@ interface Trying {
   /** When the time that is left is over. */
   readonly deadline: number | undefined;
   readonly settle: (spent: Totals) => void;
+  /** Says that the time was over before there was an answer. */
+  readonly timeOver: () => void;
 }
 
 /** An attempt that came to nothing, as it is recorded. */
@@ -93,6 +95,7 @@ class TimeOver extends Error {}
 
 function over(trying: Trying, failures: readonly Failure[], attempts: number): EffectResult {
   trying.settle(free);
+  trying.timeOver();
   return new EffectResult("denied", { reason: "budget: the time is over", ...(failures.length === 0 ? {} : { failures }) }, { attempts });
 }
 

@@ -2,6 +2,7 @@
  * The most a model call may cost, reserved in every budget above it before it begins. A token is at least one byte, so the bytes
  * of what is new bound its tokens; of what was read before, the provider has said how many there are.
  */
+import { durationMs } from "../session/duration.ts";
 import { type Budget, EffectResult, type Host, type Price } from "../session/host.ts";
 import type { ModelRequest } from "../session/message.ts";
 import { type ModelLike, modelName } from "../session/model.ts";
@@ -21,6 +22,8 @@ export class Reservation {
   readonly #budgets: readonly Budget[];
   /** What the provider counted for the newest reply, where this request goes on from it. */
   readonly #counted: Totals | undefined;
+  /** The budget whose time is over first. */
+  #timed: Budget | undefined;
   #settle: ((spent: Totals) => void)[] = [];
 
   constructor(host: Host, likes: readonly ModelLike[], request: ModelRequest, budgets: readonly Budget[], counted: Totals | undefined) {
@@ -43,7 +46,11 @@ export class Reservation {
       const { tokens, usd, ms } = budget.left;
       if (ms !== undefined) {
         if (ms <= 0) return this.#crossed(budget, "time", ms);
-        this.deadline = Math.min(this.deadline ?? Number.POSITIVE_INFINITY, Date.now() + ms);
+        const deadline = Date.now() + ms;
+        if (deadline < (this.deadline ?? Number.POSITIVE_INFINITY)) {
+          this.deadline = deadline;
+          this.#timed = budget;
+        }
       }
       if (tokens !== undefined) {
         if (tokens - input < leastOutput) return this.#crossed(budget, "tokens", tokens);
@@ -67,11 +74,17 @@ export class Reservation {
     for (const settle of this.#settle.splice(0)) settle(spent);
   }
 
+  /** The time is over while the model is asked. */
+  timeOver(): void {
+    if (this.#timed !== undefined) this.#crossed(this.#timed, "time", Math.min(0, this.#timed.left.ms ?? 0));
+  }
+
+  /** Time is counted in milliseconds. */
   #crossed(budget: Budget, limit: "tokens" | "usd" | "time", left: number): EffectResult {
     const { tokens, usd, time } = budget.limits;
     const of = { tokens, usd, time }[limit];
-    const most = limit === "time" ? Number.parseFloat(String(of)) : (of as number);
-    budget.crossed(limit, most, limit === "time" ? most : most - left);
+    const most = typeof of === "string" ? durationMs(of) : (of ?? 0);
+    budget.crossed(limit, most, most - left);
     return denied(`budget: ${limit === "usd" ? `$${of}` : `${of}${limit === "tokens" ? " tokens" : ""}`} would be exceeded`);
   }
 

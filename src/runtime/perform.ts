@@ -41,7 +41,8 @@ export async function performAll(execution: Execution, head: Node, context: Cont
     const after = before.length === 0 ? undefined : Promise.allSettled(before.map((other) => results[other]));
     results.push(follow(execution, called, effect, context, batch, (returned) => returned, after));
   }
-  const returns = await Promise.all(results);
+  // A branch may have moved since the first of them came.
+  const returns = (await Promise.all(results)).map(current);
   const last = returns.reduce((a, b) => (b.seq > a.seq ? b : a));
   return new SessionValue(last, context);
 }

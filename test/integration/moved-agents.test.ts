@@ -12,7 +12,17 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-const look = tool({ name: "look", description: "Looks.", input: z.object({ at: z.int() }), repeat: "safe", run: ({ at }) => at * 2 });
+/** The second place takes a while: what came before it is written, and so moved, while the round is open. */
+const look = tool({
+  name: "look",
+  description: "Looks.",
+  input: z.object({ at: z.int() }),
+  repeat: "safe",
+  run: async ({ at }) => {
+    if (at === 2) await new Promise((resolve) => setTimeout(resolve, 25));
+    return at * 2;
+  },
+});
 const calls = (...at: readonly number[]) => ({ calls: at.map((one) => ({ tool: "look", input: { at: one } })) });
 
 /** Runs an agent on a value that another process has continued meanwhile. */

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { write } from "../../src/audit/audit.ts";
-import { Agent, type Model, parallel, RathError, replay, Selector, type Session, scripted, tool, Workflow } from "../../src/index.ts";
+import { Agent, type Model, RathError, replay, Selector, type Session, scripted, tool, Workflow } from "../../src/index.ts";
 import { modelFailed } from "../../src/model/model.ts";
 import { testRath } from "../../src/testing/testing.ts";
 
@@ -108,70 +108,6 @@ describe("the loop", () => {
       { message: "too many", model: "busy/one", status: 429 },
       { model: "scripted", text: expect.stringMatching(/^after/) },
     ]);
-  });
-});
-
-describe("limits", () => {
-  test("a call that would cross one is not made; the crossing and the refusal are on record, and replay finds the same", async () => {
-    await using rath = testRath();
-    let asked = 0;
-    const reply = () => (++asked === 1 ? { ...calls("a"), usage: { input: 300, output: 90 } } : "never");
-    const agent = new Agent({ name: "poor", model: scripted(reply, reply), tools: [look], limits: { tokens: 400 } });
-    const session = await agent.forward(rath.session("Go."));
-    expect([session.stop, session.usage.input + session.usage.output]).toEqual(["budget", 390]);
-    const crossed = (await stored(session)).filter(({ envelope }) => envelope["kind"] === "budget.crossed");
-    expect(crossed.map(({ data }) => data)).toEqual([{ by: "poor", limit: "tokens", of: 400, spent: 390 }]);
-    expect(String(await replay(session, agent))).toMatch(/^identical/);
-    expect(asked).toBe(1);
-  });
-
-  test("ten forks against one limit never exceed it together", async () => {
-    await using rath = testRath();
-    const spends: Model = {
-      id: "spends",
-      free: true,
-      async *stream({ settings }) {
-        await new Promise((resolve) => setTimeout(resolve, 5));
-        const output = settings.maxOutputTokens ?? 0;
-        yield {
-          type: "reply",
-          reply: {
-            parts: [{ type: "text", text: "x" }],
-            finish: "stop",
-            usage: { input: 60, output, cached: 0, cacheWrite: 0, reasoning: 0 },
-          },
-        };
-      },
-    };
-    const labels = Array.from({ length: 10 }, (_, index) => `f${index}`);
-    const agent = new Agent({ name: "spender", model: spends, settings: { maxOutputTokens: 150 } });
-    const flow = parallel(Object.fromEntries(labels.map((label) => [label, agent])), async ([first, ...others]) =>
-      (first as Session).merge(others),
-    );
-    const run = await rath.run(flow, rath.session("Go."), { limits: { tokens: 700 } });
-    const session = await run.result();
-    expect(session.usage.input + session.usage.output).toBeLessThanOrEqual(700);
-    const asked = [...session.events()].flatMap((event) => (event.kind === "model.returned" ? [event.facts.outcome] : []));
-    expect([asked.length, new Set(asked)]).toEqual([10, new Set(["ok", "denied"])]);
-  });
-
-  test("where money is limited, a model whose price is not known is not asked; a known price is kept with the reply", async () => {
-    const priced: Model = {
-      id: "studio/one",
-      async *stream() {
-        const usage = { input: 1000, output: 100, cached: 200, cacheWrite: 0, reasoning: 0 };
-        yield { type: "reply", reply: { parts: [{ type: "text", text: "ok" }], finish: "stop", usage } };
-      },
-    };
-    const agent = new Agent({ model: priced, limits: { usd: 1 } });
-    await using poor = testRath();
-    const refused = await agent.forward(poor.session("Go."));
-    expect([refused.stop, refused.usage.input]).toEqual(["budget", 0]);
-    await using rath = testRath({ prices: { "studio/one": { input: 2, output: 10, cached: 1 } } });
-    const session = await agent.forward(rath.session("Go."));
-    expect(session.usage.usd).toBeCloseTo((800 * 2 + 200 * 1 + 100 * 10) / 1e6, 12);
-    const returned = [...session.events()].find((event) => event.kind === "model.returned");
-    expect(returned?.kind === "model.returned" && returned.data.price).toMatchObject({ table: "own", input: 2, output: 10, cached: 1 });
   });
 });
 
