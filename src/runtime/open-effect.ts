@@ -153,7 +153,7 @@ export class OpenEffect implements Open {
       } catch (error) {
         inner.done();
         const why = error instanceof Interrupted ? error.why : inner.causedBy(error) ? "cancelled" : "threw";
-        if (why === "timeout" && repeat === "once") return this.#unresolved();
+        if (repeat === "once" && (why === "timeout" || isUnknown(error))) return this.#unresolved();
         if (why === "cancelled")
           return this.#ended(new EffectResult(repeat === "once" ? "unknown" : "cancelled", { reason: inner.aborted }), start);
         const next = await this.#tryAgain(error);
@@ -432,6 +432,11 @@ function unless<T>(signal: AbortSignal | undefined, coming: Promise<T>): Promise
     if (signal.aborted) stop();
     coming.then(resolve, reject).finally(whenStopped(signal, stop));
   });
+}
+
+/** Its own code says that nobody knows what became of it: a connection was lost, for one. */
+function isUnknown(error: unknown): boolean {
+  return RathError.is(error, "effect.unknown") && error.session === undefined;
 }
 
 function failure(error: unknown): { readonly message: string; readonly name?: string } {

@@ -27,6 +27,9 @@ export interface WriterOwner {
 const largestBuffer = 256;
 const oldestMs = 5;
 
+/** What a run says of itself that stays true when a branch has moved. */
+const lasting: ReadonlySet<string> = new Set(["run.started", "run.resumed", "budget.crossed"]);
+
 export class Writer {
   readonly #runtime: Services;
   readonly #owner: WriterOwner;
@@ -213,7 +216,7 @@ export class Writer {
 
   /** What the run says about ids that are about to change is taken back; whoever said it says it again. */
   #withoutVerdicts(nodes: readonly Node[]): readonly Node[] {
-    const first = nodes.find((node) => node.log === this.#owner.log && node.kind !== "run.started" && node.kind !== "run.resumed");
+    const first = nodes.find((node) => node.log === this.#owner.log && !lasting.has(node.kind));
     if (first === undefined) return nodes;
     if (nodes.some((node) => node.kind === "run.signed")) this.#owner.signer.takeBack();
     this.#owner.log.tip = first.prior;

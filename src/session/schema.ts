@@ -138,7 +138,7 @@ export const schemas = {
   "tool.returned": z.strictObject({
     ...result,
     problem: z.enum(["unknown-tool", "invalid-input", "threw", "timeout", "policy", "hook", "limit"]).optional(),
-    /** The input it ran with, where an approval or a hook changed it. */
+    /** The input it ran with, where a person changed it when approving. */
     input: z.unknown().optional(),
     /** What the tool gave, where a hook put another value in its place. */
     original: z.unknown().optional(),
@@ -185,7 +185,7 @@ export const schemas = {
     reason: z.string().optional(),
   }),
   "budget.crossed": z.strictObject({
-    limit: z.enum(["rounds", "tokens", "usd", "time", "calls"]),
+    limit: z.enum(["rounds", "tokens", "usd", "time"]),
     of: z.number(),
     spent: z.number(),
     by: z.string(),

@@ -172,6 +172,11 @@ export interface Route {
   readonly choice: string;
   readonly candidates: readonly string[];
   readonly reason: string;
+  /** What else it named: what the receiver reads, its memory, its placement, and the check that must pass on what it returns. */
+  readonly context?: string | undefined;
+  readonly memory?: MemoryScope | undefined;
+  readonly placement?: ({ readonly sandbox: string } & PlacementSpec) | undefined;
+  readonly check?: string | undefined;
   readonly event: string;
 }
 /** One file that differs. */

@@ -3,6 +3,7 @@
  * is not known, and only the runtime may decide whether the call is made again.
  */
 import { setImmediate as tick } from "node:timers/promises";
+import { RathError } from "../session/errors.ts";
 import type { Transport } from "./mcp-sdk.ts";
 import { type McpCommand, type McpUrl, streamEnded } from "./mcp-transport.ts";
 
@@ -56,7 +57,8 @@ export function isRefusal(error: unknown): boolean {
 /** The error of a call whose outcome nobody knows. */
 export async function lost(what: string, place: string, error: unknown, live: Trouble): Promise<Error> {
   const why = await tellCause(error, live);
-  const problem = new Error(
+  const problem = new RathError(
+    "effect.unknown",
     `The MCP server ${place} was lost during ${what}, so its outcome is not known: ${why} The next call connects again.`,
     { cause: error },
   );
