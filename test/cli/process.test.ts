@@ -1,4 +1,5 @@
 /** The command line as a process: exit codes, streams, Ctrl+C, how fast it starts, and whose code it runs. */
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { cp, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -43,13 +44,17 @@ const call = (...argv: readonly string[]) => openrath(own(), argv, { cwd: folder
 
 describe("the process", () => {
   test("prints its version at once", async () => {
-    const times: number[] = [];
+    // Side by side with Node alone, since the machine may be busy: 150 ms where Node takes 40.
+    const [times, bare]: [number[], number[]] = [[], []];
     for (let n = 0; n < 7; n++) {
       const { out, ms } = await call("--version");
       expect(out).toBe(`${version}\n`);
       times.push(ms);
+      const began = performance.now();
+      spawnSync(process.execPath, ["-e", "0"]);
+      bare.push(performance.now() - began);
     }
-    expect(Math.min(...times)).toBeLessThan(150);
+    expect(Math.min(...times)).toBeLessThan(3.75 * Math.min(...bare));
   });
 
   test("gives data on stdout, the rest on stderr, and a code that says how it ended", async () => {
