@@ -1,5 +1,6 @@
 /** Structured output: the schema a model is shown, and the value made of what it answered. */
 import type { StandardSchema } from "../session/session.ts";
+import { unfenced } from "../tool/input.ts";
 import { invalid } from "./options.ts";
 
 interface Convertible {
@@ -43,8 +44,4 @@ export async function readOutput(
 
 function pathPart(part: unknown): string {
   return typeof part === "object" && part !== null && "key" in part ? String(part.key) : String(part);
-}
-
-function unfenced(text: string): string {
-  return /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text;
 }

@@ -92,3 +92,19 @@ describe("declared secrets", () => {
     expect(bytes.some((part) => Buffer.from(part).includes(secret))).toBe(false);
   });
 });
+
+describe("text made to be looked at again and again", () => {
+  test.each(["eyJ-", "eyJaaaaaaaaaaaa-", "eyJaaaaaaaaaaaa.", "sk-", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----\n", "AKIA", "xoxb-"])(
+    "takes no longer: %j",
+    (piece) => {
+      const begin = performance.now();
+      redactor(["correct horse"])(piece.repeat(400_000 / piece.length));
+      expect(performance.now() - begin).toBeLessThan(1000);
+    },
+  );
+
+  test("and a token is still found beside what looks like one", () => {
+    const token = `eyJ${"a".repeat(20)}.eyJ${"b".repeat(20)}.${"c".repeat(20)}`;
+    expect(redactor()(`eyJ-eyJ-token-${token} eyJ-`)?.text).toBe("eyJ-eyJ-token-[redacted] eyJ-");
+  });
+});

@@ -16,7 +16,8 @@ const shapes: readonly string[] = [
   "(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}", // Stripe
   "npm_[A-Za-z0-9]{36}",
   "hf_[A-Za-z0-9]{34,}", // Hugging Face
-  "eyJ[A-Za-z0-9_-]{10,}\\.eyJ[A-Za-z0-9_-]{10,}\\.[A-Za-z0-9_-]{10,}", // JWT
+  // A header ends where another one may begin, so that each character is looked at once.
+  "eyJ(?:(?!-eyJ)[A-Za-z0-9_-]){10,}\\.eyJ[A-Za-z0-9_-]{10,}\\.[A-Za-z0-9_-]{10,}", // JWT
 ];
 const privateKey = "-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----[\\s\\S]*?(?:-----END (?:[A-Z]+ )*PRIVATE KEY-----|$)";
 
@@ -37,7 +38,7 @@ export function redactor(secrets: readonly string[] = []): Redact {
       `A declared secret has fewer than ${shortest} characters and would be found inside ordinary words: leave it out of values instead.`,
     );
   }
-  const literals = declared.flatMap((secret) => [secret, encodeURIComponent(secret), base64(secret)]).map(escapeRegExp);
+  const literals = declared.flatMap((secret) => [secret, inJson(secret), encodeURIComponent(secret), base64(secret)]).map(escapeRegExp);
   const pattern = new RegExp([...new Set(literals), `\\b(?:${shapes.join("|")})`, privateKey].join("|"), "g");
   const isSuspicious = literals.length === 0 ? telltale : new RegExp([...new Set(literals), telltale.source].join("|"));
   const clean = new Set<string>();
@@ -57,6 +58,11 @@ export function redactor(secrets: readonly string[] = []): Redact {
     }
     return undefined;
   };
+}
+
+/** As it stands inside JSON text, like the arguments of a call. */
+function inJson(secret: string): string {
+  return JSON.stringify(secret).slice(1, -1);
 }
 
 function base64(secret: string): string {
