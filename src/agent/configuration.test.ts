@@ -2,6 +2,8 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { attempts, says } from "../../test/support/models.ts";
 import { scripted } from "../model/scripted.ts";
+import { replay } from "../runtime/replay.ts";
+import type { ModelRequest } from "../session/message.ts";
 import { testRath } from "../testing/test-rath.ts";
 import { tool } from "../tool/tool.ts";
 import { Agent } from "./agent.ts";
@@ -75,6 +77,20 @@ describe("a hook", () => {
   });
 });
 
+describe("a hook that takes a tool away", () => {
+  test("takes it away: the model cannot call it either", async () => {
+    let ran = 0;
+    const act = tool({ name: "act", description: "x", input: z.object({}), run: () => ++ran });
+    const call = { calls: [{ tool: "act", input: {} }] };
+    const hooks = { beforeModel: (request: ModelRequest) => (request.messages.length === 1 ? { ...request, tools: [] } : undefined) };
+    const agent = new Agent({ model: scripted(call, call, "done"), tools: [act], hooks });
+    const session = await agent.forward(testRath().session("go"));
+    expect(session.calls.map(({ outcome }) => outcome.type)).toEqual(["error", "ok"]);
+    expect(ran).toBe(1);
+    expect(String(await replay(session, agent))).toMatch(/^identical/);
+  });
+});
+
 describe("a structured answer", () => {
   test("that is a fence and nothing but lines is read at once", async () => {
     const agent = new Agent({
@@ -84,5 +100,23 @@ describe("a structured answer", () => {
     const begin = performance.now();
     expect((await agent.forward(testRath().session("go"))).output).toEqual({ n: 1 });
     expect(performance.now() - begin).toBeLessThan(2000);
+  });
+});
+
+describe("what cannot be", () => {
+  test("an output schema without JSON Schema is refused by name", () => {
+    const output = z.object({ at: z.string().transform((text) => new Map([[text, 1]])) });
+    expect(() => new Agent({ model: scripted("x"), name: "typed", output })).toThrow(
+      expect.objectContaining({ code: "agent.invalid", message: expect.stringContaining("cannot be written as JSON Schema") }),
+    );
+  });
+
+  test("an output schema that throws takes nothing", async () => {
+    const validate = (): never => {
+      throw new Error("broken schema");
+    };
+    const output = { "~standard": { version: 1, vendor: "x", validate, jsonSchema: { output: () => ({ type: "object" }) } } } as never;
+    const session = await new Agent({ model: scripted("{}", "{}", "{}"), output }).forward(testRath().session("go"));
+    expect(session.stop).toBe("invalid");
   });
 });

@@ -51,7 +51,7 @@ export async function converse<Output>(options: AgentOptions<Output>, session: S
     if (asked.outcome !== "ok") return failed(host, asked);
     const calls = asked.parts.filter((part): part is Call => part.type === "call");
     if (calls.length > 0) {
-      at = await callTools(options, prepared.tools, at, calls, name);
+      at = await callTools(options, offeredOf(prepared, hooked.offered), at, calls, name);
       const next = handedOverTo(options.handoffs ?? [], at);
       if (next !== undefined) return next.forward(at);
       continue;
@@ -68,6 +68,13 @@ export async function converse<Output>(options: AgentOptions<Output>, session: S
       parts: toParts(`Your answer does not fit the schema: ${read.problem}. Answer again with JSON that fits, and nothing else.`) as never,
     });
   }
+}
+
+/** What a hook does not offer cannot be called either. */
+function offeredOf({ tools, offered }: Prepared, now: readonly RequestTool[]): ReadonlyMap<string, Tool> {
+  if (now === offered) return tools;
+  const names = new Set(now.map((tool) => tool.name));
+  return new Map([...tools].filter(([name]) => names.has(name)));
 }
 
 /** An effect that was cancelled is how the agent ends, not an error of the program. */
