@@ -37,7 +37,7 @@ const free: Totals = Object.freeze({ input: 0, output: 0, cached: 0, cacheWrite:
 
 export async function tryModels(likes: readonly ModelLike[], request: ModelRequest, trying: Trying): Promise<EffectResult> {
   const failures: Failure[] = [];
-  const shown = new Shown(trying.context);
+  const shown = new Shown(trying.context, trying.host);
   let last: unknown;
   let attempts = 0;
   for (const like of likes) {

@@ -1,11 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { attempts, says } from "../../test/support/models.ts";
+import { attempts, noUsage, says } from "../../test/support/models.ts";
 import { scripted } from "../model/scripted.ts";
 import { replay } from "../runtime/replay.ts";
 import type { ModelRequest } from "../session/message.ts";
+import type { Session } from "../session/session.ts";
 import { testRath } from "../testing/test-rath.ts";
 import { tool } from "../tool/tool.ts";
+import { Workflow } from "../workflow/workflow.ts";
 import { Agent } from "./agent.ts";
 
 describe("secrets in what an agent is made of", () => {
@@ -33,6 +35,29 @@ describe("secrets in what an agent is made of", () => {
     const session = await agent.forward(rath.session("go"));
     expect(seen).toEqual(["[redacted]"]);
     expect(JSON.stringify([...session.events()])).not.toContain("wo\\");
+  });
+
+  test("are not shown to whoever reads a stream, in pieces, progress or failures", async () => {
+    const rath = testRath({ secrets: ["hunter2-secret"] });
+    const told = attempts("m", [
+      says("", { finish: "calls", parts: [{ type: "call", id: "c", tool: "look", input: "{}" }] }),
+      async function* () {
+        for (const text of ["It is hunt", "er2-sec", "ret, you ", "see"]) yield { type: "text-delta", text };
+        const parts = [{ type: "text" as const, text: "It is hunter2-secret, you see" }];
+        yield { type: "reply", reply: { parts, finish: "stop", usage: noUsage } };
+      },
+    ]);
+    const look = tool({ name: "look", description: "x", input: z.object({}), run: (_, { progress }) => progress("hunter2-secret") });
+    const stream = new Agent({ model: told, tools: [look] }).stream(rath.session("go"));
+    expect(await stream.toResponse({ format: "text" }).text()).toBe("It is [redacted], you see");
+    expect(await stream.toResponse().text()).not.toMatch(/hunter2|er2-sec/);
+    class Failing extends Workflow {
+      forward(): Promise<Session> {
+        throw new Error("no access with hunter2-secret");
+      }
+    }
+    const failed = new Failing().stream(rath.session("go"));
+    expect(await failed.toResponse().text()).toContain("no access with [redacted]");
   });
 
   test("that have no end do not swallow what comes after them", async () => {

@@ -32,7 +32,10 @@ const pollMs = 250;
 const soonMs = 5;
 
 export function runStream<Output>(runtime: Runtime, run: Streamed<Output>): Stream<Output> {
-  return new LiveStream<Output>((watch, signal) => new RunReader(runtime, run, watch).read(signal), { main: run.session });
+  return new LiveStream<Output>((watch, signal) => new RunReader(runtime, run, watch).read(signal), {
+    main: run.session,
+    clean: (text) => runtime.clean(text),
+  });
 }
 
 class RunReader<Output> {

@@ -224,6 +224,9 @@ export class Runtime implements Host, Services {
   clean(text: string): string {
     return this.redact(text)?.text ?? text;
   }
+  unfinished(text: string): number {
+    return this.redact.unfinished?.(text) ?? text.length;
+  }
 
   // ── where a value stands ──
 
