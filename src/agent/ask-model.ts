@@ -1,12 +1,12 @@
 /** One question to a model as an effect: it stores no prompt, reserves what it may cost, and records each attempt. */
 import type { ErrorCode } from "../session/errors.ts";
 import type { OutcomeType } from "../session/event.ts";
-import { stateOf } from "../session/fold.ts";
+import { stateOf, turnsOf } from "../session/fold.ts";
 import type { Budget, Effect } from "../session/host.ts";
 import type { Node } from "../session/log.ts";
 import type { Finish, ModelRequest, ReplyPart } from "../session/message.ts";
 import { type ModelLike, modelName } from "../session/model.ts";
-import { digestOf, messagesOf } from "../session/request.ts";
+import { digestOf, messagesOf, messagesSince } from "../session/request.ts";
 import type { Session } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
 import { tryModels } from "./attempts.ts";
@@ -54,9 +54,10 @@ export async function askModel<Output>(
   };
   const limiting = budgets.filter(({ limits }) => (limits.tokens ?? limits.usd ?? limits.time) !== undefined);
   // A hook may send something else than the log holds, and another agent has other instructions and tools.
-  const counted = state.said?.by === context.by && options.hooks?.beforeModel === undefined ? state.said.facts.usage : undefined;
+  const usage = state.said?.by === context.by && options.hooks?.beforeModel === undefined ? state.said.facts.usage : undefined;
+  const counted = usage === undefined ? undefined : { usage, since: () => messagesSince(state.context, platform) };
   const reservation = limiting.length === 0 ? undefined : new Reservation(host, likes, request, limiting, counted);
-  const turn = state.turns[context.by] ?? 0;
+  const turn = turnsOf(state, context.by);
   const effect: Effect = {
     op: "model",
     repeat: "safe",

@@ -241,3 +241,19 @@ describe("who reads the stream of a reply that was cut", () => {
     expect(thought).toBe("First, second. ");
   });
 });
+
+describe("a model that throws before it streams", () => {
+  test("leaves no timer behind that keeps the process", async () => {
+    const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    const before = timers();
+    const model: Model = {
+      id: "m",
+      free: true,
+      stream() {
+        throw new Error("no stream");
+      },
+    };
+    expect((await ask(model)).stop).toBe("error");
+    expect(timers()).toBeLessThanOrEqual(before);
+  });
+});

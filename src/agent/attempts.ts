@@ -1,10 +1,10 @@
 /** Asks a model, and again after failures that may pass, and then the next model. What failed is part of the result. */
 import { cost } from "../model/prices.ts";
-import { durationMs } from "../session/duration.ts";
+import { durationMs, timerMs } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
 import { EffectResult, type Host, type InnerEffectContext, type Price } from "../session/host.ts";
 import type { ModelReply, ModelRequest } from "../session/message.ts";
-import { type Model, type ModelLike, modelName } from "../session/model.ts";
+import { type Model, type ModelLike, type ModelPart, modelName } from "../session/model.ts";
 import type { Duration, Session, Totals } from "../session/session.ts";
 import { Shown } from "./shown.ts";
 
@@ -39,7 +39,7 @@ const free: Totals = Object.freeze({ input: 0, output: 0, cached: 0, cacheWrite:
 
 export async function tryModels(likes: readonly ModelLike[], request: ModelRequest, trying: Trying): Promise<EffectResult> {
   const failures: Failure[] = [];
-  const shown = new Shown(trying.context);
+  const shown = new Shown(trying.context, trying.host);
   let last: unknown;
   let attempts = 0;
   for (const like of likes) {
@@ -115,13 +115,14 @@ async function once(model: Model, request: ModelRequest, shown: Shown, trying: T
   const unlisten = context.onAbort(stop);
   const silence = setTimeout(
     () => stop(new RathError("model.failed", `${model.id} said nothing for ${trying.silence}`, { retryable: true })),
-    durationMs(trying.silence),
+    timerMs(durationMs(trying.silence)),
   );
-  const end = deadline === undefined ? undefined : setTimeout(() => stop(new TimeOver()), Math.max(0, deadline - Date.now()));
+  const end = deadline === undefined ? undefined : setTimeout(() => stop(new TimeOver()), timerMs(deadline - Date.now()));
   shown.begin();
   const asked = trying.maxOutputTokens === undefined ? request : limitedTo(request, trying.maxOutputTokens);
-  const parts = model.stream(asked, { signal: controller.signal, session, turn, by })[Symbol.asyncIterator]();
+  let parts: AsyncIterator<ModelPart> | undefined;
   try {
+    parts = model.stream(asked, { signal: controller.signal, session, turn, by })[Symbol.asyncIterator]();
     for (;;) {
       const next = await Promise.race([parts.next(), stopped]);
       if (next.done === true) break;
@@ -137,7 +138,7 @@ async function once(model: Model, request: ModelRequest, shown: Shown, trying: T
     clearTimeout(silence);
     clearTimeout(end);
     unlisten();
-    void Promise.resolve(parts.return?.()).catch(() => {});
+    void Promise.resolve(parts?.return?.()).catch(() => {});
   }
 }
 

@@ -69,7 +69,7 @@ export async function beforeModel<Output>(
     instructions,
     offered,
     settings: changed.settings ?? settings,
-    configuration: same ? before.configuration : SharedText.of(context.host.clean(text), platform),
+    configuration: same ? before.configuration : SharedText.of(text, platform),
     ...(changed.messages === undefined ? {} : { messages: changed.messages, changed: hooked.head }),
   };
 }
@@ -87,6 +87,8 @@ function firstModel<Output>({ model }: AgentOptions<Output>) {
 /** Only what a hook changed is stored. */
 function differences(request: ModelRequest, given: ModelRequest | { readonly refuse: string } | undefined): unknown {
   if (given === undefined) return null;
+  // What a promise will say comes too late to refuse anything.
+  if (typeof (given as { readonly then?: unknown }).then === "function") throw new Error("it gave a promise, but must answer at once");
   if ("refuse" in given) return { refuse: String(given.refuse) };
   const fields = ["instructions", "messages", "tools", "settings"] as const;
   const changed = fields.filter(

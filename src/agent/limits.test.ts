@@ -75,6 +75,22 @@ describe("limits of an agent", () => {
     expect(await crossings(session)).toEqual([{ limit: "rounds", of: 3, spent: 3, by: "agent" }]);
   });
 
+  test("rounds: as many as are allowed, also more than by default", async () => {
+    const again = tool({ name: "again", description: "x", input: z.object({}), repeat: "safe", run: () => 1 });
+    const model = scripted(...Array.from({ length: 150 }, () => ({ calls: [{ tool: "again", input: {} }] })), "done");
+    expect((await ask({ model, tools: [again], limits: { rounds: 151 } })).stop).toBe("finished");
+    expect((await ask({ model, tools: [again] })).stop).toBe("rounds");
+  });
+
+  test("time: longer than a timer can be set for is no time at all that is over", async () => {
+    const session = await ask({
+      model: scripted({ text: "ok", delay: 20 }),
+      limits: { time: "60d" },
+      retry: { timeout: "60d", attempts: 1 },
+    });
+    expect([session.stop, session.text]).toEqual(["finished", "ok"]);
+  });
+
   test("tokens: refused before the spend, recorded as denied", async () => {
     const model = spends(50, 50);
     const session = await ask({ model, limits: { tokens: 10 } });

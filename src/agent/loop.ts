@@ -17,6 +17,8 @@ import type { AgentOptions } from "./options.ts";
 import { outputSchemaOf, readOutput } from "./output.ts";
 
 const defaultRounds = 100;
+/** How many agents may be inside each other: two that hand over to each other would never end. */
+const deepest = 100;
 /** How often a model may correct an answer that does not fit its schema. */
 const corrections = 2;
 
@@ -24,8 +26,12 @@ type Call = Extract<ReplyPart, { type: "call" }>;
 
 export async function converse<Output>(options: AgentOptions<Output>, session: Session, name: string): Promise<Session> {
   // Whether somebody stopped it is seen in the outcome of the next call: the signal itself is not on record.
-  const { host, budgets = [] } = placeOf(session).context;
-  const rounds = Math.min(options.limits?.rounds ?? defaultRounds, ...budgets.map(({ limits }) => limits.rounds ?? defaultRounds));
+  const { host, by, budgets = [] } = placeOf(session).context;
+  if (by.split("/").length > deepest) return stopped(host, session, "rounds", `${deepest} agents inside each other`);
+  const rounds = Math.min(
+    options.limits?.rounds ?? defaultRounds,
+    ...budgets.map(({ limits }) => limits.rounds ?? Number.POSITIVE_INFINITY),
+  );
   const prepared = await prepare(options, session, name).catch(cancelled);
   if (!("configuration" in prepared)) return stopped(host, prepared.session, "cancelled", prepared.reason);
   let at = prepared.session;
@@ -45,7 +51,7 @@ export async function converse<Output>(options: AgentOptions<Output>, session: S
     if (asked.outcome !== "ok") return failed(host, asked);
     const calls = asked.parts.filter((part): part is Call => part.type === "call");
     if (calls.length > 0) {
-      at = await callTools(options, prepared.tools, at, calls, name);
+      at = await callTools(options, offeredOf(prepared, hooked.offered), at, calls, name);
       const next = handedOverTo(options.handoffs ?? [], at);
       if (next !== undefined) return next.forward(at);
       continue;
@@ -62,6 +68,13 @@ export async function converse<Output>(options: AgentOptions<Output>, session: S
       parts: toParts(`Your answer does not fit the schema: ${read.problem}. Answer again with JSON that fits, and nothing else.`) as never,
     });
   }
+}
+
+/** What a hook does not offer cannot be called either. */
+function offeredOf({ tools, offered }: Prepared, now: readonly RequestTool[]): ReadonlyMap<string, Tool> {
+  if (now === offered) return tools;
+  const names = new Set(now.map((tool) => tool.name));
+  return new Map([...tools].filter(([name]) => names.has(name)));
 }
 
 /** An effect that was cancelled is how the agent ends, not an error of the program. */
@@ -104,8 +117,21 @@ async function prepare<Output>(options: AgentOptions<Output>, session: Session, 
   }
   const output = options.output === undefined ? undefined : outputSchemaOf(options.output, name);
   const { host } = placeOf(session).context;
-  const text = JSON.stringify({ instructions, tools: offered, ...(output === undefined ? {} : { output }) });
-  return { session: at, tools, instructions, offered, output, configuration: SharedText.of(host.clean(text), host.platform) };
+  // What is kept is what the model reads: both are without secrets.
+  const kept = without(host, { instructions, tools: offered, ...(output === undefined ? {} : { output }) });
+  const configuration = SharedText.of(JSON.stringify(kept), host.platform);
+  return { session: at, tools, instructions: kept.instructions, offered: kept.tools, output: kept.output, configuration };
+}
+
+/** The same data without secrets. */
+function without<T>(host: Host, value: T): T {
+  const clean = (inner: unknown): unknown => {
+    if (typeof inner === "string") return host.clean(inner);
+    if (typeof inner !== "object" || inner === null) return inner;
+    if (Array.isArray(inner)) return inner.map(clean);
+    return Object.fromEntries(Object.entries(inner).map(([key, field]) => [host.clean(key), clean(field)]));
+  };
+  return clean(value) as T;
 }
 
 /** A model that could not be asked is an error of the program; one that failed, or was not allowed, is how the agent ended. */

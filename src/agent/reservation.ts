@@ -4,13 +4,19 @@
  */
 import { durationMs } from "../session/duration.ts";
 import { type Budget, EffectResult, type Host, type Price } from "../session/host.ts";
-import type { ModelRequest } from "../session/message.ts";
+import type { ModelRequest, RequestMessage } from "../session/message.ts";
 import { type ModelLike, modelName } from "../session/model.ts";
 import type { Totals } from "../session/session.ts";
 
 /** How long an answer may be when nobody says, and the shortest that is worth asking for. */
 const defaultOutput = 16_384;
 const leastOutput = 16;
+
+/** The newest reply and everything before it were counted by the provider; what came after it is new. */
+export interface Counted {
+  readonly usage: Totals;
+  readonly since: () => readonly RequestMessage[];
+}
 
 export class Reservation {
   /** What the budgets leave of the answer's length, where that is less than was asked for. */
@@ -21,12 +27,12 @@ export class Reservation {
   readonly #request: ModelRequest;
   readonly #budgets: readonly Budget[];
   /** What the provider counted for the newest reply, where this request goes on from it. */
-  readonly #counted: Totals | undefined;
+  readonly #counted: Counted | undefined;
   /** The budget whose time is over first. */
   #timed: Budget | undefined;
   #settle: ((spent: Totals) => void)[] = [];
 
-  constructor(host: Host, likes: readonly ModelLike[], request: ModelRequest, budgets: readonly Budget[], counted: Totals | undefined) {
+  constructor(host: Host, likes: readonly ModelLike[], request: ModelRequest, budgets: readonly Budget[], counted: Counted | undefined) {
     this.#host = host;
     this.#likes = likes;
     this.#request = request;
@@ -63,8 +69,7 @@ export class Reservation {
       } else if (usd !== undefined && usd < 0) return this.#crossed(budget, "usd", usd);
     }
     // Where anything is counted, an answer may not be longer than what was reserved for it.
-    const counted = this.#budgets.some(({ limits }) => limits.tokens !== undefined || limits.usd !== undefined);
-    if (counted) this.maxOutputTokens = output;
+    if (this.#counts) this.maxOutputTokens = output;
     const usd = price === undefined ? 0 : (input * highestInput(price) + output * price.output) / 1_000_000;
     this.#settle = this.#budgets.map((budget) => budget.reserve(input + output, usd));
     return undefined;
@@ -101,12 +106,16 @@ export class Reservation {
     return dearest;
   }
 
+  /** Whether any budget is in tokens or money: time needs no counting. */
+  get #counts(): boolean {
+    return this.#budgets.some(({ limits }) => limits.tokens !== undefined || limits.usd !== undefined);
+  }
+
   #inputTokens(): number {
+    if (!this.#counts) return 0;
+    if (this.#counted !== undefined) return this.#counted.usage.input + this.#counted.usage.output + bytesOf(this.#counted.since());
     const { instructions, tools, output, messages } = this.#request;
-    if (this.#counted === undefined) return bytesOf([instructions, tools, output ?? null, messages]);
-    // The newest reply and everything before it were counted by the provider; what came after it is new.
-    const newest = messages.findLastIndex(({ role }) => role === "assistant");
-    return this.#counted.input + this.#counted.output + bytesOf(messages.slice(newest + 1));
+    return bytesOf([instructions, tools, output ?? null, messages]);
   }
 }
 

@@ -43,7 +43,7 @@ export class Answers {
         const left = Date.parse(until as string) - Date.parse(this.#runtime.platform.time());
         timer = setTimeout(() => (left <= longestTimer ? waiter.settle("expired") : arm()), Math.min(Math.max(left, 0), longestTimer));
       };
-      if (execution.closed) return;
+      if (execution.closed) return this.#runtime.closed ? resolve("closed") : undefined;
       if (until !== undefined) arm();
       const waiters = this.#waiters.get(question);
       if (waiters === undefined) this.#waiters.set(question, new Set([waiter]));

@@ -5,13 +5,19 @@
 import type { Node } from "../session/log.ts";
 import type { Recorded } from "./recorded.ts";
 
+interface Waiting {
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
 export class Delivery {
   recorded: Recorded | undefined;
-  readonly #waiting = new Map<Node, () => void>();
+  readonly #waiting = new Map<Node, Waiting>();
   readonly #live: Node[] = [];
   #scheduled = false;
   #closed = false;
   #released = false;
+  #gone: Error | undefined;
   /** A turn passed in which nothing was waiting to be handed over. */
   readonly #onIdle: () => void;
   /** A turn passed that handed something over. */
@@ -25,20 +31,25 @@ export class Delivery {
   /** Resolves when it is this result's turn. */
   handOver(returned: Node): Promise<void> {
     if (this.#released) return Promise.resolve();
+    if (this.#gone !== undefined) return Promise.reject(this.#gone);
     if (this.recorded?.has(returned) !== true) this.#live.push(returned);
     this.schedule();
-    return new Promise((resolve) => this.#waiting.set(returned, resolve));
+    return new Promise((resolve, reject) => this.#waiting.set(returned, { resolve, reject }));
   }
 
   get empty(): boolean {
     return this.#live.length === 0;
   }
 
-  /** Nothing is handed over any more; `release` hands over at once what is on disk and waits for its turn. */
-  close(release: boolean): void {
+  /** Nothing is handed over any more; `release` hands over at once what is on disk and waits for its turn, `gone` is told to who waits. */
+  close(release: boolean, gone?: Error): void {
     this.#closed = true;
     this.#released = release;
-    if (release) for (const resolve of this.#waiting.values()) resolve();
+    this.#gone = gone;
+    for (const { resolve, reject } of this.#waiting.values()) {
+      if (release) resolve();
+      else if (gone !== undefined) reject(gone);
+    }
     this.#waiting.clear();
   }
 
@@ -50,7 +61,7 @@ export class Delivery {
       if (this.#closed) return;
       const next = this.#next();
       if (next === undefined) return this.#onIdle();
-      const resolve = this.#waiting.get(next) as () => void;
+      const { resolve } = this.#waiting.get(next) as Waiting;
       this.#waiting.delete(next);
       resolve();
       this.schedule();

@@ -15,7 +15,11 @@ export class InnerContext implements InnerEffectContext {
   readonly #timed: boolean;
   /** Bound, since tools take it out of the context. */
   readonly progress = (update: string | { readonly done: number; readonly of: number }): void =>
-    this.emit({ type: "tool-progress", call: this.#called.id, update });
+    this.emit({
+      type: "tool-progress",
+      call: this.#called.id,
+      update: typeof update === "string" ? this.#context.host.clean(update) : update,
+    });
   #session: Session | undefined;
   #child: Node | undefined;
   #end: Node | undefined;

@@ -371,13 +371,13 @@ export class Execution {
     this.onFenced(fenced(this.id, epoch));
   }
 
-  /** Ends it here: effects are aborted, later verbs of its frames never resolve, its branches are free. */
-  close(): void {
+  /** Ends it here: effects are aborted, later verbs of its frames never resolve, its branches are free. Who called a workflow directly is told why. */
+  close(gone?: Error): void {
     if (this.closed) return;
     this.closed = true;
     this.ending = true;
     this.stillness.stop();
-    this.delivery.close(this.mode === "effects");
+    this.delivery.close(this.mode === "effects", this.mode === "bare" ? gone : undefined);
     for (const effect of this.open) effect.abort("the run ended");
     this.runtime.answers.drop(this);
     this.writer.abandon();

@@ -1,5 +1,6 @@
 /** A call that has no result yet: it runs, waits for a person or a timer, or is unknown after a crash. */
 import { facts as toFacts } from "../session/codec.ts";
+import { timerMs } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
 import { type Facts, isStarted, type OutcomeType, type ReturnedKind } from "../session/event.ts";
 import { type Context, type Effect, type EffectCode, EffectResult } from "../session/host.ts";
@@ -11,9 +12,6 @@ import { InnerContext, reasonOf, whenStopped } from "./effect-context.ts";
 import type { Execution, Open } from "./execution.ts";
 import { link } from "./link.ts";
 import { type Given, inside } from "./services.ts";
-
-/** Node fires a timer at once that is set for longer. */
-const longestTimer = 2 ** 31 - 1;
 
 export type Batch = { readonly index: number; readonly size: number };
 type Data = Readonly<Record<string, unknown>>;
@@ -231,7 +229,7 @@ export class OpenEffect implements Open {
         }
       };
       if (timeoutMs !== undefined)
-        timers.push(setTimeout(() => interrupt("timeout", `timed out after ${timeoutMs} ms`), Math.min(timeoutMs, longestTimer)));
+        timers.push(setTimeout(() => interrupt("timeout", `timed out after ${timeoutMs} ms`), timerMs(timeoutMs)));
       // Nobody waits for what was left behind when the run ended, and no timer keeps the process.
       if (timeoutMs !== undefined) inner.onAbort(() => execution.ending && timers.forEach(clearTimeout));
       if (stoppable) unlisten = whenStopped(signal, stop);

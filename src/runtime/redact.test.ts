@@ -92,3 +92,55 @@ describe("declared secrets", () => {
     expect(bytes.some((part) => Buffer.from(part).includes(secret))).toBe(false);
   });
 });
+
+describe("text made to be looked at again and again", () => {
+  test.each(["eyJ-", "eyJaaaaaaaaaaaa-", "eyJaaaaaaaaaaaa.", "sk-", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----\n", "AKIA", "xoxb-"])(
+    "takes no longer: %j",
+    (piece) => {
+      const begin = performance.now();
+      redactor(["correct horse"])(piece.repeat(400_000 / piece.length));
+      expect(performance.now() - begin).toBeLessThan(1000);
+    },
+  );
+
+  test("and a token is still found beside what looks like one", () => {
+    const token = `eyJ${"a".repeat(20)}.eyJ${"b".repeat(20)}.${"c".repeat(20)}`;
+    expect(redactor()(`eyJ-eyJ-token-${token} eyJ-`)?.text).toBe("eyJ-eyJ-token-[redacted] eyJ-");
+  });
+});
+
+describe("text that comes in pieces", () => {
+  const secret = "correct horse cor";
+  const redact = redactor([secret]);
+  /** As a stream shows it: what may become a secret is held back. */
+  const shown = (text: string, size: number): { readonly text: string; readonly mostHeld: number } => {
+    let [held, out, mostHeld] = ["", "", 0];
+    const clean = (part: string): string => redact(part)?.text ?? part;
+    for (let at = 0; at < text.length; at += size) {
+      const next = held + text.slice(at, at + size);
+      const safe = redact.unfinished?.(next) ?? next.length;
+      out += clean(next.slice(0, safe));
+      held = next.slice(safe);
+      mostHeld = Math.max(mostHeld, held.length);
+    }
+    return { text: out + clean(held), mostHeld };
+  };
+
+  test.each([
+    `The ${secret} is here, correct hors too.`,
+    `Key: sk-ant-${"a".repeat(40)}, and ghp_${"b".repeat(36)}.`,
+    `A token eyJ${"a".repeat(20)}.eyJ${"b".repeat(20)}.${"c".repeat(20)} and more`,
+    "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nAAAA\n-----END RSA PRIVATE KEY-----\nafter",
+    `url ${encodeURIComponent(secret)} json ${JSON.stringify({ secret })}`,
+  ])("shows the same as text that comes at once: %s", (text) => {
+    const whole = redact(text)?.text;
+    for (const size of [1, 2, 3, 7, 1000]) expect(shown(text, size).text).toBe(whole);
+  });
+
+  test("is not held back when it is ordinary", () => {
+    const text = "Ordinary text about skills, r values, e-mail and snake_case_names; 日本語のテキストも。 ".repeat(50);
+    const { text: out, mostHeld } = shown(text, 3);
+    expect(out).toBe(text);
+    expect(mostHeld).toBeLessThan(6);
+  });
+});

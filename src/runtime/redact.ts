@@ -16,7 +16,8 @@ const shapes: readonly string[] = [
   "(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}", // Stripe
   "npm_[A-Za-z0-9]{36}",
   "hf_[A-Za-z0-9]{34,}", // Hugging Face
-  "eyJ[A-Za-z0-9_-]{10,}\\.eyJ[A-Za-z0-9_-]{10,}\\.[A-Za-z0-9_-]{10,}", // JWT
+  // A header ends where another one may begin, so that each character is looked at once.
+  "eyJ(?:(?!-eyJ)[A-Za-z0-9_-]){10,}\\.eyJ[A-Za-z0-9_-]{10,}\\.[A-Za-z0-9_-]{10,}", // JWT
 ];
 const privateKey = "-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----[\\s\\S]*?(?:-----END (?:[A-Z]+ )*PRIVATE KEY-----|$)";
 
@@ -37,11 +38,11 @@ export function redactor(secrets: readonly string[] = []): Redact {
       `A declared secret has fewer than ${shortest} characters and would be found inside ordinary words: leave it out of values instead.`,
     );
   }
-  const literals = declared.flatMap((secret) => [secret, encodeURIComponent(secret), base64(secret)]).map(escapeRegExp);
+  const literals = declared.flatMap(formsOf).map(escapeRegExp);
   const pattern = new RegExp([...new Set(literals), `\\b(?:${shapes.join("|")})`, privateKey].join("|"), "g");
   const isSuspicious = literals.length === 0 ? telltale : new RegExp([...new Set(literals), telltale.source].join("|"));
   const clean = new Set<string>();
-  return (text) => {
+  const redact: Redact = (text) => {
     if (text.length < shortest || (text.length <= shortText && clean.has(text))) return undefined;
     let count = 0;
     const redacted = isSuspicious.test(text)
@@ -57,6 +58,54 @@ export function redactor(secrets: readonly string[] = []): Redact {
     }
     return undefined;
   };
+  const anywhere = [...declared.flatMap(formsOf), "-----BEGIN "];
+  redact.unfinished = (text) => unfinishedIn(text, anywhere, pattern);
+  return redact;
+}
+
+/** How shapes begin, where a word does. */
+const starts = "sk- sk_ rk_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- AKIA ASIA AIza xox npm_ hf_ eyJ".split(" ");
+const begun = /\b(?:[sr]k[-_]|gh[pousr]_|github_pat_|glpat-|AKIA|ASIA|AIza|xox[abeprs]-|npm_|hf_|eyJ)/;
+const partOfShape = /[A-Za-z0-9_.-]/;
+/** What has not become a secret by then is none that we know. */
+const longest = 16_384;
+
+/** Text that comes in pieces is held back from here on. */
+function unfinishedIn(whole: string, literals: readonly string[], secrets: RegExp): number {
+  const from = Math.max(0, whole.length - longest);
+  const text = whole.slice(from);
+  let at = text.length;
+  const key = text.lastIndexOf("-----BEGIN ");
+  if (key >= 0 && !/-----END [A-Z ]*-----/.test(text.slice(key))) at = key;
+  let run = text.length;
+  while (run > 0 && partOfShape.test(text[run - 1] as string)) run--;
+  const shape = begun.exec(text.slice(run));
+  if (shape !== null) at = Math.min(at, run + shape.index);
+  for (const literal of literals) at = Math.min(at, partOf(literal, text));
+  for (const start of starts) {
+    const part = partOf(start, text);
+    if (part === 0 || !/\w/.test(text[part - 1] as string)) at = Math.min(at, part);
+  }
+  // The end of one secret may be the beginning of another: what is whole is not taken apart.
+  if (at < text.length) for (const { 0: found, index } of text.matchAll(secrets)) if (index + found.length > at) at = Math.min(at, index);
+  return from + at;
+}
+
+/** Where the longest beginning of a literal stands at the end of a text. */
+function partOf(literal: string, text: string): number {
+  for (let length = Math.min(literal.length - 1, text.length); length > 0; length--)
+    if (text.endsWith(literal.slice(0, length))) return text.length - length;
+  return text.length;
+}
+
+/** A declared secret as it may stand in a text. */
+function formsOf(secret: string): string[] {
+  return [secret, inJson(secret), encodeURIComponent(secret), base64(secret)];
+}
+
+/** As it stands inside JSON text, like the arguments of a call. */
+function inJson(secret: string): string {
+  return JSON.stringify(secret).slice(1, -1);
 }
 
 function base64(secret: string): string {

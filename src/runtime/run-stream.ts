@@ -22,12 +22,20 @@ interface Streamed<Output> {
   readonly cancel: (reason: string) => Promise<void>;
 }
 
+interface Settling<Output> {
+  ended?: Settled<Output>;
+  failed?: { readonly error: unknown };
+}
+
 const pollMs = 250;
 /** How soon something that just happened is on disk. */
 const soonMs = 5;
 
 export function runStream<Output>(runtime: Runtime, run: Streamed<Output>): Stream<Output> {
-  return new LiveStream<Output>((watch, signal) => new RunReader(runtime, run, watch).read(signal), { main: run.session });
+  return new LiveStream<Output>((watch, signal) => new RunReader(runtime, run, watch).read(signal), {
+    main: run.session,
+    clean: (text) => runtime.clean(text),
+  });
 }
 
 class RunReader<Output> {
@@ -44,6 +52,7 @@ class RunReader<Output> {
   #live: RunExecution | undefined;
   #unwatch: (() => void) | undefined;
   #wake: () => void = () => {};
+  #settled: () => void = () => {};
 
   constructor(runtime: Runtime, run: Streamed<Output>, watch: (part: StreamPart) => void) {
     this.#runtime = runtime;
@@ -56,12 +65,14 @@ class RunReader<Output> {
     signal.addEventListener("abort", stop, { once: true });
     try {
       if (this.#run.after !== undefined) await this.#skipTo(this.#run.after);
-      let settling: Promise<Settled<Output>> | undefined;
+      let settling: Settling<Output> | undefined;
       for (;;) {
         this.#follow();
         await this.#stored();
-        settling ??= this.#run.settle();
-        const ended = await Promise.race([settling, this.#later()]);
+        settling ??= this.#settling();
+        if (settling.ended === undefined && settling.failed === undefined) await this.#later();
+        if (settling.failed !== undefined) throw settling.failed.error;
+        const { ended } = settling;
         if (ended === undefined) continue;
         settling = undefined;
         await this.#stored();
@@ -94,14 +105,34 @@ class RunReader<Output> {
     });
   }
 
+  /** What the run comes to, once it has; asked once, since whoever asked a promise again and again would be kept by it. */
+  #settling(): Settling<Output> {
+    const settling: Settling<Output> = {};
+    this.#run.settle().then(
+      (ended) => {
+        settling.ended = ended;
+        this.#settled();
+      },
+      (error: unknown) => {
+        settling.failed = { error };
+        this.#settled();
+      },
+    );
+    return settling;
+  }
+
   /** Until something happened here, and from time to time. */
-  #later(): Promise<undefined> {
+  #later(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, this.#queue.length > 0 ? soonMs : pollMs, undefined);
+      const timer = setTimeout(resolve, this.#queue.length > 0 ? soonMs : pollMs);
+      this.#settled = () => {
+        clearTimeout(timer);
+        resolve();
+      };
       this.#wake = () => {
         clearTimeout(timer);
         this.#wake = () => {};
-        setTimeout(resolve, soonMs, undefined);
+        setTimeout(resolve, soonMs);
       };
     });
   }

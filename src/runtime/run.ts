@@ -100,7 +100,7 @@ export class RunExecution {
     execution.writer.setRow({ ...this.#row, status: "running", wakeAt: undefined });
     execution.onParkable = () => this.#parkSoon();
     execution.onFenced = (error) => this.#end({ status: "failed", session: this.#newest(), error });
-    execution.onStill = () => void this.#diverged();
+    execution.onStill = () => void this.#diverged().catch((error: unknown) => this.#failed(error));
     const { leaseMs } = this.#runtime.times;
     this.#renewal = setInterval(() => void this.#renew(leaseMs), leaseMs / 3);
     if (signal !== undefined) this.#obey(signal);
@@ -172,6 +172,11 @@ export class RunExecution {
     }
   }
 
+  /** What it came to could not be written. */
+  #failed(error: unknown): void {
+    this.#end({ status: "failed", session: this.#newest(), error: asRathError(this.#runtime, error, this.#newest()) });
+  }
+
   #end(settled: Settled): void {
     if (this.#over) return;
     this.#over = true;
@@ -207,9 +212,7 @@ export class RunExecution {
   #parkSoon(): void {
     this.#grace ??= setTimeout(() => {
       this.#grace = undefined;
-      void this.#park().catch((error: unknown) =>
-        this.#end({ status: "failed", session: this.#newest(), error: asRathError(this.#runtime, error, this.#newest()) }),
-      );
+      void this.#park().catch((error: unknown) => this.#failed(error));
     }, this.#runtime.times.parkGraceMs);
   }
 

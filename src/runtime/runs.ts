@@ -74,7 +74,7 @@ export class Runs {
   async start<W extends Workflow>(given: W | string, session: Session, options: RunOptions): Promise<Run<OutputOf<W>>> {
     const workflow = typeof given === "string" ? this.#named(given) : given;
     const name = typeof given === "string" ? given : this.#runtime.nameOf(given);
-    const registered = this.#workflows[name];
+    const registered = this.#known(name);
     if (registered !== undefined && registered !== workflow)
       throw new RathError(
         "workflow.invalid",
@@ -266,8 +266,12 @@ export class Runs {
     return row;
   }
 
+  #known(name: string): Workflow | undefined {
+    return Object.hasOwn(this.#workflows, name) ? this.#workflows[name] : undefined;
+  }
+
   #named(name: string): Workflow {
-    const workflow = this.#workflows[name];
+    const workflow = this.#known(name);
     if (workflow === undefined)
       throw new RathError(
         "run.unknown-workflow",

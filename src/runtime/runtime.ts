@@ -224,6 +224,9 @@ export class Runtime implements Host, Services {
   clean(text: string): string {
     return this.redact(text)?.text ?? text;
   }
+  unfinished(text: string): number {
+    return this.redact.unfinished?.(text) ?? text.length;
+  }
 
   // ── where a value stands ──
 
@@ -357,12 +360,12 @@ export class Runtime implements Host, Services {
     this.#forgotten.register(log, log.id);
   }
 
-  /** The tips of stored logs, with everything behind them. */
   /** Refuses everything once it is closed. */
   assertOpen(): void {
     if (this.closed) throw closedRath();
   }
 
+  /** The tips of stored logs, with everything behind them. */
   async load(ids: readonly string[]): Promise<ReadonlyMap<string, Log>> {
     const logs = await loadLogs(this.platform, await this.store(), ids, (id) => this.#logs.get(id)?.deref());
     for (const log of logs.values()) if (this.#logs.get(log.id)?.deref() !== log) this.remember(log);
@@ -393,9 +396,10 @@ export class Runtime implements Host, Services {
       await this.effects.writer.flush();
     }
     this.closed = true;
-    for (const execution of this.#executions) execution.close();
-    this.effects.close();
+    // Who waits for an answer outside a run is told before anybody is forgotten.
     this.answers.close();
+    for (const execution of this.#executions) execution.close(closedRath());
+    this.effects.close();
     await (await this.#store)?.[Symbol.asyncDispose]();
   }
 

@@ -40,7 +40,7 @@ export interface Given {
 export interface Living {
   readonly closed: boolean;
   readonly open: ReadonlySet<{ readonly waiting: boolean; readonly mark: Node }>;
-  close(): void;
+  close(gone?: Error): void;
 }
 
 export interface Services {

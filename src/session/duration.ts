@@ -10,3 +10,11 @@ export function durationMs(duration: Duration): number {
     throw new RathError("value.unsupported", `"${duration}" is not a duration: write a number and one of ms, s, m, h, d, like "30s".`);
   return Number(match[1]) * units[match[2] as keyof typeof units];
 }
+
+/** Node fires a timer at once that is set for longer. */
+const longestTimer = 2 ** 31 - 1;
+
+/** As long as a timer can be set for. */
+export function timerMs(ms: number): number {
+  return Math.min(Math.max(ms, 0), longestTimer);
+}

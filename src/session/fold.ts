@@ -154,7 +154,7 @@ function step(state: State, node: Node): State {
     case "route.called":
       return { ...counted, open: [...counted.open, node], rejected: undefined };
     case "model.called": {
-      const turns = { ...counted.turns, [node.by]: (counted.turns[node.by] ?? 0) + 1 };
+      const turns = { ...counted.turns, [node.by]: turnsOf(counted, node.by) + 1 };
       return { ...counted, open: [...counted.open, node], rejected: undefined, stopped: undefined, turns };
     }
     case "do.started":
@@ -180,6 +180,11 @@ function step(state: State, node: Node): State {
     default:
       return kind satisfies never;
   }
+}
+
+/** How many model calls an agent has made; one may be named like what every object has. */
+export function turnsOf({ turns }: State, by: string): number {
+  return Object.hasOwn(turns, by) ? (turns[by] as number) : 0;
 }
 
 /** The call that a result belongs to: named in its facts inside a batch, else the one before it, in the branch it was moved from if need be. */

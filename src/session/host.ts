@@ -145,6 +145,8 @@ export interface Host {
   model(like: ModelLike): Promise<Model>;
   /** Text without the secrets that must not enter the log. */
   clean(text: string): string;
+  /** Where something begins at the end of a text that may become a secret when more comes. */
+  unfinished(text: string): number;
   /** What a model costs, when that is known; some cost more when they read very many tokens. */
   price(model: string, input?: number): Price | undefined;
   /** What the rules say of a call; it counts as one. */

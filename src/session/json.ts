@@ -17,7 +17,11 @@ const special = /["\\\u0000-\u001f\ud800-\udfff]/;
 const word = /^[A-Za-z][A-Za-z0-9_.-]*$/;
 
 /** Finds secrets in a string: the text without them and how many were replaced, or undefined when there are none. */
-export type Redact = (text: string) => { readonly text: string; readonly count: number } | undefined;
+export interface Redact {
+  (text: string): { readonly text: string; readonly count: number } | undefined;
+  /** Where something begins at the end of a text that may become a secret when more comes; its length when nothing does. */
+  unfinished?(text: string): number;
+}
 
 export interface Encoded {
   readonly text: string;

@@ -12,7 +12,7 @@ import { RathError } from "./errors.ts";
 import { stateOf } from "./fold.ts";
 import type { Node } from "./log.ts";
 import type { ModelRequest, RequestMessage } from "./message.ts";
-import { digestOf, requestOf } from "./request.ts";
+import { digestOf, messagesOf, messagesSince, requestOf } from "./request.ts";
 import type { Session } from "./session.ts";
 import { placeOf } from "./value.ts";
 
@@ -340,5 +340,30 @@ describe("what was erased", () => {
   test("a model call that was erased is named", async () => {
     const { session, erased } = await without("model.called", 1);
     await expect(session.request()).rejects.toMatchObject({ code: "event.erased", details: { event: erased } });
+  });
+});
+
+describe("what comes after the newest reply", () => {
+  test("is the end of what a model reads, and is found without reading the rest", async () => {
+    const look = tool({ name: "look", description: "x", input: z.object({}), repeat: "safe", run: () => "seen" });
+    const round = {
+      text: "I look.",
+      calls: [
+        { tool: "look", input: {} },
+        { tool: "look", input: {} },
+      ],
+    };
+    const agent = new Agent({ model: scripted(round, round, "done", "more"), tools: [look] });
+    const session = await agent.forward((await agent.forward(testRath().session("go"))).say("and now?"));
+    let compared = 0;
+    for (const { step } of session.events()) {
+      const { node, context } = placeOf(session.at(step));
+      const { platform } = context.host;
+      const chain = stateOf(node).context;
+      const all = messagesOf(chain, platform);
+      expect(messagesSince(chain, platform)).toEqual(all.slice(all.findLastIndex(({ role }) => role === "assistant") + 1));
+      compared++;
+    }
+    expect(compared).toBeGreaterThan(12);
   });
 });

@@ -116,13 +116,28 @@ export function messagesOf(chain: Chain | undefined, platform: Platform): readon
     0,
     nodes.findLastIndex((node) => isAlone(node)),
   );
+  return rendered(nodes.slice(from), platform);
+}
+
+/** What of that comes after the newest thing a model said; costs what is new. */
+export function messagesSince(chain: Chain | undefined, platform: Platform): readonly RequestMessage[] {
+  const nodes: Node[] = [];
+  for (let at = chain; at !== undefined; at = at.before) {
+    nodes.push(at.node);
+    if (isAlone(at.node) || at.node.kind === "model.returned") break;
+  }
+  const messages = rendered(nodes.reverse(), platform);
+  return messages[0]?.role === "assistant" ? messages.slice(1) : messages;
+}
+
+function rendered(nodes: readonly Node[], platform: Platform): readonly RequestMessage[] {
   const messages: RequestMessage[] = [];
   let round: Round | undefined;
   const close = (): void => {
     if (round !== undefined) messages.push(round.results());
     round = undefined;
   };
-  for (const node of nodes.slice(from)) {
+  for (const node of nodes) {
     if (node.kind === "tool.returned") {
       const { index } = callOf(node).data<"tool.called">(platform) ?? {};
       if (index !== undefined) round?.take(index, node, platform);

@@ -60,7 +60,7 @@ function lossIn(text: string): string | undefined {
 }
 
 /** Without a Markdown fence around it. */
-function unfenced(text: string): string {
+export function unfenced(text: string): string {
   const trimmed = text.trim();
   const fenced = trimmed.length > 6 && trimmed.startsWith("```") && trimmed.endsWith("```");
   return fenced ? trimmed.slice(3, -3).replace(/^json\b/, "") : text;

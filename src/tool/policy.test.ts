@@ -149,3 +149,24 @@ describe("a policy", () => {
     expect(() => testRath({ policy: [{}, policy as Policy] })).toThrow(message);
   });
 });
+
+describe("patterns", () => {
+  const denies = (pattern: string, name: string): boolean =>
+    new Rules({ deny: [pattern] }).refuses({ tool: name, input: {}, by: "a", principal: undefined }, () => 0) !== undefined;
+
+  test("match as a regular expression would", () => {
+    const patterns = ["*", "**", "a*", "*a", "a*a", "*a*", "a*b*a", "*ab*ba*", "ab*ba", "", "a.a", "a*\n*"];
+    const names = ["", "a", "b", "aa", "aba", "abba", "abab", "xabxbay", "ab", "aXbXa", "a\nb", "a.a"];
+    for (const pattern of patterns)
+      for (const name of names) {
+        const parts = pattern.split("*").map((part) => part.replace(/[.]/g, "\\."));
+        expect([pattern, name, denies(pattern, name)]).toEqual([pattern, name, new RegExp(`^${parts.join(".*")}$`, "s").test(name)]);
+      }
+  });
+
+  test("take no longer for the names that a model thinks of", () => {
+    const begin = performance.now();
+    expect(denies("*a*a*a*a*b", "a".repeat(100_000))).toBe(false);
+    expect(performance.now() - begin).toBeLessThan(1000);
+  });
+});

@@ -65,10 +65,19 @@ function applies(policy: Policy, call: Judged): boolean {
   );
 }
 
+/** Each part as early as it can be: models choose the names, and no name may take long to judge. */
 function matches(pattern: string, name: string): boolean {
-  if (!pattern.includes("*")) return pattern === name;
-  const escaped = pattern.split("*").map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-  return new RegExp(`^${escaped.join(".*")}$`, "s").test(name);
+  const [first = "", ...parts] = pattern.split("*");
+  const last = parts.pop();
+  if (last === undefined) return pattern === name;
+  if (name.length < first.length + last.length || !name.startsWith(first) || !name.endsWith(last)) return false;
+  let at = first.length;
+  for (const part of parts) {
+    const found = name.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return at <= name.length - last.length;
 }
 
 const lists = ["allow", "deny", "agents", "principals"] as const;

@@ -13,12 +13,13 @@ export function streamResponse(
   isMain: (part: StreamPart) => boolean,
   options: Options,
   result: Promise<unknown>,
+  clean: (text: string) => string,
 ): Response {
   const format = options.format ?? "sse";
   const failure = (): Promise<string | undefined> =>
     result.then(
       () => undefined,
-      (error: unknown) => (error instanceof Error ? error.message : String(error)),
+      (error: unknown) => clean(error instanceof Error ? error.message : String(error)),
     );
   const lines =
     format === "text" ? asText(parts, isMain) : format === "ai-sdk" ? asUiMessage(parts, isMain, failure) : asEvents(parts, failure);

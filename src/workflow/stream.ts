@@ -5,6 +5,13 @@ import type { Session } from "../session/session.ts";
 import type { Stream, StreamPart } from "../session/stream.ts";
 import { streamResponse } from "./stream-response.ts";
 
+interface LiveOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly main?: string | undefined;
+  /** Takes secrets out of what clients are told of a failure. */
+  readonly clean?: ((text: string) => string) | undefined;
+}
+
 export class LiveStream<out Output> implements Stream<Output> {
   readonly #parts: StreamPart[] = [];
   readonly #calls = new Map<string, { readonly tool: string; readonly input: unknown; readonly session: string }>();
@@ -13,12 +20,14 @@ export class LiveStream<out Output> implements Stream<Output> {
   #waiting: (() => void)[] = [];
   #over = false;
   #main: string | undefined;
+  readonly #clean: (text: string) => string;
 
   /** Begins at once; the caller's signal stops the work. */
   constructor(
     start: (watch: (part: StreamPart) => void, signal: AbortSignal) => Promise<Session<Output>>,
-    { signal, main }: { readonly signal?: AbortSignal | undefined; readonly main?: string | undefined } = {},
+    { signal, main, clean = (text) => text }: LiveOptions = {},
   ) {
+    this.#clean = clean;
     this.#main = main;
     const outer = (): void => this.#stop.abort(signal?.reason);
     if (signal?.aborted === true) outer();
@@ -47,7 +56,7 @@ export class LiveStream<out Output> implements Stream<Output> {
       readonly headers?: Readonly<Record<string, string>> | undefined;
     } = {},
   ): Response {
-    return streamResponse(this, (part) => part.session === this.#main, options, this.#result);
+    return streamResponse(this, (part) => part.session === this.#main, options, this.#result, this.#clean);
   }
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#over) await this.cancel("the stream was disposed");

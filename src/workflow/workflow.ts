@@ -49,10 +49,10 @@ export abstract class Workflow {
 
   /** Starts `forward` at once and gives what happens as it happens. */
   stream(session: Session, options: { readonly signal?: AbortSignal | undefined } = {}): Stream<OutputOf<this>> {
-    return new LiveStream<OutputOf<this>>(
-      (watch, signal) => this.#enter(session, { watch, signal }) as Promise<Session<OutputOf<this>>>,
-      options,
-    );
+    return new LiveStream<OutputOf<this>>((watch, signal) => this.#enter(session, { watch, signal }) as Promise<Session<OutputOf<this>>>, {
+      ...options,
+      clean: (text) => placeOf(session).context.host.clean(text),
+    });
   }
 
   /** Pure data: every agent, model and tool it may use, and a revision that changes with them. */

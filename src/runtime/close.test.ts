@@ -1,0 +1,60 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { Agent } from "../agent/agent.ts";
+import { scripted } from "../model/scripted.ts";
+import type { Session } from "../session/session.ts";
+import { testRath } from "../testing/test-rath.ts";
+import { tool } from "../tool/tool.ts";
+import { Workflow } from "../workflow/workflow.ts";
+import type { Rath } from "./rath.ts";
+
+const call = { calls: [{ tool: "act", input: {} }] };
+const acting = (needsApproval: boolean): Agent =>
+  new Agent({
+    model: scripted(call, call, "done"),
+    tools: [tool({ name: "act", description: "x", input: z.object({}), repeat: "safe", needsApproval, run: () => 1 })],
+  });
+class Asking extends Workflow {
+  forward(session: Session) {
+    return session.ask("Go on?");
+  }
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** What becomes of it, or "hangs". */
+async function outcome(work: Promise<unknown>): Promise<string> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<string>((resolve) => {
+    timer = setTimeout(resolve, 2000, "hangs");
+  });
+  const ended = work.then(
+    () => "done",
+    (error: { readonly code?: string }) => error.code ?? "another error",
+  );
+  return Promise.race([ended, late]).finally(() => clearTimeout(timer));
+}
+
+describe("when a Rath is closed", () => {
+  test.each<readonly [string, (rath: Rath) => Promise<unknown>]>([
+    ["a question", (rath) => rath.session("go").ask("Go on?")],
+    ["a timer", (rath) => rath.session("go").wait("1h")],
+    ["a question inside a workflow", (rath) => new Asking().forward(rath.session("go"))],
+    ["an approval inside an agent", (rath) => acting(true).forward(rath.session("go"))],
+  ])("who waits for %s outside a run is told", async (_, start) => {
+    const rath = testRath();
+    const work = outcome(start(rath));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await rath.close();
+    expect(await work).toBe("rath.closed");
+  });
+
+  test("an agent that was called directly ends wherever it is", async () => {
+    for (let turns = 0; turns < 30; turns++) {
+      const rath = testRath();
+      const work = outcome(acting(false).forward(rath.session("go")));
+      for (let n = 0; n < turns; n++) await turn();
+      await rath.close();
+      expect(["done", "rath.closed", "store.closed"], `after ${turns} turns`).toContain(await work);
+    }
+  });
+});
