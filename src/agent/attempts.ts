@@ -6,6 +6,7 @@ import { EffectResult, type Host, type InnerEffectContext, type Price } from "..
 import type { ModelReply, ModelRequest } from "../session/message.ts";
 import { type Model, type ModelLike, modelName } from "../session/model.ts";
 import type { Duration, Session, Totals } from "../session/session.ts";
+import { textOfThrown } from "../session/thrown.ts";
 import { Shown } from "./shown.ts";
 
 interface Trying {
@@ -58,7 +59,7 @@ export async function tryModels(likes: readonly ModelLike[], request: ModelReque
         last = error;
         if (trying.context.aborted !== undefined) return gone(trying, failures, attempts);
         if (error instanceof TimeOver) return over(trying, failures, attempts);
-        const failure: Failure = { message: messageOf(error), ...aboutFailure(error, model, likes.length), ...shown.cut() };
+        const failure: Failure = { message: textOfThrown(error), ...aboutFailure(error, model, likes.length), ...shown.cut() };
         failures.push(failure);
         if (!isRetryable(error) || attempt === trying.attempts) break;
         const wait = waitFor(error, attempt, trying.context.key);
@@ -74,7 +75,7 @@ export async function tryModels(likes: readonly ModelLike[], request: ModelReque
   const name = RathError.is(last) && failures.length === likes.length && attempts === 0 ? { name: last.code } : {};
   return new EffectResult(
     "error",
-    { message: messageOf(last), ...name, ...(attempts === 0 ? {} : { failures }) },
+    { message: textOfThrown(last), ...name, ...(attempts === 0 ? {} : { failures }) },
     { attempts: Math.max(1, attempts) },
   );
 }
@@ -207,8 +208,4 @@ function pause(ms: number, context: InnerEffectContext): Promise<void> {
     const timer = setTimeout(done, ms);
     const unlisten = context.onAbort(done);
   });
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -2,6 +2,7 @@
 import type { Finish, ModelReply, ModelRequest, ReplyPart, ReplyUsage } from "../session/message.ts";
 import type { Model, ModelOptions, ModelPart } from "../session/model.ts";
 import type { Session } from "../session/session.ts";
+import { textOfThrown } from "../session/thrown.ts";
 import { modelFailed } from "./failure.ts";
 
 /** One reply: its text, or more. */
@@ -90,7 +91,7 @@ function played(script: Exclude<Script, Reply>, request: ModelRequest, session: 
   try {
     return script(request, session);
   } catch (cause) {
-    const said = cause instanceof Error ? cause.message : String(cause);
+    const said = textOfThrown(cause);
     throw modelFailed(`An assertion of the script failed at turn ${turn}: ${said}`, { retryable: false, cause });
   }
 }

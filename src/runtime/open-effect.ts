@@ -6,7 +6,8 @@ import { type Context, type Effect, type EffectCode, EffectResult } from "../ses
 import type { Scope } from "../session/id.ts";
 import { current, type Node } from "../session/log.ts";
 import type { Probed } from "../session/session.ts";
-import { deadlineOf, pendingOf, textOfThrown } from "../session/views.ts";
+import { textOfThrown } from "../session/thrown.ts";
+import { deadlineOf, pendingOf } from "../session/views.ts";
 import { InnerContext, reasonOf, whenStopped } from "./effect-context.ts";
 import type { Execution, Open } from "./execution.ts";
 import { link } from "./link.ts";

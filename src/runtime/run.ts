@@ -5,6 +5,7 @@ import { callOf } from "../session/fold.ts";
 import { keyedRunId } from "../session/id.ts";
 import { current, type Log, type Node } from "../session/log.ts";
 import type { Limits, Pending, Session } from "../session/session.ts";
+import { textOfThrown } from "../session/thrown.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
 import { pendingOf } from "../session/views.ts";
 import { whatOf } from "../session/what.ts";
@@ -273,7 +274,7 @@ export class RunExecution {
 
 function asRathError(runtime: Runtime, error: unknown, session: Session): RathError {
   if (RathError.is(error)) return error.session === undefined ? error : outsideError(runtime, error, session.id);
-  return new RathError("run.failed", error instanceof Error ? error.message : String(error), { cause: error, session });
+  return new RathError("run.failed", textOfThrown(error), { cause: error, session });
 }
 
 /** Queues a new run durably; undefined when one with its key is there already. */

@@ -9,10 +9,21 @@ import type { Context, Effect, Place } from "./host.ts";
 import { derivedUuid } from "./id.ts";
 import { current, history, type Node } from "./log.ts";
 import type { ModelRequest } from "./message.ts";
-import { accepting, jsonSchemaOf } from "./question.ts";
+import { accepting, answerSchemaOf } from "./question.ts";
 import { modelCallBefore, requestOf } from "./request.ts";
 import type * as S from "./session.ts";
-import { checkOf, lineageOf, messageOf, pendingOf, placementOf, routeOf, saidText, statusOf, toolCallOf, toParts } from "./views.ts";
+import {
+  checkOf,
+  lineageOf,
+  messageOf,
+  pendingOf,
+  placementOf,
+  routeOf,
+  saidText,
+  statusOf,
+  toolCallOf,
+  toParts,
+} from "./views.ts";
 
 /** Where a value stands. Only for the runtime and the audit. */
 export let placeOf: (session: S.Session) => Place;
@@ -198,7 +209,7 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
     return this.#perform(() => {
       const expires = options.expires === undefined ? {} : { expires: givenDuration(options.expires) };
       const to = options.to === undefined ? {} : { to: givenText(options.to, "to") };
-      const called = { question: givenText(question, "question"), answer: jsonSchemaOf(answer), ...to, ...expires };
+      const called = { question: givenText(question, "question"), answer: answerSchemaOf(answer), ...to, ...expires };
       return { op: "ask", called, repeat: "safe", accept: accepting(answer) };
     });
   }

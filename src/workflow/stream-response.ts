@@ -1,5 +1,6 @@
 /** A stream as an HTTP response: server-sent events, plain text, or the message stream that AI SDK user interfaces read. */
 import type { StreamPart } from "../session/stream.ts";
+import { textOfThrown } from "../session/thrown.ts";
 import { textOfOutcome } from "../session/views.ts";
 
 interface Options {
@@ -15,11 +16,7 @@ export function streamResponse(
   result: Promise<unknown>,
 ): Response {
   const format = options.format ?? "sse";
-  const failure = (): Promise<string | undefined> =>
-    result.then(
-      () => undefined,
-      (error: unknown) => (error instanceof Error ? error.message : String(error)),
-    );
+  const failure = (): Promise<string | undefined> => result.then(() => undefined, textOfThrown);
   const lines =
     format === "text" ? asText(parts, isMain) : format === "ai-sdk" ? asUiMessage(parts, isMain, failure) : asEvents(parts, failure);
   return new Response(toBody(lines), { headers: { ...headersOf[format], "cache-control": "no-cache", ...options.headers } });
