@@ -47,6 +47,7 @@ export interface RathOptions {
  * console.log(session.output); // "hi", and it is on disk
  */
 export function openrath(options: RathOptions = {}): Rath {
+  checkOptions(options);
   oneOf("durability", options.durability, ["sync", "relaxed"]);
   oneOf("implicitForks", options.implicitForks, ["allow", "warn", "error"]);
   return composeRath(options, {});
@@ -80,6 +81,38 @@ export function composeRath(options: RathOptions, internals: Internals): Rath {
   });
 }
 
+/** Every option there is: one that is misspelt would be ignored in silence, and another store be written. */
+const known: Readonly<Record<keyof RathOptions, true>> = {
+  store: true,
+  models: true,
+  prices: true,
+  policy: true,
+  workflows: true,
+  secrets: true,
+  durability: true,
+  deps: true,
+  project: true,
+  implicitForks: true,
+};
+
+function checkOptions(options: RathOptions): void {
+  const extra = Object.keys(options).find((option) => !Object.hasOwn(known, option));
+  if (extra !== undefined)
+    throw new RathError("value.unsupported", `openrath() has no option "${extra}". There are: ${Object.keys(known).join(", ")}.`, {
+      details: { field: extra },
+    });
+  for (const [name, workflow] of Object.entries<unknown>(options.workflows ?? {})) {
+    if (typeof (workflow as Partial<Workflow> | null | undefined)?.forward === "function") continue;
+    throw new RathError(
+      "workflow.invalid",
+      `workflows.${name} is no workflow: give an Agent, or an instance of a class that extends Workflow.`,
+      {
+        details: { workflow: name },
+      },
+    );
+  }
+}
+
 function oneOf(option: string, value: unknown, allowed: readonly string[]): void {
   if (value === undefined || allowed.includes(value as string)) return;
   throw new RathError("value.unsupported", `${option} is ${JSON.stringify(value)}: use one of ${allowed.join(", ")}.`, {
@@ -94,6 +127,7 @@ function home(): string {
 async function openStore(options: RathOptions): Promise<Store> {
   const { store } = options;
   if (typeof store === "object") return store;
+  if (store === ":memory:") throw new RathError("store.unavailable", 'A store in memory is called "memory" here, not ":memory:".');
   if (store === "memory") return (await import("./store/memory.ts")).memoryStore();
   if (store !== undefined && /^[a-z]+:\/\//.test(store)) {
     throw new RathError(

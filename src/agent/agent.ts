@@ -24,7 +24,7 @@ export class Agent<Output = string> extends Workflow {
 
   constructor(options: AgentOptions<Output>) {
     const name = options?.name ?? "agent";
-    checkOptions(options as AgentOptions<never>, name);
+    checkOptions((options ?? {}) as AgentOptions<never>, name);
     // Its rounds are its own; a limit on rounds from outside holds for each agent under it.
     const { rounds: _, ...limits } = options.limits ?? {};
     super(options.limits === undefined ? undefined : limits);

@@ -6,6 +6,7 @@ import type { ModelRequest, ModelSettings, RequestMessage, RequestTool } from ".
 import { modelName } from "../session/model.ts";
 import { messagesOf } from "../session/request.ts";
 import type { Session } from "../session/session.ts";
+import { textOfThrown } from "../session/thrown.ts";
 import { placeOf } from "../session/value.ts";
 import type { AgentOptions } from "./options.ts";
 
@@ -87,6 +88,7 @@ function firstModel<Output>({ model }: AgentOptions<Output>) {
 /** Only what a hook changed is stored. */
 function differences(request: ModelRequest, given: ModelRequest | { readonly refuse: string } | undefined): unknown {
   if (given === undefined) return null;
+  if (typeof (given as { readonly then?: unknown }).then === "function") throw new Error("it gave a promise, and hooks do not wait");
   if ("refuse" in given) return { refuse: String(given.refuse) };
   const fields = ["instructions", "messages", "tools", "settings"] as const;
   const changed = fields.filter(
@@ -109,7 +111,7 @@ export async function hookEffect(
     const stopped = RathError.is(error, "effect.cancelled") && placeOf(session).context.signal?.aborted === true;
     if (stopped && error.session !== undefined) return { session: error.session, given: null };
     if (!RathError.is(error, "effect.failed")) throw error;
-    throw hookFailed(name, agent, error.message, error.session, error.cause);
+    throw hookFailed(name, agent, textOfThrown(error.cause ?? error), error.session, error.cause);
   }
 }
 

@@ -33,13 +33,17 @@ const remembered = 1000;
 
 /**
  * The n-th reply answers the n-th call of that agent on that branch, so parallel branches and resumed runs do not race for
- * replies. A failure that is scripted may be tried again at once; a script that has no reply left fails for good.
+ * replies. A Selector asks in a branch of its own for each choice, so there the first reply answers every time: give it a
+ * function of `session.routes`. A failure that is scripted may be tried again at once; a script that has no reply left fails for good.
  *
  * @example
  * const model = scripted(
  *   { calls: [{ tool: "read_file", input: { path: "a.txt" } }] },
  *   (request) => `I was sent ${request.messages.length} messages.`,
  * );
+ *
+ * @example
+ * const choose = scripted((_, { routes }) => ({ output: { choice: routes.length === 0 ? "fix" : "done", reason: "it is next" } }));
  */
 export function scripted(...replies: readonly Script[]): Model {
   const failed = new Set<string>();

@@ -2,6 +2,7 @@
 import { RathError } from "../session/errors.ts";
 import { isCalled, isReturned, isStarted } from "../session/event.ts";
 import { callOf } from "../session/fold.ts";
+import { givenLimits } from "../session/given.ts";
 import { keyedRunId } from "../session/id.ts";
 import { current, type Log, type Node } from "../session/log.ts";
 import type { Limits, Pending, Session } from "../session/session.ts";
@@ -11,7 +12,7 @@ import { pendingOf } from "../session/views.ts";
 import { whatOf } from "../session/what.ts";
 import type { Lease, RunRow, Store } from "../store/store.ts";
 import type { Workflow } from "../workflow/workflow.ts";
-import { budgetOf, givenLimits } from "./budget.ts";
+import { budgetOf } from "./budget.ts";
 import { type Divergence, divergenceOf } from "./divergence.ts";
 import { outsideError } from "./enter.ts";
 import { Execution } from "./execution.ts";

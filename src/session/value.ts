@@ -21,6 +21,7 @@ import {
   routeOf,
   saidText,
   statusOf,
+  stoppedText,
   toolCallOf,
   toParts,
 } from "./views.ts";
@@ -83,7 +84,8 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
   get text(): string {
     const node = this.#state.output;
     if (node === undefined || node.erased) return "";
-    if (node.kind === "agent.stopped" || node.kind === "model.returned") return saidText(this.#state.said, this.#platform);
+    if (node.kind === "agent.stopped") return stoppedText(node, this.#state.said, this.#platform);
+    if (node.kind === "model.returned") return saidText(this.#state.said, this.#platform);
     const value = node.facts.outcome === "ok" ? node.data<"do.returned">(this.#platform)?.value : undefined;
     return typeof value === "string" ? value : "";
   }

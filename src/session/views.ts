@@ -127,6 +127,14 @@ export function routeOf(returned: Node, platform: Platform): Route {
   });
 }
 
+/** What an agent had said when it stopped. One that did not finish may have said nothing: an answer from before it is not its own. */
+export function stoppedText(stopped: Node, said: Node | undefined, platform: Platform): string {
+  if (stopped.data<"agent.stopped">(platform).stop !== "finished")
+    for (let at: Node | undefined = stopped; at !== undefined && at !== said; at = at.prior)
+      if (at.kind === "workflow.entered" && at.by === stopped.by) return "";
+  return saidText(said, platform);
+}
+
 /** What a model said, without its reasoning. */
 export function saidText(node: Node | undefined, platform: Platform): string {
   return node === undefined ? "" : messageOf(node, platform).text;
