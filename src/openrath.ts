@@ -63,7 +63,7 @@ export function composeRath(options: RathOptions, internals: Internals): Rath {
   const runtime = new Runtime({
     platform: internals.platform ?? nodePlatform,
     redact: redactor(options.secrets),
-    openStore: () => openStore(options),
+    openStore: opening(options),
     openKey: internals.openKey ?? (() => openKey(options)),
     deps: options.deps ?? {},
     relaxed: options.durability === "relaxed",
@@ -72,7 +72,7 @@ export function composeRath(options: RathOptions, internals: Internals): Rath {
     models: resolving(options.models),
     prices: (model, input) => priceOf(model, options.prices, input),
     rules: new Rules(options.policy),
-    times: { stillResumeMs: 5000, stillReplayMs: 100, parkGraceMs: 20, closeMs: 1000, leaseMs: 30_000, ...internals.times },
+    times: { stillResumeMs: 5000, stillReplayMs: 100, parkGraceMs: 20, closeMs: 1000, leaseMs: 30_000, remindMs: 3000, ...internals.times },
   });
   const runs = new Runs(runtime, options.workflows ?? {}, internals.worker ?? newWorkerId());
   return new RathOnStore(runtime, runs, async (host, source) => {
@@ -122,6 +122,19 @@ function oneOf(option: string, value: unknown, allowed: readonly string[]): void
 
 function home(): string {
   return resolve(process.env["OPENRATH_HOME"] ?? ".openrath");
+}
+
+/** A file may be read again after its Rath was closed; what was in memory is gone then. */
+function opening(options: RathOptions): () => Promise<Store> {
+  let opened = false;
+  return () => {
+    if (options.store !== "memory" || !opened) {
+      opened = true;
+      return openStore(options);
+    }
+    const problem = "This Rath was closed, and what its store in memory held with it: use it before, or give the store a file.";
+    return Promise.reject(new RathError("rath.closed", problem));
+  };
 }
 
 async function openStore(options: RathOptions): Promise<Store> {

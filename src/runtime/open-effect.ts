@@ -11,6 +11,7 @@ import { deadlineOf, pendingOf } from "../session/views.ts";
 import { InnerContext, reasonOf, whenStopped } from "./effect-context.ts";
 import type { Execution, Open } from "./execution.ts";
 import { link } from "./link.ts";
+import { remind } from "./remind.ts";
 import { type Given, inside } from "./services.ts";
 
 /** Node fires a timer at once that is set for longer. */
@@ -371,14 +372,14 @@ export class OpenEffect implements Open {
     await this.#execution.writer.flush();
     this.waiting = true;
     const { by, signal } = this.#context;
-    this.#execution.watched?.({
-      type: "pending",
-      pending: pendingOf(this.mark, this.#execution.runtime.platform),
-      by,
-      session: this.called.log.id,
-    });
+    const { runtime, watched, mode } = this.#execution;
+    const pending = pendingOf(this.mark, runtime.platform);
+    watched?.({ type: "pending", pending, by, session: this.called.log.id });
+    const answered =
+      watched === undefined && mode !== "run" ? remind(pending, runtime.times.remindMs, (message) => runtime.warn(message)) : undefined;
     this.#execution.delivery.schedule();
-    const given = await unless(signal, this.#execution.runtime.answers.wait(this.mark.id, until, this.#execution));
+    const given = await unless(signal, runtime.answers.wait(this.mark.id, until, this.#execution));
+    answered?.();
     this.waiting = false;
     return given === "closed" ? this.#gone() : given;
   }
