@@ -47,6 +47,7 @@ export interface RathOptions {
  * console.log(session.output); // "hi", and it is on disk
  */
 export function openrath(options: RathOptions = {}): Rath {
+  checkOptions(options);
   oneOf("durability", options.durability, ["sync", "relaxed"]);
   oneOf("implicitForks", options.implicitForks, ["allow", "warn", "error"]);
   return composeRath(options, {});
@@ -62,7 +63,7 @@ export function composeRath(options: RathOptions, internals: Internals): Rath {
   const runtime = new Runtime({
     platform: internals.platform ?? nodePlatform,
     redact: redactor(options.secrets),
-    openStore: () => openStore(options),
+    openStore: opening(options),
     openKey: internals.openKey ?? (() => openKey(options)),
     deps: options.deps ?? {},
     relaxed: options.durability === "relaxed",
@@ -71,13 +72,45 @@ export function composeRath(options: RathOptions, internals: Internals): Rath {
     models: resolving(options.models),
     prices: (model, input) => priceOf(model, options.prices, input),
     rules: new Rules(options.policy),
-    times: { stillResumeMs: 5000, stillReplayMs: 100, parkGraceMs: 20, closeMs: 1000, leaseMs: 30_000, ...internals.times },
+    times: { stillResumeMs: 5000, stillReplayMs: 100, parkGraceMs: 20, closeMs: 1000, leaseMs: 30_000, remindMs: 3000, ...internals.times },
   });
   const runs = new Runs(runtime, options.workflows ?? {}, internals.worker ?? newWorkerId());
   return new RathOnStore(runtime, runs, async (host, source) => {
     const { importBundle } = await import("./audit/export/bundle.ts");
     return importBundle(host, source);
   });
+}
+
+/** Every option there is: one that is misspelt would be ignored in silence, and another store be written. */
+const known: Readonly<Record<keyof RathOptions, true>> = {
+  store: true,
+  models: true,
+  prices: true,
+  policy: true,
+  workflows: true,
+  secrets: true,
+  durability: true,
+  deps: true,
+  project: true,
+  implicitForks: true,
+};
+
+function checkOptions(options: RathOptions): void {
+  const extra = Object.keys(options).find((option) => !Object.hasOwn(known, option));
+  if (extra !== undefined)
+    throw new RathError("value.unsupported", `openrath() has no option "${extra}". There are: ${Object.keys(known).join(", ")}.`, {
+      details: { field: extra },
+    });
+  for (const [name, workflow] of Object.entries<unknown>(options.workflows ?? {})) {
+    if (typeof (workflow as Partial<Workflow> | null | undefined)?.forward === "function") continue;
+    throw new RathError(
+      "workflow.invalid",
+      `workflows.${name} is no workflow: give an Agent, or an instance of a class that extends Workflow.`,
+      {
+        details: { workflow: name },
+      },
+    );
+  }
 }
 
 function oneOf(option: string, value: unknown, allowed: readonly string[]): void {
@@ -91,9 +124,23 @@ function home(): string {
   return resolve(process.env["OPENRATH_HOME"] ?? ".openrath");
 }
 
+/** A file may be read again after its Rath was closed; what was in memory is gone then. */
+function opening(options: RathOptions): () => Promise<Store> {
+  let opened = false;
+  return () => {
+    if (options.store !== "memory" || !opened) {
+      opened = true;
+      return openStore(options);
+    }
+    const problem = "This Rath was closed, and what its store in memory held with it: use it before, or give the store a file.";
+    return Promise.reject(new RathError("rath.closed", problem));
+  };
+}
+
 async function openStore(options: RathOptions): Promise<Store> {
   const { store } = options;
   if (typeof store === "object") return store;
+  if (store === ":memory:") throw new RathError("store.unavailable", 'A store in memory is called "memory" here, not ":memory:".');
   if (store === "memory") return (await import("./store/memory.ts")).memoryStore();
   if (store !== undefined && /^[a-z]+:\/\//.test(store)) {
     throw new RathError(

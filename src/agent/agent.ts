@@ -1,4 +1,7 @@
-/** An Agent is a Workflow: instructions, a model and tools. It owns no history; the session it is given has it. */
+/**
+ * An Agent is a Workflow: instructions, a model and tools. It owns no history; the session it is given has it.
+ * This door also has the types around agents, workflows and tools, for people who must name them.
+ */
 import { type ModelLike, modelName } from "../session/model.ts";
 import type { Session, Tool } from "../session/session.ts";
 import { type AgentSketch, leaveUnnamed, ownName, sketch } from "../workflow/children.ts";
@@ -7,6 +10,17 @@ import type { Handoff } from "./handoff.ts";
 import { converse } from "./loop.ts";
 import { type AgentOptions, checkOptions } from "./options.ts";
 import { outputSchemaOf } from "./output.ts";
+
+export type { Limits } from "../session/session.ts";
+export type { Policy } from "../tool/policy.ts";
+export type { ToolOptions } from "../tool/tool.ts";
+export type { Composed, Flow } from "../workflow/combinators.ts";
+export type { Description } from "../workflow/describe.ts";
+export type { Described, OutputOf, Workflow } from "../workflow/workflow.ts";
+export type { Handoff } from "./handoff.ts";
+export type { AgentOptions, Hooks } from "./options.ts";
+export type { Choice, SelectorOptions } from "./selector.ts";
+export type { ModelLike };
 
 /**
  * Asks its model, runs the tools it calls, and goes on until the model has answered. Returns a session with a `stop` reason;
@@ -24,7 +38,7 @@ export class Agent<Output = string> extends Workflow {
 
   constructor(options: AgentOptions<Output>) {
     const name = options?.name ?? "agent";
-    checkOptions(options as AgentOptions<never>, name);
+    checkOptions((options ?? {}) as AgentOptions<never>, name);
     // Its rounds are its own; a limit on rounds from outside holds for each agent under it.
     const { rounds: _, ...limits } = options.limits ?? {};
     super(options.limits === undefined ? undefined : limits);

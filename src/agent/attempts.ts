@@ -6,6 +6,7 @@ import { EffectResult, type Host, type InnerEffectContext, type Price } from "..
 import type { ModelReply, ModelRequest } from "../session/message.ts";
 import { type Model, type ModelLike, type ModelPart, modelName } from "../session/model.ts";
 import type { Duration, Session, Totals } from "../session/session.ts";
+import { textOfThrown } from "../session/thrown.ts";
 import { Shown } from "./shown.ts";
 
 interface Trying {
@@ -60,7 +61,7 @@ export async function tryModels(likes: readonly ModelLike[], request: ModelReque
         last = error;
         if (trying.context.aborted !== undefined) return gone(trying, failures, attempts);
         if (error instanceof TimeOver) return over(trying, failures, attempts);
-        const failure: Failure = { message: messageOf(error), ...aboutFailure(error, model, likes.length), ...shown.cut() };
+        const failure: Failure = { message: textOfThrown(error), ...aboutFailure(error, model, likes.length), ...shown.cut() };
         failures.push(failure);
         if (!isRetryable(error) || attempt === trying.attempts) break;
         const wait = waitFor(error, attempt, trying.context.key);
@@ -76,7 +77,7 @@ export async function tryModels(likes: readonly ModelLike[], request: ModelReque
   const name = RathError.is(last) && failures.length === likes.length && attempts === 0 ? { name: last.code } : {};
   return new EffectResult(
     "error",
-    { message: messageOf(last), ...name, ...(attempts === 0 ? {} : { failures }) },
+    { message: textOfThrown(last), ...name, ...(attempts === 0 ? {} : { failures }) },
     { attempts: Math.max(1, attempts) },
   );
 }
@@ -211,8 +212,4 @@ function pause(ms: number, context: InnerEffectContext): Promise<void> {
     const timer = setTimeout(done, ms);
     const unlisten = context.onAbort(done);
   });
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

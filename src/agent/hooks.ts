@@ -6,6 +6,7 @@ import type { ModelRequest, ModelSettings, RequestMessage, RequestTool } from ".
 import { modelName } from "../session/model.ts";
 import { messagesOf } from "../session/request.ts";
 import type { Session } from "../session/session.ts";
+import { textOfThrown } from "../session/thrown.ts";
 import { placeOf } from "../session/value.ts";
 import type { AgentOptions } from "./options.ts";
 
@@ -111,7 +112,7 @@ export async function hookEffect(
     const stopped = RathError.is(error, "effect.cancelled") && placeOf(session).context.signal?.aborted === true;
     if (stopped && error.session !== undefined) return { session: error.session, given: null };
     if (!RathError.is(error, "effect.failed")) throw error;
-    throw hookFailed(name, agent, error.message, error.session, error.cause);
+    throw hookFailed(name, agent, textOfThrown(error.cause ?? error), error.session, error.cause);
   }
 }
 

@@ -42,6 +42,17 @@ export interface Hooks {
 
 /** Throws `agent.invalid` for options that cannot work. */
 export function checkOptions(options: AgentOptions<never>, name: string): void {
+  refuseUnknown(name, "an option", Object.keys(options), known);
+  const hooks = Object.entries(options.hooks ?? {}).filter(([, value]) => typeof value === "function");
+  refuseUnknown(
+    name,
+    "a hook",
+    hooks.map(([hook]) => hook),
+    knownHooks,
+  );
+  for (const list of ["tools", "handoffs"] as const)
+    if (options[list] !== undefined && !Array.isArray(options[list]))
+      throw invalid(name, `has ${list} that are no list: write ${list}: [a, b]`);
   const models = Array.isArray(options.model) ? (options.model as readonly unknown[]) : [options.model];
   if (options.model === undefined || options.model === null || models.length === 0)
     throw invalid(name, 'has no model: give one, like model: "openai/gpt-5.5" or model: scripted("hello")');
@@ -66,6 +77,28 @@ export function checkOptions(options: AgentOptions<never>, name: string): void {
   if (attempts !== undefined && !(Number.isInteger(attempts) && attempts >= 1))
     throw invalid(name, `has retry.attempts ${attempts}: give a whole number from 1`);
   if (timeout !== undefined) durationMs(timeout);
+}
+
+const known: Readonly<Record<keyof AgentOptions, true>> = {
+  model: true,
+  name: true,
+  description: true,
+  instructions: true,
+  tools: true,
+  handoffs: true,
+  output: true,
+  limits: true,
+  settings: true,
+  retry: true,
+  needsApproval: true,
+  hooks: true,
+};
+const knownHooks: Readonly<Record<keyof Hooks, true>> = { beforeModel: true, beforeTool: true, afterTool: true };
+
+/** A guard with a misspelt name would not guard, in silence. */
+function refuseUnknown(name: string, what: string, given: readonly string[], there: object): void {
+  const extra = given.find((key) => !Object.hasOwn(there, key));
+  if (extra !== undefined) throw invalid(name, `has ${what} "${extra}" that is not known; there are: ${Object.keys(there).join(", ")}`);
 }
 
 function checkModel(name: string, model: unknown): void {

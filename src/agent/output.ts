@@ -1,36 +1,21 @@
 /** Structured output: the schema a model is shown, and the value made of what it answered. */
-import type { StandardSchema } from "../session/session.ts";
-import { textOfThrown } from "../session/views.ts";
+import type { StandardSchema, Validated } from "../session/session.ts";
+import { jsonSchemaOf, type Standard, standardOf, toValidated } from "../session/standard-schema.ts";
+import { textOfThrown } from "../session/thrown.ts";
 import { unfenced } from "../tool/input.ts";
 import { invalid } from "./options.ts";
 
-interface Convertible {
-  readonly "~standard": {
-    readonly vendor: string;
-    readonly jsonSchema?: { readonly output?: (options: { readonly target: string }) => Record<string, unknown> };
-  };
-}
-
-interface Result {
-  readonly value?: unknown;
-  readonly issues?: readonly { readonly message: string; readonly path?: readonly unknown[] }[];
-}
-
 /** JSON Schema of an agent's output. */
 export function outputSchemaOf(schema: StandardSchema<unknown, unknown>, agent: string): object {
-  const standard = (schema as Convertible | undefined)?.["~standard"];
-  const convert = standard?.jsonSchema?.output;
-  if (convert === undefined)
-    throw invalid(
-      agent,
-      `has an output schema${standard === undefined ? "" : ` of "${standard.vendor}"`} that cannot give JSON Schema: use zod 4.2 or newer`,
-    );
+  const standard = standardOf(schema ?? {});
   try {
-    const { $schema: _, ...rest } = convert({ target: "draft-2020-12" });
-    return rest;
+    const json = standard === undefined ? undefined : jsonSchemaOf(standard, "output");
+    if (json !== undefined) return json;
   } catch (cause) {
-    throw invalid(agent, `has an output schema that cannot be written as JSON Schema (${textOfThrown(cause)})`);
+    throw invalid(agent, `has an output schema that cannot be written as JSON Schema (${textOfThrown(cause)}): use types that JSON has`);
   }
+  const vendor = standard === undefined ? "" : ` of "${standard["~standard"].vendor}"`;
+  throw invalid(agent, `has an output schema${vendor} that cannot give JSON Schema: use zod 4.2 or newer`);
 }
 
 /** The value that an answer stands for, or what is wrong with it, in words a model can act on. */
@@ -44,16 +29,11 @@ export async function readOutput(
   } catch {
     return { problem: "it is not JSON" };
   }
-  let result: Result;
+  let result: Validated;
   try {
-    result = (await schema["~standard"].validate(parsed)) as Result;
+    result = toValidated(await (schema as Standard)["~standard"].validate(parsed), "answer");
   } catch (error) {
     return { problem: textOfThrown(error) }; // a schema that throws takes nothing
   }
-  if (result.issues === undefined) return { value: result.value };
-  return { problem: result.issues.map(({ path = [], message }) => `${path.map(pathPart).join(".") || "answer"}: ${message}`).join("; ") };
-}
-
-function pathPart(part: unknown): string {
-  return typeof part === "object" && part !== null && "key" in part ? String(part.key) : String(part);
+  return "problems" in result ? { problem: result.problems.join("; ") } : result;
 }

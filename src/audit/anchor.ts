@@ -1,8 +1,9 @@
 /** Statements kept outside the store: a record that was cut back to an older one still holds by itself, but not against them. */
 import { readFile } from "node:fs/promises";
 import { orderDigest } from "../runtime/key.ts";
+import { textOfThrown } from "../session/thrown.ts";
 import type { Source } from "./gather.ts";
-import { type Finding, reasonOf } from "./inspect.ts";
+import type { Finding } from "./inspect.ts";
 import { type RunStatements, type Signed, signatureProblem, statementLine, type TrustedKeys } from "./statements.ts";
 
 /** Checks every statement of an anchor: a file with one on each line, or the text itself. */
@@ -18,7 +19,7 @@ export async function checkAnchor(
   try {
     if (!anchor.trimStart().startsWith("{")) text = await readFile(anchor, "utf8");
   } catch (error) {
-    return [{ event: "anchor", problem: `the anchor cannot be read: ${reasonOf(error)}` }];
+    return [{ event: "anchor", problem: `the anchor cannot be read: ${textOfThrown(error)}` }];
   }
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   if (lines.length === 0) return [{ event: "anchor", problem: "the anchor is empty" }];

@@ -11,6 +11,7 @@ import type { ErrorCode } from "../session/errors.ts";
 import { type DataOf, type EventKind, versions } from "../session/event.ts";
 import { decode } from "../session/json.ts";
 import { type Platform, saltBytes } from "../session/platform.ts";
+import { textOfThrown } from "../session/thrown.ts";
 import type { StoredEvent } from "../store/store.ts";
 import { type BlobReference, blobReferences } from "./blob-references.ts";
 
@@ -177,7 +178,7 @@ function decoded(platform: Platform, schemas: Schemas, bytes: Uint8Array, { kind
     if (shape === undefined) return value;
     flaws.push(shape);
   } catch (error) {
-    flaws.push({ problem: `its data cannot be decoded: ${reasonOf(error)}`, field: "data" });
+    flaws.push({ problem: `its data cannot be decoded: ${textOfThrown(error)}`, field: "data" });
   }
   return undefined;
 }
@@ -202,7 +203,7 @@ function readCanonical(bytes: Uint8Array, field: string, flaws: Flaw[]): unknown
     if (canonicalize(value) === text) return value;
     flaws.push({ problem: `its ${field} is not canonical JSON (RFC 8785)`, field });
   } catch (error) {
-    flaws.push({ problem: `its ${field} is not canonical JSON (RFC 8785): ${reasonOf(error)}`, field });
+    flaws.push({ problem: `its ${field} is not canonical JSON (RFC 8785): ${textOfThrown(error)}`, field });
   }
   return undefined;
 }
@@ -243,9 +244,4 @@ function namesIn(kind: EventKind, value: unknown): Names {
     default:
       return {};
   }
-}
-
-/** The message of whatever was thrown. */
-export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -2,6 +2,7 @@
 import type { Finish, ModelReply, ModelRequest, ReplyPart, ReplyUsage } from "../session/message.ts";
 import type { Model, ModelOptions, ModelPart } from "../session/model.ts";
 import type { Session } from "../session/session.ts";
+import { textOfThrown } from "../session/thrown.ts";
 import { modelFailed } from "./failure.ts";
 
 /** One reply: its text, or more. */
@@ -32,13 +33,17 @@ const remembered = 1000;
 
 /**
  * The n-th reply answers the n-th call of that agent on that branch, so parallel branches and resumed runs do not race for
- * replies. A failure that is scripted may be tried again at once; a script that has no reply left fails for good.
+ * replies. A Selector asks in a branch of its own for each choice, so there the first reply answers every time: give it a
+ * function of `session.routes`. A failure that is scripted may be tried again at once; a script that has no reply left fails for good.
  *
  * @example
  * const model = scripted(
  *   { calls: [{ tool: "read_file", input: { path: "a.txt" } }] },
  *   (request) => `I was sent ${request.messages.length} messages.`,
  * );
+ *
+ * @example
+ * const choose = scripted((_, { routes }) => ({ output: { choice: routes.length === 0 ? "fix" : "done", reason: "it is next" } }));
  */
 export function scripted(...replies: readonly Script[]): Model {
   const failed = new Set<string>();
@@ -90,7 +95,7 @@ function played(script: Exclude<Script, Reply>, request: ModelRequest, session: 
   try {
     return script(request, session);
   } catch (cause) {
-    const said = cause instanceof Error ? cause.message : String(cause);
+    const said = textOfThrown(cause);
     throw modelFailed(`An assertion of the script failed at turn ${turn}: ${said}`, { retryable: false, cause });
   }
 }

@@ -1,6 +1,6 @@
 /** Limits that many calls share: what a call may cost at most is reserved before it begins and settled when it has ended. */
 import { durationMs } from "../session/duration.ts";
-import { RathError } from "../session/errors.ts";
+import { givenLimits } from "../session/given.ts";
 import type { Budget } from "../session/host.ts";
 import type { Limits, Totals } from "../session/session.ts";
 
@@ -78,17 +78,4 @@ interface BudgetOwner {
   readonly runtime: { readonly platform: { time(): string } };
   readonly recorded: { readonly complete: boolean } | undefined;
   journal(kind: "budget.crossed", data: unknown): unknown;
-}
-
-/** Limits that make sense, or an error that names the field. */
-export function givenLimits(limits: Limits): Limits {
-  for (const field of ["rounds", "tokens", "usd"] as const) {
-    const value = limits[field];
-    if (value === undefined || (typeof value === "number" && value >= 0 && !Number.isNaN(value))) continue;
-    throw new RathError("value.unsupported", `limits.${field} is ${String(value)}: give a number that is not negative.`, {
-      details: { field: `limits.${field}` },
-    });
-  }
-  if (limits.time !== undefined) durationMs(limits.time);
-  return limits;
 }

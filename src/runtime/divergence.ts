@@ -4,6 +4,7 @@ import type { Node } from "../session/log.ts";
 import type { Platform } from "../session/platform.ts";
 import type { Execution, Stray } from "./execution.ts";
 
+/** Where a resumed program left its record: what is on record there, and what it asked for instead. */
 export interface Divergence {
   /** The recorded event that was not asked for again, or the last one before a request that was never recorded. */
   readonly at: Event;

@@ -4,6 +4,7 @@ import { RathError } from "../session/errors.ts";
 import type { Context, InnerEffectContext, WatchedPart } from "../session/host.ts";
 import type { Node } from "../session/log.ts";
 import type { Sandbox, Session } from "../session/session.ts";
+import { textOfThrown } from "../session/thrown.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
 import type { Execution } from "./execution.ts";
 
@@ -146,5 +147,5 @@ export function whenStopped(signal: AbortSignal, stop: () => void): () => void {
 /** Why a signal was aborted, in words. */
 export function reasonOf(signal: AbortSignal): string {
   const { reason } = signal;
-  return reason instanceof Error ? reason.message : String(reason ?? "aborted");
+  return textOfThrown(reason ?? "aborted");
 }

@@ -10,6 +10,7 @@ import { forkId, type Scope, scopeName } from "../session/id.ts";
 import { encode } from "../session/json.ts";
 import { current, Log, type Node } from "../session/log.ts";
 import type { StreamPart } from "../session/stream.ts";
+import { textOfThrown } from "../session/thrown.ts";
 import type { Lease } from "../store/store.ts";
 import { Delivery } from "./delivery.ts";
 import { link } from "./link.ts";
@@ -326,7 +327,7 @@ export class Execution {
   /** Writes without anybody waiting; a failure shows at the next write that somebody waits for. */
   background(): void {
     this.writer.flush(this.runtime.relaxed).catch((error: unknown) => {
-      this.runtime.warn(`A background write of run ${this.id} failed: ${error instanceof Error ? error.message : String(error)}`);
+      this.runtime.warn(`A background write of run ${this.id} failed: ${textOfThrown(error)}`);
     });
   }
 

@@ -1,6 +1,7 @@
 /** The end of a run: open effects are closed, the result gets the id the run was given, and a signed statement is written with `run.ended`. */
 import { RathError } from "../session/errors.ts";
 import { current, type Node } from "../session/log.ts";
+import { textOfThrown } from "../session/thrown.ts";
 import type { RunRow } from "../store/store.ts";
 import type { Execution, Open } from "./execution.ts";
 import { adopt } from "./merge.ts";
@@ -39,7 +40,7 @@ function verdict(ending: Ending, result: Node | undefined): object {
       const { error } = ending;
       return {
         status: "failed",
-        message: error instanceof Error ? error.message : String(error),
+        message: textOfThrown(error),
         ...(RathError.is(error) ? { code: error.code } : {}),
       };
     }

@@ -7,10 +7,12 @@ import { type Context, type Effect, type EffectCode, EffectResult } from "../ses
 import type { Scope } from "../session/id.ts";
 import { current, type Node } from "../session/log.ts";
 import type { Probed } from "../session/session.ts";
-import { deadlineOf, pendingOf, textOfThrown } from "../session/views.ts";
+import { textOfThrown } from "../session/thrown.ts";
+import { deadlineOf, pendingOf } from "../session/views.ts";
 import { InnerContext, reasonOf, whenStopped } from "./effect-context.ts";
 import type { Execution, Open } from "./execution.ts";
 import { link } from "./link.ts";
+import { remind } from "./remind.ts";
 import { type Given, inside } from "./services.ts";
 
 export type Batch = { readonly index: number; readonly size: number };
@@ -368,14 +370,14 @@ export class OpenEffect implements Open {
     await this.#execution.writer.flush();
     this.waiting = true;
     const { by, signal } = this.#context;
-    this.#execution.watched?.({
-      type: "pending",
-      pending: pendingOf(this.mark, this.#execution.runtime.platform),
-      by,
-      session: this.called.log.id,
-    });
+    const { runtime, watched, mode } = this.#execution;
+    const pending = pendingOf(this.mark, runtime.platform);
+    watched?.({ type: "pending", pending, by, session: this.called.log.id });
+    const answered =
+      watched === undefined && mode !== "run" ? remind(pending, runtime.times.remindMs, (message) => runtime.warn(message)) : undefined;
     this.#execution.delivery.schedule();
-    const given = await unless(signal, this.#execution.runtime.answers.wait(this.mark.id, until, this.#execution));
+    const given = await unless(signal, runtime.answers.wait(this.mark.id, until, this.#execution));
+    answered?.();
     this.waiting = false;
     return given === "closed" ? this.#gone() : given;
   }

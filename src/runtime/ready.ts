@@ -2,6 +2,7 @@
 import { RathError } from "../session/errors.ts";
 import type { Model, ModelLike } from "../session/model.ts";
 import type { Tool } from "../session/session.ts";
+import { textOfThrown } from "../session/thrown.ts";
 import { allAgents } from "../workflow/describe.ts";
 import { isWorkflow, type Workflow } from "../workflow/workflow.ts";
 
@@ -23,7 +24,7 @@ async function checkTool(path: string, tool: Tool): Promise<void> {
   try {
     await tool["~tool"].validate({});
   } catch (cause) {
-    const problem = cause instanceof Error ? cause.message : String(cause);
+    const problem = textOfThrown(cause);
     throw new RathError("tool.invalid", `${path}: the input schema of tool "${tool.name}" cannot be used: ${problem}`, { cause });
   }
 }

@@ -3,6 +3,7 @@ import { RathError } from "../session/errors.ts";
 import type { Event } from "../session/event.ts";
 import type { Node } from "../session/log.ts";
 import type { Session } from "../session/session.ts";
+import { textOfThrown } from "../session/thrown.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
 import type { Workflow } from "../workflow/workflow.ts";
 import { type Divergence, describe, divergenceOf } from "./divergence.ts";
@@ -93,7 +94,7 @@ function stillWaiting(runtime: Runtime, execution: Execution, record: RunRecord)
 /** The program threw before it had asked for everything. */
 function thrown(runtime: Runtime, execution: Execution, error: unknown): Divergence {
   const { at, field, expected } = divergenceOf(runtime.platform, execution);
-  return describe(at, field, expected, `threw: ${error instanceof Error ? error.message : String(error)}`);
+  return describe(at, field, expected, `threw: ${textOfThrown(error)}`);
 }
 
 type End = { readonly result: Node } | { readonly error: unknown };
@@ -113,7 +114,7 @@ function compareEnds(runtime: Runtime, record: RunRecord, end: End): Divergence 
   const status = "result" in end ? "done" : "failed";
   if (was.status !== status) return describe(at, "status", was.status, status);
   if ("error" in end) {
-    const message = end.error instanceof Error ? end.error.message : String(end.error);
+    const message = textOfThrown(end.error);
     return message === was.message ? undefined : describe(at, "message", was.message, message);
   }
   const adopted = record.program.some((node) => node.id === was.result?.head && (node === end.result || node.parent === end.result));

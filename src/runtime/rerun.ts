@@ -12,6 +12,7 @@ import { Reuse } from "./reuse.ts";
 import { runBehind } from "./run-record.ts";
 import { inside } from "./services.ts";
 
+/** What is changed, and what may happen again. */
 export interface RerunOptions {
   /** The step whose value `change` replaces; default: the run's input. */
   readonly from?: number | undefined;
@@ -22,6 +23,7 @@ export interface RerunOptions {
   readonly memory?: "recorded" | "latest" | undefined;
 }
 
+/** The fork that was made, and how much of the record served again. */
 export interface Rerun<Output> {
   readonly session: Session<Output>;
   /** Results taken from the earlier run, of how many it had. */

@@ -2,15 +2,17 @@
 import { RathError } from "../session/errors.ts";
 import { isCalled, isReturned, isStarted } from "../session/event.ts";
 import { callOf } from "../session/fold.ts";
+import { givenLimits } from "../session/given.ts";
 import { keyedRunId } from "../session/id.ts";
 import { current, type Log, type Node } from "../session/log.ts";
 import type { Limits, Pending, Session } from "../session/session.ts";
+import { textOfThrown } from "../session/thrown.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
 import { pendingOf } from "../session/views.ts";
 import { whatOf } from "../session/what.ts";
 import type { Lease, RunRow, Store } from "../store/store.ts";
 import type { Workflow } from "../workflow/workflow.ts";
-import { budgetOf, givenLimits } from "./budget.ts";
+import { budgetOf } from "./budget.ts";
 import { type Divergence, divergenceOf } from "./divergence.ts";
 import { outsideError } from "./enter.ts";
 import { Execution } from "./execution.ts";
@@ -276,7 +278,7 @@ export class RunExecution {
 
 function asRathError(runtime: Runtime, error: unknown, session: Session): RathError {
   if (RathError.is(error)) return error.session === undefined ? error : outsideError(runtime, error, session.id);
-  return new RathError("run.failed", error instanceof Error ? error.message : String(error), { cause: error, session });
+  return new RathError("run.failed", textOfThrown(error), { cause: error, session });
 }
 
 /** Queues a new run durably; undefined when one with its key is there already. */

@@ -28,6 +28,8 @@ export interface Times {
   /** How long the end of a run waits for effects that may not be repeated. */
   readonly closeMs: number;
   readonly leaseMs: number;
+  /** How long work outside a run waits for a person before it says so. */
+  readonly remindMs: number;
 }
 
 export interface Given {

@@ -56,6 +56,7 @@ export type ErrorCode =
   | "mcp.failed"
   | "rath.closed";
 
+/** What an error holds beside its message. */
 export interface ErrorDetails {
   readonly cause?: unknown;
   readonly retryable?: boolean | undefined;

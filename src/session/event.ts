@@ -6,6 +6,7 @@ import type { z } from "zod";
 import type { EventId, SessionId } from "./id.ts";
 import type { envelopeSchema, schemas } from "./schema.ts";
 
+/** Every kind of event there is, like "tool.called". */
 export type EventKind = keyof typeof schemas;
 export type DataOf<K extends EventKind> = z.infer<(typeof schemas)[K]>;
 

@@ -1,7 +1,7 @@
 /** What verbs are given, checked once where it enters: what is stored has the shape that verify and import expect. */
 import { durationMs } from "./duration.ts";
 import { RathError } from "./errors.ts";
-import type { CheckResult, Content, Duration, Repeat } from "./session.ts";
+import type { CheckResult, Content, Duration, Limits, Repeat } from "./session.ts";
 
 /** A string, named by its field when it is none. */
 export function givenText(value: unknown, field: string): string {
@@ -76,6 +76,21 @@ const repeats: ReadonlySet<unknown> = new Set(["safe", "keyed", "once", "nested"
 export function givenRepeat(repeat: Repeat): Repeat {
   if (!repeats.has(repeat)) throw unsupported("repeat", `is ${JSON.stringify(repeat)}`, 'give "safe", "keyed", "once" or "nested"');
   return repeat;
+}
+
+const limitNames: Readonly<Record<keyof Limits, true>> = { rounds: true, tokens: true, usd: true, time: true };
+
+/** Limits that can be held. One with a misspelt name would not be, in silence. */
+export function givenLimits(limits: Limits): Limits {
+  for (const name of Object.keys(limits))
+    if (!Object.hasOwn(limitNames, name)) throw unsupported(`limits.${name}`, "is not known", `give ${Object.keys(limitNames).join(", ")}`);
+  for (const name of ["rounds", "tokens", "usd"] as const) {
+    const value = limits[name];
+    if (value === undefined || (typeof value === "number" && value >= 0)) continue;
+    throw unsupported(`limits.${name}`, `is ${String(value)}`, "give a number that is not negative");
+  }
+  if (limits.time !== undefined) durationMs(limits.time);
+  return limits;
 }
 
 function kindOf(value: unknown): string {

@@ -9,10 +9,22 @@ import type { Context, Effect, Place } from "./host.ts";
 import { derivedUuid } from "./id.ts";
 import { current, history, type Node } from "./log.ts";
 import type { ModelRequest } from "./message.ts";
-import { accepting, jsonSchemaOf } from "./question.ts";
+import { accepting, answerSchemaOf } from "./question.ts";
 import { modelCallBefore, requestOf } from "./request.ts";
 import type * as S from "./session.ts";
-import { checkOf, lineageOf, messageOf, pendingOf, placementOf, routeOf, saidText, statusOf, toolCallOf, toParts } from "./views.ts";
+import {
+  checkOf,
+  lineageOf,
+  messageOf,
+  pendingOf,
+  placementOf,
+  routeOf,
+  saidText,
+  statusOf,
+  stoppedText,
+  toolCallOf,
+  toParts,
+} from "./views.ts";
 
 /** Where a value stands. Only for the runtime and the audit. */
 export let placeOf: (session: S.Session) => Place;
@@ -72,7 +84,8 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
   get text(): string {
     const node = this.#state.output;
     if (node === undefined || node.erased) return "";
-    if (node.kind === "agent.stopped" || node.kind === "model.returned") return saidText(this.#state.said, this.#platform);
+    if (node.kind === "agent.stopped") return stoppedText(node, this.#state.said, this.#platform);
+    if (node.kind === "model.returned") return saidText(this.#state.said, this.#platform);
     const value = node.facts.outcome === "ok" ? node.data<"do.returned">(this.#platform)?.value : undefined;
     return typeof value === "string" ? value : "";
   }
@@ -198,7 +211,7 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
     return this.#perform(() => {
       const expires = options.expires === undefined ? {} : { expires: givenDuration(options.expires) };
       const to = options.to === undefined ? {} : { to: givenText(options.to, "to") };
-      const called = { question: givenText(question, "question"), answer: jsonSchemaOf(answer), ...to, ...expires };
+      const called = { question: givenText(question, "question"), answer: answerSchemaOf(answer), ...to, ...expires };
       return { op: "ask", called, repeat: "safe", accept: accepting(answer) };
     });
   }

@@ -79,17 +79,6 @@ export function textOfOutcome(outcome: Outcome): string {
   }
 }
 
-/** What was thrown, in words: anything can be. */
-export function textOfThrown(thrown: unknown): string {
-  try {
-    if (typeof thrown !== "object" || thrown === null) return String(thrown);
-    const { message } = thrown as { readonly message?: unknown };
-    return message === undefined ? JSON.stringify(thrown) : String(message);
-  } catch {
-    return "something that cannot be shown";
-  }
-}
-
 /** What became of the effect that returned here. */
 export function outcomeOf(returned: Node, platform: Platform): Outcome {
   const type = returned.facts.outcome ?? "unknown";
@@ -136,6 +125,14 @@ export function routeOf(returned: Node, platform: Platform): Route {
     reason: chosen?.reason ?? "",
     event: returned.id,
   });
+}
+
+/** What an agent had said when it stopped. One that did not finish may have said nothing: an answer from before it is not its own. */
+export function stoppedText(stopped: Node, said: Node | undefined, platform: Platform): string {
+  if (stopped.data<"agent.stopped">(platform).stop !== "finished")
+    for (let at: Node | undefined = stopped; at !== undefined && at !== said; at = at.prior)
+      if (at.kind === "workflow.entered" && at.by === stopped.by) return "";
+  return saidText(said, platform);
 }
 
 /** What a model said, without its reasoning. */

@@ -12,7 +12,8 @@ import type { Session } from "../session/session.ts";
  * @example
  * const session = await fixture("test/sessions/fix.jsonl", rath, async () => {
  *   await using live = openrath();
- *   return (await live.run(new Fix(), live.session("Fix the failing test"))).result();
+ *   const run = await live.run(new Fix(), live.session("Fix the failing test"));
+ *   return await run.result(); // without this await, live is closed before there is a result
  * });
  */
 export async function fixture(file: string, rath: Rath, record: () => Promise<Session>): Promise<Session> {

@@ -1,6 +1,7 @@
 /** What the tests of the store contract are made of. */
 import type { BranchWrite, Store, StoredEvent } from "../store/store.ts";
 
+/** Opens another store over what this one has kept. */
 export type Reopen = (store: Store) => Promise<Store>;
 
 /** One test of the suite. */

@@ -1,24 +1,15 @@
 /** Schemas of tools: as JSON Schema for models, and as a function that takes an input or says what is wrong with it. */
 import { RathError } from "../session/errors.ts";
 import type { Schema, Validated } from "../session/session.ts";
-
-interface Standard {
-  readonly "~standard": {
-    readonly vendor: string;
-    readonly validate: (value: unknown) => StandardResult | Promise<StandardResult>;
-    readonly jsonSchema?: { readonly input?: (options: { readonly target: string }) => Record<string, unknown> };
-  };
-}
-interface StandardResult {
-  readonly value?: unknown;
-  readonly issues?: readonly { readonly message: string; readonly path?: readonly unknown[] | undefined }[] | undefined;
-}
+import { jsonSchemaOf, type Standard, type StandardResult, standardOf, toValidated } from "../session/standard-schema.ts";
+import { textOfThrown } from "../session/thrown.ts";
 
 /** The JSON Schema a model sees; refused by name when it is none for an object. */
 export function inputSchemaOf(tool: string, schema: Schema): object {
   if (typeof schema !== "object" && typeof schema !== "function") throw invalid(tool, `is ${String(schema)}`);
   if (schema === null) throw invalid(tool, "is null");
-  const json = isStandard(schema) ? converted(tool, schema) : schema;
+  const standard = standardOf(schema);
+  const json = standard === undefined ? schema : converted(tool, standard);
   if (!isObjectSchema(json)) throw invalid(tool, `has no type "object", which every provider needs`);
   try {
     return JSON.parse(JSON.stringify(json)) as object;
@@ -27,16 +18,15 @@ export function inputSchemaOf(tool: string, schema: Schema): object {
   }
 }
 
-function converted(tool: string, schema: Standard): Record<string, unknown> {
-  const { vendor, jsonSchema } = schema["~standard"];
-  if (jsonSchema?.input === undefined)
-    throw invalid(tool, `comes from "${vendor}", which cannot give JSON Schema: give zod 4.2 or newer, or a JSON Schema object`);
+function converted(tool: string, schema: Standard): object {
   try {
-    const { $schema: _, ...rest } = jsonSchema.input({ target: "draft-2020-12" });
-    return rest;
+    const json = jsonSchemaOf(schema, "input");
+    if (json !== undefined) return json;
   } catch (cause) {
-    throw invalid(tool, `cannot be written as JSON Schema (${cause instanceof Error ? cause.message : String(cause)})`, cause);
+    throw invalid(tool, `cannot be written as JSON Schema (${textOfThrown(cause)}): use types that JSON has`, cause);
   }
+  const { vendor } = schema["~standard"];
+  throw invalid(tool, `comes from "${vendor}", which cannot give JSON Schema: give zod 4.2 or newer, or a JSON Schema object`);
 }
 
 function isObjectSchema(json: unknown): boolean {
@@ -45,11 +35,12 @@ function isObjectSchema(json: unknown): boolean {
 
 /** Validates without waiting where the schema can. */
 export function validating(schema: Schema, json: object): (input: unknown) => Validated | Promise<Validated> {
-  if (!isStandard(schema)) return byJsonSchema(json);
-  const { validate } = schema["~standard"] as Standard["~standard"];
+  const standard = standardOf(schema);
+  if (standard === undefined) return byJsonSchema(json);
+  const { validate } = standard["~standard"];
   return (input) => {
     const result = validate(input);
-    return isThenable(result) ? Promise.resolve(result).then(toValidated) : toValidated(result);
+    return isThenable(result) ? Promise.resolve(result).then((late) => toValidated(late, "input")) : toValidated(result, "input");
   };
 }
 
@@ -69,7 +60,7 @@ function byJsonSchema(json: object): (input: unknown) => Validated | Promise<Val
     const schema = z.fromJSONSchema(json as Parameters<typeof z.fromJSONSchema>[0]);
     return (input) => {
       const result = schema.safeParse(input);
-      return result.success ? { value: result.data } : toValidated({ issues: result.error.issues });
+      return result.success ? { value: result.data } : toValidated({ issues: result.error.issues }, "input");
     };
   };
   const validate = (input: unknown): Validated | Promise<Validated> => {
@@ -85,20 +76,6 @@ function byJsonSchema(json: object): (input: unknown) => Validated | Promise<Val
 
 function isThenable(result: StandardResult | Promise<StandardResult>): result is Promise<StandardResult> {
   return typeof (result as { readonly then?: unknown } | undefined)?.then === "function";
-}
-
-function toValidated(result: StandardResult): Validated {
-  if (result.issues === undefined) return { value: result.value };
-  return { problems: result.issues.map((issue) => `${pathOf(issue.path)}: ${issue.message}`) };
-}
-
-function pathOf(path: readonly unknown[] | undefined): string {
-  const keys = (path ?? []).map((part) => (typeof part === "object" && part !== null && "key" in part ? String(part.key) : String(part)));
-  return keys.join(".") || "input";
-}
-
-function isStandard(schema: Schema): schema is Schema & Standard {
-  return "~standard" in schema && schema["~standard"] !== undefined;
 }
 
 function invalid(tool: string, problem: string, cause?: unknown): RathError {

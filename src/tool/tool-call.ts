@@ -5,7 +5,8 @@
 import { type Effect, type EffectCode, EffectResult, type Verdict } from "../session/host.ts";
 import type { Outcome } from "../session/message.ts";
 import type { Tool, ToolCall, Validated } from "../session/session.ts";
-import { textOfOutcome, textOfThrown } from "../session/views.ts";
+import { textOfThrown } from "../session/thrown.ts";
+import { textOfOutcome } from "../session/views.ts";
 import type { ReadInput } from "./input.ts";
 import { isLateByChance } from "./schema.ts";
 

@@ -114,7 +114,7 @@ export function loop<Output>(
  * higher score, then the cheaper branch; `by` gives another order, highest first.
  *
  * @example
- * return best(tries, (session) => session.checks.at(-1)?.score ?? 0);
+ * const winner = await best(tries, (session) => session.checks.at(-1)?.score ?? 0);
  */
 export async function best<Output>(
   branches: readonly Session<Output>[],

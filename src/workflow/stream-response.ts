@@ -1,5 +1,6 @@
 /** A stream as an HTTP response: server-sent events, plain text, or the message stream that AI SDK user interfaces read. */
 import type { StreamPart } from "../session/stream.ts";
+import { textOfThrown } from "../session/thrown.ts";
 import { textOfOutcome } from "../session/views.ts";
 
 interface Options {
@@ -19,7 +20,7 @@ export function streamResponse(
   const failure = (): Promise<string | undefined> =>
     result.then(
       () => undefined,
-      (error: unknown) => clean(error instanceof Error ? error.message : String(error)),
+      (error: unknown) => clean(textOfThrown(error)),
     );
   const lines =
     format === "text" ? asText(parts, isMain) : format === "ai-sdk" ? asUiMessage(parts, isMain, failure) : asEvents(parts, failure);

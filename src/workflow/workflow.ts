@@ -3,6 +3,7 @@
  * recorded, and a workflow called inside another one is part of the same run.
  */
 import { RathError } from "../session/errors.ts";
+import { givenLimits } from "../session/given.ts";
 import type { Entering } from "../session/host.ts";
 import type { Content } from "../session/message.ts";
 import type { Infer, InferInput, Limits, Schema, Session, Tool } from "../session/session.ts";
@@ -36,9 +37,13 @@ export abstract class Workflow {
 
   /** `limits` hold for the workflow and everything under it. */
   constructor(limits?: Limits) {
+    if (limits !== undefined) givenLimits(limits);
     const method: unknown = this.forward;
     if (typeof method !== "function")
-      throw new RathError("workflow.invalid", `${this.constructor.name} has no forward method: write async forward(session) { … }.`);
+      throw new RathError(
+        "workflow.invalid",
+        `${this.constructor.name} has no forward method: write it as a method, async forward(session) { … }, and not as a field (forward = …).`,
+      );
     this.#enter = (session, how) =>
       placeOf(session).context.host.enter(session, this, (inner) => method.call(this, inner) as Promise<Session>, { limits, ...how });
     // A fixed own property: a class field named `forward` would bypass the record, so it fails at construction.

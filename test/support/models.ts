@@ -70,7 +70,7 @@ export function pricedRath(
       return price === undefined ? undefined : { table: "test", cached: price.input, cacheWrite: price.input, ...price };
     },
     rules: new Rules(undefined),
-    times: { stillResumeMs: 2000, stillReplayMs: 100, parkGraceMs: 5, closeMs: 200, leaseMs: 30_000 },
+    times: { stillResumeMs: 2000, stillReplayMs: 100, parkGraceMs: 5, closeMs: 200, leaseMs: 30_000, remindMs: 3000 },
   });
   return new RathOnStore(runtime, new Runs(runtime, workflows, "test-priced"), () => Promise.reject(new Error("no bundles here")));
 }

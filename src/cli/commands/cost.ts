@@ -66,6 +66,7 @@ function summed(events: readonly Event[], by: By, find: FindEvent): readonly Sum
     sum.ms += ms;
     for (const key of Object.keys(sum.usage) as (keyof Sum["usage"])[]) sum.usage[key] += usage?.[key] ?? 0;
   }
+  for (const sum of sums.values()) sum.ms = Math.round(sum.ms * 1000) / 1000;
   return [...sums.values()].sort((a, b) => b.usage.usd - a.usage.usd || b.ms - a.ms || (a.name < b.name ? -1 : 1));
 }
 

@@ -1,7 +1,8 @@
 /** `openrath doctor`: what works on this machine, and what to do about the rest. Names of keys are shown, never their values. */
 import { existsSync } from "node:fs";
-import { access, constants, stat } from "node:fs/promises";
+import { access, constants, mkdtemp, rm, stat } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
@@ -82,9 +83,13 @@ async function driver(): Promise<Finding> {
   const check = "sqlite";
   try {
     const { sqliteStore } = await import("../../store/sqlite.ts");
-    const probe = sqliteStore(":memory:");
-    for await (const _ of probe.sessions({})) break;
-    await probe[Symbol.asyncDispose]();
+    const folder = await mkdtemp(join(tmpdir(), "openrath-doctor-"));
+    try {
+      await using probe = sqliteStore(join(folder, "store.db"));
+      for await (const _ of probe.sessions({})) break;
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
     return { check, status: "ok", detail: "a driver is there" };
   } catch (error) {
     return { check, status: "fail", detail: (error as Error).message, fix: "npm install better-sqlite3, or use Node 22.13 or newer" };

@@ -1,0 +1,207 @@
+/** Mistakes in agents, models, tools and workflows: each a typed error that says what is wrong and what to do, before a model is asked. */
+import { afterEach, expect, test, vi } from "vitest";
+import { z } from "zod";
+import { Agent, type Model, openrath, type Rath, RathError, Selector, type Session, scripted, tool, Workflow } from "../../src/index.ts";
+import { providerModel } from "../../src/model/providers.ts";
+
+let asked = 0;
+/** A model that costs: it must not be asked. */
+const paid: Model = {
+  id: "paid",
+  async *stream() {
+    asked++;
+    yield { type: "reply", reply: { parts: [{ type: "text", text: "spent" }], finish: "stop", usage: noUsage } };
+  },
+};
+const noUsage = { input: 0, output: 0, cached: 0, cacheWrite: 0, reasoning: 0 };
+const memory = (): Rath => openrath({ store: "memory", models: { paid } });
+const agent = (model: string) => new Agent({ name: "writer", model });
+const sum = { name: "sum", description: "Adds.", input: z.object({ a: z.number() }), run: () => 1 };
+const flow = (name: string, forward: (session: Session) => unknown): Workflow => {
+  class Flow extends Workflow {
+    readonly name = name;
+    async forward(session: Session): Promise<Session> {
+      return (await forward(session)) as Session;
+    }
+  }
+  return new Flow();
+};
+class AsField extends Workflow {
+  forward = async (session: Session) => session;
+}
+
+const cases: readonly (readonly [string, () => unknown, string, RegExp])[] = [
+  [
+    "an unknown model string",
+    () => memory().ready(agent("foo/bar")),
+    "model.unknown",
+    /no model "foo\/bar".*openai\/.*openrath\(\{ models \}\)/,
+  ],
+  ["a model without its provider", () => memory().ready(agent("gpt-5.5")), "model.unknown", /no model "gpt-5.5".*Known prefixes/],
+  ["an unknown model when it is used", () => agent("foo/bar").forward(memory().session("hi")), "model.unknown", /no model "foo\/bar"/],
+  ["a missing key", () => memory().ready(agent("openai/gpt-5.5")), "model.unavailable", /needs the environment variable OPENAI_API_KEY/],
+  ["a missing key when it is used", () => agent("openai/gpt-5.5").forward(memory().session("hi")), "model.unavailable", /OPENAI_API_KEY/],
+  ["a missing package", missingPackage, "model.unavailable", /@ai-sdk\/openai.*npm install @ai-sdk\/openai/s],
+  ["an agent with no model", () => new Agent({ name: "writer" } as never), "agent.invalid", /"writer" has no model: give one, like/],
+  ["an agent with nothing", () => new (Agent as new () => Agent)(), "agent.invalid", /has no model/],
+  [
+    "an option nobody knows",
+    () => new Agent({ model: paid, prompt: "x" } as never),
+    "agent.invalid",
+    /option "prompt" .*there are: model,/,
+  ],
+  [
+    "a limit nobody knows",
+    () => new Agent({ model: paid, limits: { round: 1 } as never }),
+    "value.unsupported",
+    /limits.round is not known: give rounds/,
+  ],
+  ["a limit that is none", () => new Agent({ model: paid, limits: { usd: -1 } }), "value.unsupported", /limits.usd is -1: give a number/],
+  [
+    "a hook nobody calls",
+    () => new Agent({ model: paid, hooks: { beforTool: () => undefined } as never }),
+    "agent.invalid",
+    /hook "beforTool"/,
+  ],
+  [
+    "tools that are no list",
+    () => new Agent({ model: paid, tools: { a: 1 } as never }),
+    "agent.invalid",
+    /tools that are no list: write tools: \[/,
+  ],
+  [
+    "a tool whose schema is no object",
+    () => tool({ ...sum, input: z.string() as never }),
+    "tool.invalid",
+    /schema of tool "sum" has no type "object"/,
+  ],
+  [
+    "a tool whose schema JSON cannot say",
+    () => tool({ ...sum, input: z.object({ at: z.date() }) }),
+    "tool.invalid",
+    /Date .*use types that JSON has/,
+  ],
+  [
+    "an output that JSON cannot say",
+    () => new Agent({ model: paid, output: z.date() }),
+    "agent.invalid",
+    /output schema .*use types that JSON has/,
+  ],
+  [
+    "a tool as another library writes it",
+    () => tool({ ...sum, run: undefined, execute: () => 1 } as never),
+    "value.unsupported",
+    /run of tool "sum"/,
+  ],
+  [
+    "two tools with one name",
+    () => new Agent({ model: paid, tools: [tool(sum), tool(sum)] }),
+    "agent.invalid",
+    /two tools named "sum": rename one/,
+  ],
+  [
+    "a hook that throws",
+    () =>
+      hooked(() => {
+        throw new Error("boom");
+      }),
+    "agent.hook-failed",
+    /beforeModel hook of agent "writer" threw: boom\. Return \{ refuse \}/,
+  ],
+  ["a hook that waits", () => hooked(async () => ({ refuse: "late" })), "agent.hook-failed", /gave a promise, and hooks do not wait/],
+  [
+    "a workflow that returns text",
+    () => flow("talk", () => "text").forward(memory().session("hi")),
+    "workflow.invalid",
+    /"talk" returned text instead of a Session: return/,
+  ],
+  [
+    "a workflow that returns nothing",
+    () => flow("talk", () => undefined).forward(memory().session("hi")),
+    "workflow.invalid",
+    /"talk" returned undefined/,
+  ],
+  [
+    "forward as a class field",
+    () => new AsField(),
+    "workflow.invalid",
+    /AsField has no forward method: write it as a method.*not as a field/,
+  ],
+  ["text in place of a session", () => agent("paid").forward("hi" as never), "workflow.invalid", /Expected a Session, got hi/],
+  ["two workflows with one name", twoOfOneName, "workflow.invalid", /Two workflows are named "job".*rename one/],
+  [
+    "a workflow that is none",
+    () => openrath({ workflows: { job: "job.ts" as never } }),
+    "workflow.invalid",
+    /workflows.job is no workflow: give an Agent/,
+  ],
+  [
+    "a workflow nobody registered",
+    () => memory().run("job", memory().session("hi")),
+    "run.unknown-workflow",
+    /no workflow "job" here: pass it as openrath/,
+  ],
+  [
+    "a choice without description",
+    () => new Selector({ choices: { a: agent("paid") }, choose: paid }),
+    "route.invalid",
+    /"a" has no description: say what/,
+  ],
+  [
+    "an option of openrath that nobody knows",
+    () => openrath({ stroe: "memory" } as never),
+    "value.unsupported",
+    /no option "stroe". There are: store/,
+  ],
+  ["a store in memory by its SQLite name", () => openrath({ store: ":memory:" }).ready(), "store.unavailable", /called "memory" here/],
+];
+
+afterEach(() => vi.unstubAllEnvs());
+
+test.each(cases)("%s", async (_, act, code, message) => {
+  vi.stubEnv("OPENAI_API_KEY", undefined);
+  asked = 0;
+  const error = await Promise.resolve()
+    .then(act)
+    .then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
+  expect(RathError.is(error) ? error.code : error).toBe(code);
+  expect((error as RathError).message).toMatch(message);
+  expect(asked).toBe(0);
+});
+
+test("an agent that failed shows no earlier answer as its own", async () => {
+  const writer = new Agent({ model: scripted("first", { text: "half", finish: "length" }) });
+  const first = await writer.forward(memory().session("one"));
+  const cut = await writer.forward(first.say("two"));
+  const failed = await writer.forward(cut.say("three"));
+  expect([first.text, cut.text, failed.text]).toEqual(["first", "half", ""]);
+  expect([first.stop, cut.stop, failed.stop]).toEqual(["finished", "length", "error"]);
+});
+
+test("a script for a Selector reads the routes so far", async () => {
+  const choose = scripted((_, { routes }) => ({ output: { choice: routes.length === 0 ? "fix" : "done", reason: "next" } }));
+  const fix = new Agent({ model: scripted("fixed"), description: "Repairs." });
+  const session = await new Selector({ choices: { fix }, choose }).forward(memory().session("red"));
+  expect([session.text, session.routes.map(({ choice }) => choice)]).toEqual(["fixed", ["fix", "done"]]);
+});
+
+function hooked(beforeModel: () => unknown): Promise<unknown> {
+  return new Agent({ name: "writer", model: paid, hooks: { beforeModel: beforeModel as never } }).forward(memory().session("hi"));
+}
+
+async function twoOfOneName(): Promise<unknown> {
+  const rath = openrath({ store: "memory", workflows: { job: flow("job", (session) => session) } });
+  return rath.run(
+    flow("job", (session) => session),
+    rath.session("hi"),
+  );
+}
+
+/** The package is installed here: loading another one that is not stands for its absence. */
+function missingPackage(): Promise<unknown> {
+  const load = async (from: string): Promise<Readonly<Record<string, unknown>>> => import(/* @vite-ignore */ `${from}-that-nobody-has`);
+  return providerModel("openai/gpt-5.5", { env: { OPENAI_API_KEY: "key" }, load });
+}
