@@ -25,7 +25,10 @@ export interface Stream<out Output = unknown> extends AsyncIterable<StreamPart>,
   result(): Promise<Session<Output>>;
   /** Stops the work; what was done stays on record. */
   cancel(reason?: string): Promise<void>;
-  /** For a web handler: server-sent events (default), plain text, or the stream that `useChat` of the AI SDK reads. */
+  /**
+   * For a web handler: server-sent events (default), plain text, or the stream that `useChat` of the AI SDK reads. Work that
+   * fails ends them with the event "failed", by breaking off, or with an error.
+   */
   toResponse(options?: {
     readonly format?: "sse" | "text" | "ai-sdk" | undefined;
     readonly headers?: Readonly<Record<string, string>> | undefined;
