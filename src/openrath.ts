@@ -47,9 +47,6 @@ export interface RathOptions {
  * console.log(session.output); // "hi", and it is on disk
  */
 export function openrath(options: RathOptions = {}): Rath {
-  checkOptions(options);
-  oneOf("durability", options.durability, ["sync", "relaxed"]);
-  oneOf("implicitForks", options.implicitForks, ["allow", "warn", "error"]);
   return composeRath(options, {});
 }
 
@@ -60,6 +57,7 @@ export type Internals = Partial<Pick<RuntimeOptions, "platform" | "openKey">> & 
 };
 
 export function composeRath(options: RathOptions, internals: Internals): Rath {
+  checkOptions(options);
   const runtime = new Runtime({
     platform: internals.platform ?? nodePlatform,
     redact: redactor(options.secrets),
@@ -101,6 +99,8 @@ function checkOptions(options: RathOptions): void {
     throw new RathError("value.unsupported", `openrath() has no option "${extra}". There are: ${Object.keys(known).join(", ")}.`, {
       details: { field: extra },
     });
+  oneOf("durability", options.durability, ["sync", "relaxed"]);
+  oneOf("implicitForks", options.implicitForks, ["allow", "warn", "error"]);
   for (const [name, workflow] of Object.entries<unknown>(options.workflows ?? {})) {
     if (typeof (workflow as Partial<Workflow> | null | undefined)?.forward === "function") continue;
     throw new RathError(

@@ -19,7 +19,7 @@ export type { Description } from "../workflow/describe.ts";
 export type { Described, OutputOf, Workflow } from "../workflow/workflow.ts";
 export type { Handoff } from "./handoff.ts";
 export type { AgentOptions, Hooks } from "./options.ts";
-export type { Choice, SelectorOptions } from "./selector.ts";
+export type { Choice, Chosen, SelectorOptions } from "./selector.ts";
 export type { ModelLike };
 
 /**

@@ -10,11 +10,13 @@ import { type Handoff, handoffName } from "./handoff.ts";
 export interface AgentOptions<Output = string> {
   /** A model, or several to fall back on in this order. */
   readonly model: ModelLike | readonly ModelLike[];
+  /** How it is called in `by`, in handoffs and on record. Default: the property it is found under. */
   readonly name?: string | undefined;
   /** What it is for, in one sentence: for whoever chooses among agents. */
   readonly description?: string | undefined;
   /** What it is told first; a function is called once when the agent is entered, and what it gave is recorded. */
   readonly instructions?: string | ((session: Session) => string | Promise<string>) | undefined;
+  /** What its model may call, each name once. */
   readonly tools?: readonly Tool[] | undefined;
   /** Agents it may hand the session over to. */
   readonly handoffs?: readonly Handoff[] | undefined;
@@ -22,21 +24,26 @@ export interface AgentOptions<Output = string> {
   readonly output?: StandardSchema<unknown, Output> | undefined;
   /** Over this agent and everything under it. `rounds` counts its model calls; 100 when not given. */
   readonly limits?: Limits | undefined;
+  /** Temperature and the like, for every call of the model. */
   readonly settings?: ModelSettings | undefined;
   /** How often a model call is tried before the next model is, and how long it may be silent. */
   readonly retry?: { readonly attempts?: number | undefined; readonly timeout?: Duration | undefined } | undefined;
   /** Calls for which a person must say yes. */
   readonly needsApproval?: ((call: { readonly tool: string; readonly input: unknown }) => boolean) | undefined;
+  /** Functions around its model and tool calls. */
   readonly hooks?: Hooks | undefined;
 }
 
 /** Functions around model and tool calls. They may change or refuse; what they gave is recorded and taken from the record on resume. */
 export interface Hooks {
+  /** Before each model call: another request, a refusal, or undefined to let it be. Not async. */
   beforeModel?(request: ModelRequest): ModelRequest | { readonly refuse: string } | undefined;
+  /** Before each tool call: another input, a refusal the model reads, or undefined. Not async. */
   beforeTool?(call: {
     readonly tool: string;
     readonly input: unknown;
   }): { readonly input: unknown } | { readonly refuse: string } | undefined;
+  /** After each tool call: another value for the model to read, or undefined. What the tool gave is kept. Not async. */
   afterTool?(call: ToolCall): { readonly value: unknown } | undefined;
 }
 

@@ -140,6 +140,17 @@ describe("a Selector", () => {
     expect([stale.routes.length, stale.stop]).toEqual([2, "invalid"]);
   });
 
+  test("a function may take its time; what it chose is taken from the record on replay", async () => {
+    let asked = 0;
+    const choose = async (session: Session) => {
+      asked++;
+      await new Promise((done) => setTimeout(done, 1));
+      return inTurn(session);
+    };
+    const done = await route(new Selector({ choices: choices(), choose }));
+    expect([done.routes.map(({ choice }) => choice), asked]).toEqual([["fix", "docs", "done"], 3]);
+  });
+
   test("ends with limits.rounds, counted in choices", async () => {
     const done = await route(
       new Selector({ choices: { fix: worker("Fixes.", "a", "b", "c") }, choose: () => "fix", limits: { rounds: 2 } }),

@@ -28,11 +28,14 @@ export interface Choice<Name extends string = string> {
   readonly check?: string | undefined;
 }
 
+/** What a function that chooses may give: a name alone, or with its reason. */
+export type Chosen<Name extends string = string> = Name | "done" | Choice<Name>;
+
 /** What a Selector is made of. */
 export interface SelectorOptions<Name extends string> {
   readonly choices: Readonly<Record<Name, Described>>;
-  /** A model, or a function of the session. */
-  readonly choose: ModelLike | ((session: Session) => NoInfer<Name> | "done" | Choice<NoInfer<Name>>);
+  /** A model, or a function of the session. What it chose is recorded: on resume and replay it is not asked again. */
+  readonly choose: ModelLike | ((session: Session) => Chosen<NoInfer<Name>> | Promise<Chosen<NoInfer<Name>>>);
   readonly instructions?: string | undefined;
   readonly description?: string | undefined;
   /** `rounds` counts choices; 20 when not given. */
@@ -88,8 +91,8 @@ export class Selector<Name extends string = string> extends Workflow {
     const { host } = placeOf(session).context;
     const { choose } = this.#options;
     const candidates = Object.entries<Described>(this.choices).map(([name, { description }]) => ({ name, description }));
-    const run = (context: InnerEffectContext): Promise<Choice> | Choice =>
-      typeof choose === "function" ? asChoice(choose(session)) : this.#ask(choose, context.session, session, candidates);
+    const run = async (context: InnerEffectContext): Promise<Choice> =>
+      typeof choose === "function" ? asChoice(await choose(session)) : this.#ask(choose, context.session, session, candidates);
     const effect: Effect = {
       op: "route",
       called: { by: typeof choose === "function" ? "function" : "model", candidates },

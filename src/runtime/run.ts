@@ -33,6 +33,7 @@ export interface RunOptions {
   readonly key?: string | undefined;
   /** Over the run and everything under it. */
   readonly limits?: Limits | undefined;
+  /** Aborting it cancels the run, durably. */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -25,10 +25,13 @@ import type { Runtime } from "./runtime.ts";
 
 /** A handle on a durable run, whoever executes it. */
 export interface Run<out Output = unknown> {
+  /** What `rath.attach` and `rath.resume` take. */
   readonly id: string;
+  /** The name it was started under. */
   readonly workflow: string;
   /** The branch it continues: the one it was given, or the fork made because somebody else was writing it. */
   readonly session: string;
+  /** As stored now, whoever executes it. */
   status(): Promise<RunStatus>;
   /** Resolves when the run cannot go on by itself: ended, failed, cancelled, or waiting for a person or timer. Never rejects for these. */
   settle(): Promise<Settled<Output>>;

@@ -45,7 +45,11 @@ function describeEvent(node: Node, platform: Platform): string | undefined {
     case "model.returned":
       return `${node.by}: ${clip(saidText(node, platform) || asks(data), 64)}`;
     case "agent.stopped":
-      return data["stop"] === "finished" ? undefined : `stopped: ${data["stop"]}`;
+      return data["stop"] === "finished"
+        ? undefined
+        : `stopped: ${data["stop"]}${data["reason"] === undefined ? "" : ` (${clip(String(data["reason"]), 64)})`}`;
+    case "workflow.left":
+      return undefined;
     case "do.returned":
     case "tool.returned":
     case "route.returned":

@@ -77,9 +77,13 @@ export interface ErrorDetails {
  * }
  */
 export class RathError extends Error {
+  /** The reason, `module.reason`: switch on it, not on the message. */
   readonly code: ErrorCode;
+  /** Whether the same call may go well later. */
   readonly retryable: boolean;
+  /** What the reason is about: ids, fields, both sides of a difference. */
   readonly details: Readonly<Record<string, unknown>>;
+  /** The value after the failure, where there is one: a `catch` can go on with it. */
   declare readonly session: Session | undefined;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {

@@ -72,7 +72,9 @@ export interface ModelSettings {
   readonly temperature?: number | undefined;
   readonly maxOutputTokens?: number | undefined;
   readonly seed?: number | undefined;
+  /** "required" or a tool forces the first round only: forced again, the loop would not end. */
   readonly toolChoice?: "auto" | "none" | "required" | { readonly tool: string } | undefined;
+  /** How much a model may think before it answers, where its provider lets one say so. */
   readonly reasoning?: "none" | "low" | "medium" | "high" | undefined;
   /** Passed to the provider as it is, under the provider's name. */
   readonly providerOptions?: Readonly<Record<string, object>> | undefined;

@@ -16,29 +16,40 @@ export type { Content, Message, MessagePart, ModelRequest, Outcome, Part } from 
  * const [a, b] = await Promise.all(["small", "thorough"].map((label) => asked.fork(label).do(label, () => attempt(label))));
  */
 export interface Session<out Output = unknown> {
+  /** The branch: the same for every value of it. */
   readonly id: string;
+  /** The newest event of this value. */
   readonly head: string;
+  /** The place of the head in its branch: what `at(step)` takes. */
   readonly step: number;
 
-  /** What the newest effect produced. Throws `session.no-output` when there is none. */
+  /** What the newest agent or effect produced. Throws `session.no-output` when there is none, with the reason an agent stopped for. */
   readonly output: Output;
-  /** The newest output, when it is text. */
+  /** The newest output, when it is text, else "". Of an agent that did not finish: what it had said. Never throws. */
   readonly text: string;
   /** The conversation, oldest first; after a merge the shared part once, then each branch's own. */
   readonly messages: readonly Message[];
+  /** Why the newest agent stopped; only "finished" leaves an output. Agents do not throw for the rest: look here first. */
   readonly stop: StopReason | undefined;
+  /** Where the branch stands: whether it waits, failed, or was cancelled or rejected. */
   readonly status: SessionStatus;
   /** The exact sum over distinct ancestors; `own` is this branch alone. */
   readonly usage: Usage;
+  /** Where tools are to act: what `to` recorded. */
   readonly placement: Placement | undefined;
+  /** Where it comes from. */
   readonly lineage: Lineage;
   /** Calls without a result: questions, approvals, timers, effects with an unknown outcome. */
   readonly pending: readonly Pending[];
+  /** Calls of tools with their outcomes, oldest first. */
   readonly calls: readonly ToolCall[];
   /** Verdicts, oldest first. */
   readonly checks: readonly Check[];
+  /** What selectors chose, oldest first. */
   readonly routes: readonly Route[];
+  /** What was recalled and remembered. Empty in this version. */
   readonly memory: { readonly reads: readonly MemoryHit[]; readonly writes: readonly MemoryItem[] };
+  /** The workspace. Empty in this version. */
   readonly files: Files;
   /** Every ancestor once, parents before children, nested and merged work included; `from` and `to` are steps, both included. */
   events(range?: { readonly from?: number | undefined; readonly to?: number | undefined }): Iterable<Event>;
@@ -91,13 +102,16 @@ export interface Session<out Output = unknown> {
   ): Promise<Session<Infer<S>>>;
   /** Judges the session and records the verdict. A check that throws has failed; it does not reject. */
   check(name: string, run: (context: EffectContext) => CheckResult | Promise<CheckResult>): Promise<Session<Output>>;
+  /** Not in this version: rejects with `session.not-here`. */
   recall(query: string, options?: { readonly scope?: MemoryScope; readonly limit?: number }): Promise<Session<readonly MemoryHit[]>>;
+  /** Not in this version: rejects with `session.not-here`. */
   remember(item: {
     readonly key: string;
     readonly content: string;
     readonly scope?: MemoryScope;
     readonly because?: readonly string[];
   }): Promise<Session<Output>>;
+  /** Not in this version: rejects with `session.not-here`. */
   forget(key: string, reason: string): Promise<Session<Output>>;
   /** Goes on at a time, or so long after this call. */
   wait(time: Duration | Date): Promise<Session<Output>>;
@@ -106,15 +120,20 @@ export interface Session<out Output = unknown> {
 
   /** What exactly the newest model call up to this place read, rebuilt from the log and checked against its digest. */
   request(): Promise<ModelRequest>;
+  /** What `merge` would have to decide: files and memory that both sides changed. None in this version, which has neither. */
   conflicts(others: Session | readonly Session[]): Promise<readonly Conflict[]>;
+  /** Not in this version: rejects with `session.not-here`. */
   apply(directory: string, options?: { readonly dryRun?: boolean }): Promise<readonly Change[]>;
 
   /** The time of the head: the same head gives the same answer. */
   now(): Date;
   /** In [0, 1), the same for the same head and label. */
   random(label?: string): number;
+  /** An id, the same for the same head and label. */
   uuid(label?: string): string;
+  /** For people: the newest events, one a line. */
   toString(): string;
+  /** Only names it: `rath.open(id)` gives it back. */
   toJSON(): { readonly id: string; readonly head: string; readonly step: number };
 }
 
@@ -126,12 +145,16 @@ export type RunStatus = "queued" | "running" | "waiting" | "done" | "failed" | "
 export type StopReason = "finished" | "length" | "refused" | "rounds" | "budget" | "invalid" | "cancelled" | "error";
 /** Tokens and money, cached and reasoning tokens apart. */
 export interface Usage {
+  /** Everything that was read: uncached, cached and cache-write tokens together. */
   readonly input: number;
+  /** Everything that was written, reasoning included. */
   readonly output: number;
   readonly cached: number;
   readonly cacheWrite: number;
   readonly reasoning: number;
+  /** At the price that was recorded with each call; 0 for models without a known one. */
   readonly usd: number;
+  /** Of this branch alone, without what it inherited. */
   readonly own: Omit<Usage, "own">;
 }
 /** Sums of tokens and money. */
@@ -232,9 +255,13 @@ export interface MergeOptions {
 export type Duration = `${number}${"ms" | "s" | "m" | "h" | "d"}`;
 /** What may be spent; `rounds` are model calls of one agent. */
 export interface Limits {
+  /** Model calls of one agent; choices of a Selector. */
   readonly rounds?: number | undefined;
+  /** Input and output together. */
   readonly tokens?: number | undefined;
+  /** US dollars. A model without a known price is refused where this is set. */
   readonly usd?: number | undefined;
+  /** From the moment the work was entered. */
   readonly time?: Duration | undefined;
 }
 /** What may happen to an effect after a crash: see `Session.do`. */
@@ -255,10 +282,13 @@ export type Stored<T> = unknown extends T
 export interface EffectContext {
   /** A child of the branch, forked at the call: inner effects go here. */
   readonly session: Session;
+  /** Where it may act. Nothing opens in this version. */
   readonly sandbox: Sandbox;
+  /** Aborted when the work is cancelled or its time is up. */
   readonly signal: AbortSignal;
   /** The id of the call: the idempotency key of a `keyed` effect, the same on every attempt. */
   readonly key: string;
+  /** What `openrath({ deps })` was given. */
   readonly deps: object;
 }
 

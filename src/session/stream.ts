@@ -19,9 +19,16 @@ export type StreamPart = {
 
 /** Started at once; reading it is optional. Leaving a loop stops reading, not the work; `cancel`, the signal or `await using` stop the work. */
 export interface Stream<out Output = unknown> extends AsyncIterable<StreamPart>, AsyncDisposable {
+  /** Only what models say, as it arrives. */
   readonly text: AsyncIterable<string>;
+  /** The session at the end, read or not. */
   result(): Promise<Session<Output>>;
+  /** Stops the work; what was done stays on record. */
   cancel(reason?: string): Promise<void>;
+  /**
+   * For a web handler: server-sent events (default), plain text, or the stream that `useChat` of the AI SDK reads. Work that
+   * fails ends them with the event "failed", by breaking off, or with an error.
+   */
   toResponse(options?: {
     readonly format?: "sse" | "text" | "ai-sdk" | undefined;
     readonly headers?: Readonly<Record<string, string>> | undefined;

@@ -22,6 +22,7 @@ export interface ToolOptions<S extends Schema, Output> {
   readonly resource?: ((input: Infer<S>) => string) | undefined;
   /** A person must say yes first. */
   readonly needsApproval?: boolean | ((input: Infer<S>) => boolean) | undefined;
+  /** How long an attempt may take; then its signal is aborted. */
   readonly timeout?: Duration | undefined;
   /** How often a failing "safe" or "keyed" tool is tried. */
   readonly retry?: { readonly attempts?: number | undefined } | undefined;

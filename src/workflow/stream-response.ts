@@ -1,4 +1,5 @@
 /** A stream as an HTTP response: server-sent events, plain text, or the message stream that AI SDK user interfaces read. */
+import type { Event } from "../session/event.ts";
 import type { StreamPart } from "../session/stream.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import { textOfOutcome } from "../session/views.ts";
@@ -23,7 +24,11 @@ export function streamResponse(
       (error: unknown) => clean(textOfThrown(error)),
     );
   const lines =
-    format === "text" ? asText(parts, isMain) : format === "ai-sdk" ? asUiMessage(parts, isMain, failure) : asEvents(parts, failure);
+    format === "text"
+      ? asText(parts, isMain, failure)
+      : format === "ai-sdk"
+        ? asUiMessage(parts, isMain, failure)
+        : asEvents(parts, failure);
   return new Response(toBody(lines), { headers: { ...headersOf[format], "cache-control": "no-cache", ...options.headers } });
 }
 
@@ -61,9 +66,22 @@ async function* asEvents(parts: AsyncIterable<StreamPart>, failure: Failure): As
   yield message === undefined ? "event: end\ndata: {}\n\n" : `event: failed\ndata: ${JSON.stringify({ message })}\n\n`;
 }
 
-async function* asText(parts: AsyncIterable<StreamPart>, isMain: (part: StreamPart) => boolean): AsyncIterable<string> {
-  for await (const part of parts)
-    if (part.type === "text-delta" && isMain(part)) yield part.restart === true ? `\n${part.text}` : part.text;
+/** Plain text has no place for an error: the body breaks off, so that nobody takes half an answer for a whole one. */
+async function* asText(parts: AsyncIterable<StreamPart>, isMain: (part: StreamPart) => boolean, failure: Failure): AsyncIterable<string> {
+  let stopped: string | undefined;
+  for await (const part of parts) {
+    if (!isMain(part)) continue;
+    if (part.type === "text-delta") yield part.restart === true ? `\n${part.text}` : part.text;
+    if (part.type === "event") stopped = stoppedBy(part.event, stopped);
+  }
+  const message = (await failure()) ?? stopped;
+  if (message !== undefined) throw new Error(message);
+}
+
+/** Why the newest agent could not go on: it does not throw, it stops with the reason. */
+function stoppedBy(event: Event, before: string | undefined): string | undefined {
+  if (event.kind !== "agent.stopped") return before;
+  return event.data.stop === "error" ? (event.data.reason ?? "the agent stopped with an error") : undefined;
 }
 
 /** The UI message stream of the AI SDK, version 1. */
@@ -75,6 +93,7 @@ async function* asUiMessage(
   const data = (value: object): string => `data: ${JSON.stringify(value)}\n\n`;
   let open: "text" | "reasoning" | undefined;
   let count = 0;
+  let stopped: string | undefined;
   const close = function* (): Iterable<string> {
     if (open !== undefined) yield data({ type: `${open}-end`, id: String(count) });
     open = undefined;
@@ -97,6 +116,7 @@ async function* asUiMessage(
       case "event": {
         // Also a call that is refused, or taken from a record, is shown before its result: readers know results by their inputs.
         const { event } = part;
+        stopped = stoppedBy(event, stopped);
         if (event.kind !== "tool.called") break;
         const call = { toolCallId: event.id, toolName: event.data.name };
         yield* close();
@@ -114,7 +134,7 @@ async function* asUiMessage(
     }
   }
   yield* close();
-  const errorText = await failure();
+  const errorText = (await failure()) ?? stopped;
   if (errorText !== undefined) yield data({ type: "error", errorText });
   yield data({ type: "finish" });
   yield "data: [DONE]\n\n";

@@ -399,6 +399,14 @@ describe("a stream as a response", () => {
     expect(sse.at(-1)).toEqual({ event: "failed", data: '{"message":"broken"}' });
   });
 
+  test("an agent that stops with an error is seen to fail: a text breaks off, and a UI is told why", async () => {
+    const stream = () => new Agent({ model: scripted() }).stream(testRath().session("go"));
+    await expect(stream().toResponse({ format: "text" }).text()).rejects.toThrow(/script has 0 replies/);
+    const ui = await events(stream().toResponse({ format: "ai-sdk" }));
+    expect(ui.map(({ data }) => data)).toContainEqual(expect.stringMatching(/"type":"error","errorText":"The script has 0 replies/));
+    expect((await stream().result()).stop).toBe("error");
+  });
+
   test("a reply that begins again is a text of its own", async () => {
     const cut = modelFailed("cut", { retryable: true, retryAfterMs: 0 });
     const model = () => attempts("m", [breaks(cut, "Hello ", "wor"), says("Help is near")]);
