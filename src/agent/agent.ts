@@ -18,7 +18,7 @@ export type { Composed, Flow } from "../workflow/combinators.ts";
 export type { Description } from "../workflow/describe.ts";
 export type { Described, OutputOf, Workflow } from "../workflow/workflow.ts";
 export type { Handoff } from "./handoff.ts";
-export type { AgentOptions, Hooks } from "./options.ts";
+export type { AgentOptions, HookAnswer, Hooks } from "./options.ts";
 export type { Choice, Chosen, SelectorOptions } from "./selector.ts";
 export type { ModelLike };
 

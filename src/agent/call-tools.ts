@@ -26,7 +26,7 @@ export async function callTools<Output>(
   let hooked: readonly Hooked[] = [];
   if (hook !== undefined) {
     const { session: after, given } = await hookEffect(at, "beforeTool", agent, () =>
-      calls.map((call, index) => hook({ tool: call.tool, input: inputOf(read[index]) }) ?? null),
+      Promise.all(calls.map(async (call, index) => (await hook({ tool: call.tool, input: inputOf(read[index]) })) ?? null)),
     );
     at = after;
     hooked = (given ?? []) as readonly Hooked[];

@@ -56,7 +56,7 @@ export async function beforeModel<Output>(
     settings,
     output: before.output,
   };
-  const { session: hooked, given } = await hookEffect(session, "beforeModel", agent, () => differences(request, hook(request)));
+  const { session: hooked, given } = await hookEffect(session, "beforeModel", agent, async () => differences(request, await hook(request)));
   const changed = given as Changed | null;
   if (changed === null) return { ...ready, session: hooked };
   if (changed.refuse !== undefined) return { session: hooked, refuse: changed.refuse };
@@ -88,8 +88,6 @@ function firstModel<Output>({ model }: AgentOptions<Output>) {
 /** Only what a hook changed is stored. */
 function differences(request: ModelRequest, given: ModelRequest | { readonly refuse: string } | undefined): unknown {
   if (given === undefined) return null;
-  // What a promise will say comes too late to refuse anything.
-  if (typeof (given as { readonly then?: unknown }).then === "function") throw new Error("it gave a promise, but must answer at once");
   if ("refuse" in given) return { refuse: String(given.refuse) };
   const fields = ["instructions", "messages", "tools", "settings"] as const;
   const changed = fields.filter(
@@ -109,8 +107,7 @@ export async function hookEffect(
     const hooked = await session.do(`hook ${name}`, run, { repeat: "safe" });
     return { session: hooked, given: hooked.output };
   } catch (error) {
-    const stopped = RathError.is(error, "effect.cancelled") && placeOf(session).context.signal?.aborted === true;
-    if (stopped && error.session !== undefined) return { session: error.session, given: null };
+    if (RathError.is(error, "effect.cancelled") && error.session !== undefined) return { session: error.session, given: null };
     if (!RathError.is(error, "effect.failed")) throw error;
     throw hookFailed(name, agent, textOfThrown(error.cause ?? error), error.session, error.cause);
   }

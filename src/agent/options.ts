@@ -34,17 +34,20 @@ export interface AgentOptions<Output = string> {
   readonly hooks?: Hooks | undefined;
 }
 
+/** What a hook gives, at once or later; nothing lets things be. */
+export type HookAnswer<T> = T | undefined | Promise<T | undefined>;
+
 /** Functions around model and tool calls. They may change or refuse; what they gave is recorded and taken from the record on resume. */
 export interface Hooks {
-  /** Before each model call: another request, a refusal, or undefined to let it be. Not async. */
-  beforeModel?(request: ModelRequest): ModelRequest | { readonly refuse: string } | undefined;
-  /** Before each tool call: another input, a refusal the model reads, or undefined. Not async. */
+  /** Before each model call: another request, a refusal, or undefined to let it be. */
+  beforeModel?(request: ModelRequest): HookAnswer<ModelRequest | { readonly refuse: string }>;
+  /** Before each tool call: another input, a refusal the model reads, or undefined. */
   beforeTool?(call: {
     readonly tool: string;
     readonly input: unknown;
-  }): { readonly input: unknown } | { readonly refuse: string } | undefined;
-  /** After each tool call: another value for the model to read, or undefined. What the tool gave is kept. Not async. */
-  afterTool?(call: ToolCall): { readonly value: unknown } | undefined;
+  }): HookAnswer<{ readonly input: unknown } | { readonly refuse: string }>;
+  /** After each tool call: another value for the model to read, or undefined. What the tool gave is kept. */
+  afterTool?(call: ToolCall): HookAnswer<{ readonly value: unknown }>;
 }
 
 /** Throws `agent.invalid` for options that cannot work. */

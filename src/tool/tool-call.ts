@@ -24,7 +24,9 @@ export interface ToolRequest {
   /** Who else wants a person to say yes. */
   readonly asks?: ((input: unknown) => "agent" | "policy" | undefined) | undefined;
   /** Sees the result before it is stored, and may put another value in its place. */
-  readonly after?: ((call: ToolCall) => { readonly value: unknown } | undefined) | undefined;
+  readonly after?:
+    | ((call: ToolCall) => { readonly value: unknown } | undefined | Promise<{ readonly value: unknown } | undefined>)
+    | undefined;
   /** The names that are offered, for a model that asks for another one. */
   readonly offered?: readonly string[] | undefined;
   readonly by: string;
@@ -190,13 +192,13 @@ function shape({ name, by }: ToolRequest, id: string): Omit<ToolCall, "input" | 
 }
 
 /** What a hook makes of a result; if it throws, the result stands and the agent says so. */
-function afterwards(outcome: Outcome, call: ToolCall, after: NonNullable<ToolRequest["after"]>): unknown {
+async function afterwards(outcome: Outcome, call: ToolCall, after: NonNullable<ToolRequest["after"]>): Promise<EffectResult> {
   const plain = (): EffectResult =>
     outcome.type === "ok"
       ? new EffectResult("ok", dataOf(outcome.value))
       : new EffectResult("error", { message: outcome.type === "error" ? outcome.message : outcome.type, problem: "threw" });
   try {
-    const changed = after(call);
+    const changed = await after(call);
     if (changed === undefined) return plain();
     if (!("value" in changed)) throw new Error("it gave neither { value } nor undefined");
     return new EffectResult("ok", { ...dataOf(changed.value), original: outcome.type === "ok" ? outcome.value : outcome });

@@ -108,7 +108,6 @@ const cases: readonly (readonly [string, () => unknown, string, RegExp])[] = [
     "agent.hook-failed",
     /beforeModel hook of agent "writer" threw: boom\. Return \{ refuse \}/,
   ],
-  ["a hook that waits", () => hooked(async () => ({ refuse: "late" })), "agent.hook-failed", /gave a promise, and hooks do not wait/],
   [
     "a workflow that returns text",
     () => flow("talk", () => "text").forward(memory().session("hi")),
