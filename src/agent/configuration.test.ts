@@ -145,3 +145,25 @@ describe("what cannot be", () => {
     expect(session.stop).toBe("invalid");
   });
 });
+
+describe("what a probe says that a tool gave", () => {
+  test("is shown to the model as much of as what the tool says itself", async () => {
+    const model = attempts("m", [
+      says("", { finish: "calls", parts: [{ type: "call", id: "c", tool: "once", input: "{}" }] }),
+      says("done"),
+    ]);
+    const once = tool({
+      name: "once",
+      description: "x",
+      input: z.object({}),
+      timeout: "10ms",
+      probe: async () => ({ happened: true, output: "y".repeat(60_000) }),
+      run: () => new Promise<string>(() => {}),
+    });
+    const session = await new Agent({ model, tools: [once] }).forward(testRath().session("go"));
+    expect(session.calls[0]?.outcome).toMatchObject({ type: "ok", value: "y".repeat(60_000) });
+    const read = model.asked[1]?.messages.at(-1);
+    const [result] = read?.role === "tool" ? read.results : [];
+    expect(result?.value).toMatch(/10000 of 60000 characters are not shown/);
+  });
+});
