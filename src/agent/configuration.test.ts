@@ -92,8 +92,6 @@ describe("agents", () => {
   });
 });
 
-describe("a hook", () => {});
-
 describe("a hook that takes a tool away", () => {
   test("takes it away: the model cannot call it either", async () => {
     let ran = 0;
@@ -135,5 +133,27 @@ describe("what cannot be", () => {
     const output = { "~standard": { version: 1, vendor: "x", validate, jsonSchema: { output: () => ({ type: "object" }) } } } as never;
     const session = await new Agent({ model: scripted("{}", "{}", "{}"), output }).forward(testRath().session("go"));
     expect(session.stop).toBe("invalid");
+  });
+});
+
+describe("what a probe says that a tool gave", () => {
+  test("is shown to the model as much of as what the tool says itself", async () => {
+    const model = attempts("m", [
+      says("", { finish: "calls", parts: [{ type: "call", id: "c", tool: "once", input: "{}" }] }),
+      says("done"),
+    ]);
+    const once = tool({
+      name: "once",
+      description: "x",
+      input: z.object({}),
+      timeout: "10ms",
+      probe: async () => ({ happened: true, output: "y".repeat(60_000) }),
+      run: () => new Promise<string>(() => {}),
+    });
+    const session = await new Agent({ model, tools: [once] }).forward(testRath().session("go"));
+    expect(session.calls[0]?.outcome).toMatchObject({ type: "ok", value: "y".repeat(60_000) });
+    const read = model.asked[1]?.messages.at(-1);
+    const [result] = read?.role === "tool" ? read.results : [];
+    expect(result?.value).toMatch(/10000 of 60000 characters are not shown/);
   });
 });

@@ -197,17 +197,29 @@ describe("a Selector", () => {
     ]);
     expect(done.messages).toHaveLength(2);
     const never = new Selector({ choices: choices(), choose: scripted("a", "b", "c", "d") });
-    const error = await never.forward(testRath().session("Please.")).catch((caught: unknown) => caught);
-    expect(error).toMatchObject({ code: "effect.failed", message: expect.stringMatching(/stopped as "invalid"/) });
-    expect(RathError.is(error) && error.session?.usage.input).toBeGreaterThan(0);
-    expect(RathError.is(error) && error.session?.messages).toHaveLength(1);
+    const stopped = await route(never);
+    expect(stopped.stop).toBe("invalid");
+    expect(stopped.usage.input).toBeGreaterThan(0);
+    expect(stopped.messages).toHaveLength(1);
+    await expect(never.select(testRath().session("Please."))).rejects.toMatchObject({ code: "effect.failed" });
   });
 
   test("a routing model that fails says why", async () => {
     const model = attempts("m", [breaks(modelFailed("the key is wrong", { retryable: false }))]);
-    await expect(new Selector({ choices: choices(), choose: model }).forward(testRath().session())).rejects.toMatchObject({
-      message: expect.stringMatching(/the key is wrong/),
-    });
+    const stopped = await new Selector({ choices: choices(), choose: model }).forward(testRath().session());
+    expect(stopped.stop).toBe("error");
+    expect(() => stopped.output).toThrow(/the key is wrong/);
+  });
+
+  test("a routing model that may not be asked, or is stopped, is how the Selector stops", async () => {
+    const poor = await route(new Selector({ choices: choices(), choose: scripted("x"), limits: { tokens: 5 } }));
+    expect(poor.stop).toBe("budget");
+    const slow = new Selector({ choices: choices(), choose: scripted({ text: "x", delay: 2000 }) });
+    const stream = slow.stream(testRath().session("Please."));
+    setTimeout(() => void stream.cancel("enough"), 20);
+    const stopped = await stream.result();
+    expect(stopped.stop).toBe("cancelled");
+    expect(String(await replay(stopped, slow))).toMatch(/^identical/);
   });
 
   test("select gives one choice and runs nothing", async () => {

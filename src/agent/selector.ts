@@ -4,9 +4,9 @@
  */
 import { RathError } from "../session/errors.ts";
 import { stateOf } from "../session/fold.ts";
-import type { Effect, Host, InnerEffectContext } from "../session/host.ts";
+import { type Effect, EffectResult, type Host, type InnerEffectContext } from "../session/host.ts";
 import { type ModelLike, modelName } from "../session/model.ts";
-import type { Limits, MemoryScope, PlacementSpec, Session } from "../session/session.ts";
+import type { Limits, MemoryScope, PlacementSpec, Session, StopReason } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
 import { saidText, toParts } from "../session/views.ts";
 import { type AgentSketch, sketch } from "../workflow/children.ts";
@@ -70,7 +70,8 @@ export class Selector<Name extends string = string> extends Workflow {
     const rounds = this.#options.limits?.rounds ?? defaultRounds;
     let at = session;
     for (let round = 1; round <= rounds; round++) {
-      const chosen = await this.#choose(at);
+      const chosen = await this.#choose(at).catch((error: unknown) => unchosen(host, error, typeof this.#options.choose !== "function"));
+      if (!isChosen(chosen)) return chosen.stopped;
       const { choice, check } = chosen.output;
       if (choice === "done") return finished(host, chosen, at);
       const known = chosen.checks.length;
@@ -91,13 +92,16 @@ export class Selector<Name extends string = string> extends Workflow {
     const { host } = placeOf(session).context;
     const { choose } = this.#options;
     const candidates = Object.entries<Described>(this.choices).map(([name, { description }]) => ({ name, description }));
-    const run = async (context: InnerEffectContext): Promise<Choice> =>
+    const run = async (context: InnerEffectContext): Promise<Choice | EffectResult> =>
       typeof choose === "function" ? asChoice(await choose(session)) : this.#ask(choose, context.session, session, candidates);
     const effect: Effect = {
       op: "route",
       called: { by: typeof choose === "function" ? "function" : "model", candidates },
       repeat: typeof choose === "function" ? "safe" : "nested",
-      run: async (context) => checked(await run(context), candidates),
+      run: async (context) => {
+        const chosen = await run(context);
+        return chosen instanceof EffectResult ? chosen : checked(chosen, candidates);
+      },
     };
     return host.perform(session, effect) as Promise<Session<Choice<Name>>>;
   }
@@ -108,7 +112,7 @@ export class Selector<Name extends string = string> extends Workflow {
     nested: Session,
     session: Session,
     candidates: readonly { readonly name: string; readonly description: string }[],
-  ): Promise<Choice> {
+  ): Promise<Choice | EffectResult> {
     const names = [...candidates.map(({ name }) => name), "done"];
     const instructions = [
       "You decide who works next. Read the conversation and choose one:",
@@ -120,7 +124,8 @@ export class Selector<Name extends string = string> extends Workflow {
     const told = host.add(nested, "message.added", { role: "user", parts: toParts(question(session)) as never, alone: true });
     const options: AgentOptions<Choice> = { model, name: "selector", instructions, output: choiceSchema(names), limits: { rounds: 3 } };
     const answered = await host.enter(told, { name: "selector" }, (inner) => converse(options, inner, "selector"));
-    return answered.output as Choice;
+    const { stop } = answered;
+    return stop === "finished" ? (answered.output as Choice) : nothingChosen(answered, stop ?? "error");
   }
 
   /** What a description of it holds. */
@@ -154,6 +159,38 @@ function checkChoices<Name extends string>(options: SelectorOptions<Name>): void
 
 function asChoice(chosen: string | Choice): Choice {
   return typeof chosen === "string" ? { choice: chosen, reason: "by rule" } : chosen;
+}
+
+/** A model that came to no choice: that is what the route came to. */
+function nothingChosen(answered: Session, stop: StopReason): EffectResult {
+  const { node, context } = placeOf(answered);
+  const said = stateOf(node).stopped?.data<"agent.stopped">(context.host.platform)?.reason;
+  const reason = said ?? `the model that chooses stopped as "${stop}"`;
+  if (stop === "budget") return new EffectResult("denied", { reason });
+  if (stop === "cancelled") return new EffectResult("cancelled", { reason });
+  return new EffectResult("error", { message: reason, name: stop });
+}
+
+const stops: ReadonlySet<unknown> = new Set<StopReason>(["length", "refused", "rounds", "invalid", "error"]);
+
+/** A Selector that cannot choose stops, like an agent that cannot go on; a function that fails is an error of the program. */
+function unchosen(host: Host, error: unknown, byModel: boolean): { readonly stopped: Session } {
+  if (!RathError.is(error) || error.session === undefined) throw error;
+  const named = error.details["name"];
+  const stop =
+    error.code === "effect.denied"
+      ? "budget"
+      : error.code === "effect.cancelled"
+        ? "cancelled"
+        : byModel && stops.has(named)
+          ? named
+          : undefined;
+  if (stop === undefined) throw error;
+  return { stopped: host.add(error.session, "agent.stopped", { stop: stop as StopReason, reason: error.message }) };
+}
+
+function isChosen<Name extends string>(chosen: Session<Choice<Name>> | { readonly stopped: Session }): chosen is Session<Choice<Name>> {
+  return !("stopped" in chosen);
 }
 
 /** A choice that is none is refused, with those that there are. */

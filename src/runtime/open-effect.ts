@@ -314,7 +314,7 @@ export class OpenEffect implements Open {
       const ask = async (): Promise<Probed | undefined> => probe(this.called.id, inner);
       const found = await inside.run({ execution, scope: inner.scope }, ask).catch(() => undefined);
       inner.done();
-      if (found?.happened === true) return this.#settled("ok", { value: found.output });
+      if (found?.happened === true) return this.#settled("ok", this.#told(found.output));
       if (found?.happened === false) return this.#startAgain();
     }
     const given = await this.#wait(undefined);
@@ -322,8 +322,13 @@ export class OpenEffect implements Open {
     const { outcome } = given.data;
     this.#more = { ...this.#more, answer: given.id };
     if (outcome === "run-again") return this.#startAgain();
-    const { type, ...data } = outcome as { readonly type: OutcomeType };
-    return this.#settled(type, data);
+    const { type, ...data } = outcome as { readonly type: OutcomeType; readonly value?: unknown };
+    return this.#settled(type, type === "ok" ? this.#told(data.value) : data);
+  }
+
+  /** What somebody else says that it gave is stored as if it had said so itself. */
+  #told(value: unknown): Data {
+    return this.effect.store?.(value) ?? { value };
   }
 
   /** A person says whether it may run, perhaps with another input. */

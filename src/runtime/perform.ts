@@ -36,10 +36,14 @@ export async function performAll(execution: Execution, head: Node, context: Cont
     return { called: at, effect, batch };
   });
   const results: Promise<Node>[] = [];
+  const over: Promise<unknown>[] = [];
   for (const [index, { called, effect, batch }] of calls.entries()) {
-    const before = turns[index] ?? [];
-    const after = before.length === 0 ? undefined : Promise.allSettled(before.map((other) => results[other]));
-    results.push(follow(execution, called, effect, context, batch, (returned) => returned, after));
+    const before = (turns[index] ?? []).map((other) => over[other]);
+    const after = before.length === 0 ? undefined : Promise.all(before);
+    const result = follow(execution, called, effect, context, batch, (returned) => returned, after);
+    results.push(result);
+    // One that is refused ends before its turn; whoever comes after it waits for those it stood behind.
+    over.push(Promise.allSettled([result, ...before]));
   }
   // A branch may have moved since the first of them came.
   const returns = (await Promise.all(results)).map(current);
@@ -47,13 +51,27 @@ export async function performAll(execution: Execution, head: Node, context: Cont
   return new SessionValue(last, context);
 }
 
-/** For each effect of a batch, those before it that it must not run beside: what shares its resource; "*" runs alone. */
+/**
+ * For each effect of a batch, those before it that it must not run beside: what shares its resource; "*" runs alone. Those that
+ * these stand behind themselves are left out.
+ */
 function turnsOf(effects: readonly Effect[]): readonly (readonly number[])[] {
   if (effects.every(({ resource }) => resource === undefined)) return effects.map(() => []);
+  const newest = new Map<string, number>();
+  let alone: readonly number[] = [];
+  let since: number[] = [];
   return effects.map(({ resource }, index) => {
-    const shares = (other: Effect): boolean =>
-      resource === "*" || other.resource === "*" || (resource !== undefined && other.resource === resource);
-    return effects.slice(0, index).flatMap((other, at) => (shares(other) ? [at] : []));
+    if (resource === "*") {
+      const before = since.length === 0 ? alone : since;
+      [alone, since] = [[index], []];
+      newest.clear();
+      return before;
+    }
+    since.push(index);
+    if (resource === undefined) return alone;
+    const same = newest.get(resource);
+    newest.set(resource, index);
+    return same === undefined ? alone : [same];
   });
 }
 

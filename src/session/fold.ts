@@ -158,8 +158,10 @@ function step(state: State, node: Node): State {
       return { ...counted, open: [...counted.open, node], rejected: undefined, stopped: undefined, turns };
     }
     case "do.started":
-    case "tool.started":
-      return { ...counted, open: counted.open.map((open) => (callUnder(open) === callOf(node) ? node : open)) };
+    case "tool.started": {
+      const call = callOf(node);
+      return { ...counted, open: counted.open.map((open) => (callUnder(open) === call ? node : open)) };
+    }
     case "do.returned":
     case "ask.returned":
       return { ...close(counted, node), output: node };

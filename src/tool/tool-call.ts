@@ -48,6 +48,7 @@ export function toolEffect(request: ToolRequest): Effect {
     attempts: declared.attempts,
     probe: declared.probe,
     edited: (input: unknown) => edited(request, tool, input),
+    store: dataOf,
     failureIsValue: true,
   };
   if (checked instanceof Promise) {
