@@ -59,8 +59,11 @@ export async function tryModels(likes: readonly ModelLike[], request: ModelReque
         return answered(await once(model, request, shown, trying), model, modelName(like), failures, attempts, trying);
       } catch (error) {
         last = error;
-        if (trying.context.aborted !== undefined) return gone(trying, failures, attempts);
-        if (error instanceof TimeOver) return over(trying, failures, attempts);
+        if (trying.context.aborted !== undefined || error instanceof TimeOver) {
+          const arrived = shown.cut();
+          if (arrived.text !== undefined) failures.push({ message: "stopped", ...aboutFailure(error, model, likes.length), ...arrived });
+          return error instanceof TimeOver ? over(trying, failures, attempts) : gone(trying, failures, attempts);
+        }
         const failure: Failure = { message: textOfThrown(error), ...aboutFailure(error, model, likes.length), ...shown.cut() };
         failures.push(failure);
         if (!isRetryable(error) || attempt === trying.attempts) break;

@@ -91,9 +91,10 @@ function dataOf(node: Node, platform: Platform, text: (node: Node) => string): u
     case "route.returned":
     case "ask.returned":
     case "do.returned": {
-      const data = node.data<"do.returned">(platform);
-      if (data.answer === undefined) return text(node);
-      const { answer: _, ...rest } = data;
+      // Who answered and what was tried before are how it came about, not what it came to.
+      const data = node.data<"tool.returned">(platform);
+      if (data.answer === undefined && data.failures === undefined) return text(node);
+      const { answer: _, failures: __, ...rest } = data;
       return JSON.stringify(rest);
     }
     default:

@@ -50,6 +50,13 @@ describe("a policy", () => {
     expect(ran).toHaveLength(expected.filter((outcome) => outcome === "ok").length);
   });
 
+  test("applies to an agent wherever it works", () => {
+    const rules = new Rules({ deny: ["shell"], agents: ["coder", "fix/*"] });
+    const denied = (by: string): boolean => rules.refuses({ tool: "shell", input: {}, by, principal: undefined }, () => 1) !== undefined;
+    expect(["coder", "team/coder", "team/fix/any", "fix/a/b"].map(denied)).toEqual([true, true, true, true]);
+    expect(["decoder", "coder/inner", "fix", "team/prefix/x"].map(denied)).toEqual([false, false, false, false]);
+  });
+
   const eve: Policy = { deny: ["shell"], principals: ["human:eve", "guest:*"] };
   test("applies to people by name", async () => {
     expect(outcomes(await round(eve, ["shell"], "human:eve"))).toEqual(["denied"]);

@@ -13,7 +13,7 @@ export interface Policy {
   /** How many calls a run may make. */
   readonly calls?: number | undefined;
   readonly needsApproval?: ((call: { readonly tool: string; readonly input: unknown }) => boolean) | undefined;
-  /** The agents it is about, by path, like "fix/*". Default: all. */
+  /** The agents it is about, by path or the end of one: "coder" is also "team/coder", "fix/*" all inside a fix. Default: all. */
   readonly agents?: readonly string[] | undefined;
   /** The people it is about. Default: all. */
   readonly principals?: readonly string[] | undefined;
@@ -60,12 +60,18 @@ export class Rules {
 
 function applies(policy: Policy, call: Judged): boolean {
   return (
-    (policy.agents === undefined || policy.agents.some((pattern) => matches(pattern, call.by))) &&
+    (policy.agents === undefined || policy.agents.some((pattern) => pathsTo(call.by).some((path) => matches(pattern, path)))) &&
     (policy.principals === undefined || policy.principals.some((pattern) => matches(pattern, call.principal ?? "")))
   );
 }
 
 /** Each part as early as it can be: models choose the names, and no name may take long to judge. */
+/** A path, and what is left of it without those it is inside of. */
+function pathsTo(path: string): readonly string[] {
+  const names = path.split("/");
+  return names.map((_, from) => names.slice(from).join("/"));
+}
+
 function matches(pattern: string, name: string): boolean {
   const [first = "", ...parts] = pattern.split("*");
   const last = parts.pop();
