@@ -11,8 +11,8 @@ import { RathError } from "../../session/errors.ts";
 import type { Session } from "../../session/session.ts";
 import type { BranchWrite, RunRow, Store, StoredEvent } from "../../store/store.ts";
 import { isHash } from "../blob-references.ts";
+import { checkRecord } from "../check-record.ts";
 import { checkAbout } from "../log-about.ts";
-import { checkRecord } from "../verify.ts";
 import { type Beside, type BundleSource, invalid, readBundle } from "./bundle-read.ts";
 import { readLines } from "./lines.ts";
 
