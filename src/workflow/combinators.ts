@@ -10,7 +10,9 @@ export type Flow<Output = unknown> =
   | (Workflow & { forward(session: Session): Promise<Session<Output>> })
   | ((session: Session) => Session<Output> | Promise<Session<Output>>);
 /** A workflow made of others. */
-export type Composed<Output> = Workflow & { forward(session: Session): Promise<Session<Output>> };
+export interface Composed<Output> extends Workflow {
+  forward(session: Session): Promise<Session<Output>>;
+}
 
 /**
  * One after the other.

@@ -9,12 +9,7 @@ import { write } from "../../src/audit/audit.ts";
 import { Agent, type Model, RathError, replay, Selector, type Session, scripted, tool, Workflow } from "../../src/index.ts";
 import { modelFailed } from "../../src/model/model.ts";
 import { testRath } from "../../src/testing/testing.ts";
-
-let folder = "";
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "openrath-parity-"));
-});
-afterEach(() => rm(folder, { recursive: true, force: true }));
+import { eventsIn, stored } from "../support/bundles.ts";
 
 const look = tool({
   name: "look",
@@ -24,22 +19,6 @@ const look = tool({
   run: ({ at }) => `saw ${at}`,
 });
 const calls = (...at: readonly string[]) => ({ calls: at.map((one) => ({ tool: "look", input: { at: one } })) });
-
-/** The events of a bundle, also those of the run's own log. */
-async function stored(
-  session: Session,
-): Promise<readonly { readonly envelope: Record<string, unknown>; readonly data: Record<string, unknown> }[]> {
-  const file = join(folder, `${session.head}.jsonl`);
-  await write(session, file);
-  return eventsIn(await readFile(file, "utf8"));
-}
-function eventsIn(bundle: string) {
-  return bundle
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line))
-    .filter((line) => "envelope" in line);
-}
 
 describe("the loop", () => {
   test("an agent that reaches its rounds stops there and says so", async () => {

@@ -7,12 +7,7 @@ import { z } from "zod";
 import { write } from "../../src/audit/audit.ts";
 import { Agent, type Model, openrath, parallel, replay, type Session, scripted, tool } from "../../src/index.ts";
 import { testRath } from "../../src/testing/testing.ts";
-
-let folder = "";
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "openrath-parity-"));
-});
-afterEach(() => rm(folder, { recursive: true, force: true }));
+import { stored } from "../support/bundles.ts";
 
 const look = tool({
   name: "look",
@@ -22,22 +17,6 @@ const look = tool({
   run: ({ at }) => `saw ${at}`,
 });
 const calls = (...at: readonly string[]) => ({ calls: at.map((one) => ({ tool: "look", input: { at: one } })) });
-
-/** The events of a bundle, also those of the run's own log. */
-async function stored(
-  session: Session,
-): Promise<readonly { readonly envelope: Record<string, unknown>; readonly data: Record<string, unknown> }[]> {
-  const file = join(folder, `${session.head}.jsonl`);
-  await write(session, file);
-  return eventsIn(await readFile(file, "utf8"));
-}
-function eventsIn(bundle: string) {
-  return bundle
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line))
-    .filter((line) => "envelope" in line);
-}
 
 describe("limits", () => {
   test("a call that would cross one is not made; the crossing and the refusal are on record, and replay finds the same", async () => {
