@@ -1,11 +1,8 @@
 /** What docs/parity.md and docs/claims.md say of agents, tools, routes and limits, where no other test shows it. */
 import { createHash } from "node:crypto";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { readdir, readFile } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { write } from "../../src/audit/audit.ts";
 import { Agent, type Model, RathError, replay, Selector, type Session, scripted, tool, Workflow } from "../../src/index.ts";
 import { modelFailed } from "../../src/model/model.ts";
 import { testRath } from "../../src/testing/testing.ts";

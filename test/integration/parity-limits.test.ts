@@ -1,10 +1,5 @@
-/** What docs/parity.md and docs/claims.md say of limits, where no other test shows it. */
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { write } from "../../src/audit/audit.ts";
 import { Agent, type Model, openrath, parallel, replay, type Session, scripted, tool } from "../../src/index.ts";
 import { testRath } from "../../src/testing/testing.ts";
 import { stored } from "../support/bundles.ts";
