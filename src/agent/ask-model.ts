@@ -70,7 +70,6 @@ export async function askModel<Output>(
       ...(isEmpty(settings) ? {} : { settings }),
     },
     before: reservation === undefined ? undefined : () => reservation.reserve(),
-    timeoutMs: undefined,
     run: (inner) =>
       tryModels(likes, request, {
         host,

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { attempts, noUsage, says } from "../../test/support/models.ts";
+import { sharedStore } from "../../test/support/shared-store.ts";
 import { scripted } from "../model/scripted.ts";
+import { composeRath } from "../openrath.ts";
 import { replay } from "../runtime/replay.ts";
 import type { ModelRequest } from "../session/message.ts";
 import type { Session } from "../session/session.ts";
@@ -156,4 +158,19 @@ describe("what a probe says that a tool gave", () => {
     const [result] = read?.role === "tool" ? read.results : [];
     expect(result?.value).toMatch(/10000 of 60000 characters are not shown/);
   });
+});
+
+test("what a hook replaced at first is stored when it is used later", async () => {
+  const store = sharedStore();
+  const rath = composeRath({ store }, {});
+  const look = tool({ name: "look", description: "Looks.", input: z.object({}), repeat: "safe", run: () => 1 });
+  const beforeModel = (request: ModelRequest) => (request.messages.length === 1 ? { ...request, instructions: "Only now." } : undefined);
+  const model = scripted({ calls: [{ tool: "look", input: {} }] }, { calls: [{ tool: "look", input: {} }] }, "done");
+  const session = await new Agent({ model, instructions: "Always.", tools: [look], hooks: { beforeModel } }).forward(rath.session("go"));
+  await rath.close();
+  await using again = composeRath({ store }, {});
+  const opened = await again.open(session.id);
+  const asked = [...opened.events()].filter((event) => event.kind === "model.called");
+  const read = await Promise.all(asked.map(async (event) => (await opened.at(event.id).request()).instructions));
+  expect(read).toEqual(["Only now.", "Always.", "Always."]);
 });

@@ -46,8 +46,8 @@ export async function converse<Output>(options: AgentOptions<Output>, session: S
     if ("refuse" in hooked) return stopped(host, hooked.session, "refused", hooked.refuse);
     const asked = await askModel(options, hooked.session, hooked, budgets);
     at = asked.session;
-    // The configuration is stored with the first call that names it.
-    configuration = configuration.again();
+    // The configuration is stored with the first call that names it; a hook may have put another one in its place.
+    if (hooked.configuration === configuration) configuration = configuration.again();
     if (asked.outcome !== "ok") return failed(host, asked);
     const calls = asked.parts.filter((part): part is Call => part.type === "call");
     if (calls.length > 0) {

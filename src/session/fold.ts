@@ -255,10 +255,10 @@ function merge(state: State, node: Node): State {
   const shown = borrowed ? new Set([talk, checks, calls, routes].flatMap(list)) : undefined;
   for (const other of others) {
     const theirs = other.state as State;
-    const join = (ours: Chain | undefined, of: "talk" | "checks" | "calls" | "routes", seen = shown): Chain | undefined => {
+    const join = (ours: Chain | undefined, of: "talk" | "checks" | "calls" | "routes"): Chain | undefined => {
       let joined = ours;
       for (const candidate of suffix(theirs[of], state[of])) {
-        if (seen?.has(candidate) || taken.some((place) => isAncestor(candidate, place))) continue;
+        if (shown?.has(candidate) || taken.some((place) => isAncestor(candidate, place))) continue;
         joined = chain(candidate, joined);
       }
       return joined;

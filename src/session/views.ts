@@ -1,6 +1,6 @@
 /** Views of single events: what a message, a check, a placement or something pending looks like to the user of a session. */
 import { durationMs } from "./duration.ts";
-import { type CalledKind, opOf } from "./event.ts";
+import { type CalledKind, type OutcomeType, opOf } from "./event.ts";
 import { callOf, callUnder, type State } from "./fold.ts";
 import type { Node } from "./log.ts";
 import type { Content, Message, MessagePart, Outcome, Part, ReplyPart } from "./message.ts";
@@ -81,8 +81,14 @@ export function textOfOutcome(outcome: Outcome): string {
 
 /** What became of the effect that returned here. */
 export function outcomeOf(returned: Node, platform: Platform): Outcome {
-  const type = returned.facts.outcome ?? "unknown";
-  const data = returned.data<"do.returned">(platform);
+  return outcomeFrom(returned.facts.outcome, returned.data<"do.returned">(platform));
+}
+
+/** From the facts and the data of a result. */
+export function outcomeFrom(
+  type: OutcomeType = "unknown",
+  data: { readonly value?: unknown; readonly message?: string | undefined; readonly reason?: string | undefined } | undefined,
+): Outcome {
   switch (type) {
     case "ok":
       return { type, value: data?.value };

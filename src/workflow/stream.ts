@@ -1,8 +1,8 @@
 /** A stream of what happens. Every reader gets all of it from the beginning; nobody has to read. */
 import type { Event } from "../session/event.ts";
-import type { Outcome } from "../session/message.ts";
 import type { Session } from "../session/session.ts";
 import type { Stream, StreamPart } from "../session/stream.ts";
+import { outcomeFrom } from "../session/views.ts";
 import { streamResponse } from "./stream-response.ts";
 
 interface LiveOptions {
@@ -101,7 +101,7 @@ export class LiveStream<out Output> implements Stream<Output> {
     else if (event.kind === "tool.returned") {
       const call = this.#callOf(event);
       this.#calls.delete(call);
-      this.#parts.push({ type: "tool-end", call, outcome: outcomeOf(event), by, session });
+      this.#parts.push({ type: "tool-end", call, outcome: outcomeFrom(event.facts.outcome, event.data), by, session });
     }
   }
 
@@ -114,21 +114,5 @@ export class LiveStream<out Output> implements Stream<Output> {
   #callOf(event: Event): string {
     const newest = [...this.#calls].findLast(([, { session }]) => session === event.session)?.[0];
     return event.facts.call ?? newest ?? event.parents[0] ?? "";
-  }
-}
-
-function outcomeOf(event: Extract<Extract<StreamPart, { type: "event" }>["event"], { kind: "tool.returned" }>): Outcome {
-  const { value, message, reason } = event.data;
-  const type = event.facts.outcome ?? "unknown";
-  switch (type) {
-    case "ok":
-      return { type, value };
-    case "error":
-      return { type, message: message ?? "" };
-    case "denied":
-    case "cancelled":
-      return { type, reason: reason ?? "" };
-    default:
-      return { type };
   }
 }
