@@ -69,6 +69,12 @@ export function eventLine(event: Event, find: FindEvent): string {
       return `run ${event.data.status}${because(event.data.message ?? event.data.reason)}`;
     case "run.signed":
       return `signed up to step ${event.data.statement.step}`;
+    case "sandbox.opened":
+      return `sandbox ${event.data.sandbox} ${event.data.id} opened`;
+    case "sandbox.closed":
+      return `sandbox ${event.data.id} closed${because(event.data.problem ?? event.data.reason)}`;
+    case "workspace.captured":
+      return `files of ${event.data.directory} taken`;
     case "budget.crossed":
       return `budget: ${event.data.spent} of ${event.data.of} ${event.data.limit}`;
     case "answer.given":

@@ -36,6 +36,8 @@ export function pendingText(pending: Pending): string {
       return `${pending.op}: started, and nobody knows whether it happened`;
     case "timer":
       return `until ${pending.wakes}`;
+    case "process":
+      return `process ${pending.process} runs: ${pending.command}`;
     default:
       return pending satisfies never;
   }
@@ -51,6 +53,7 @@ export function answerCommand(pending: Pending, id: string): string | undefined 
     case "unknown":
       return `openrath resolve ${id}`;
     case "timer":
+    case "process":
       return undefined;
     default:
       return pending satisfies never;

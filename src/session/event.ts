@@ -73,6 +73,9 @@ export const versions: Readonly<Record<EventKind, number>> = {
   "run.parked": 1,
   "run.ended": 1,
   "run.signed": 1,
+  "sandbox.opened": 1,
+  "sandbox.closed": 1,
+  "workspace.captured": 1,
   "budget.crossed": 1,
   "answer.given": 1,
 };

@@ -133,6 +133,9 @@ function step(state: State, node: Node): State {
     case "run.parked":
     case "run.ended":
     case "run.signed":
+    case "sandbox.opened":
+    case "sandbox.closed":
+    case "workspace.captured":
     case "budget.crossed":
     case "answer.given":
       return counted;

@@ -40,6 +40,8 @@ export type PureKind = Exclude<
   EventKind,
   | `${Op}.${string}`
   | `run.${string}`
+  | `sandbox.${string}`
+  | "workspace.captured"
   | "budget.crossed"
   | "answer.given"
   | "session.created"

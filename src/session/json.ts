@@ -4,7 +4,7 @@
  * `encode` walks a value once: it refuses what JSON would change and cannot be kept, redacts secrets, moves long strings and
  * bytes into blobs, and gives both the canonical text (RFC 8785) and the frozen value the program receives. So a live result
  * is exactly what a resumed program reads. An object with a `$` key is ours: `{"$":"blob"}`, `{"$":"undefined"}`,
- * `{"$":"number"}`, `{"$":"utf16"}`; a user's own object with that key travels as `{"$":"object"}`.
+ * `{"$":"number"}`, `{"$":"utf16"}`, `{"$":"tree"}`; a user's own object with that key travels as `{"$":"object"}`.
  */
 import { RathError } from "./errors.ts";
 import type { Platform } from "./platform.ts";
@@ -56,6 +56,17 @@ export class SharedText {
   }
 }
 
+/** A tree of files named by data. What is new in it is stored with the event that names it first. */
+export class TreeName {
+  readonly hash: string;
+  readonly objects: ReadonlyMap<string, Uint8Array> | undefined;
+
+  constructor(hash: string, objects?: ReadonlyMap<string, Uint8Array>) {
+    this.hash = hash;
+    this.objects = objects;
+  }
+}
+
 /** The canonical text of a value, what must be stored beside it, and the value as the log will give it back. */
 export function encode(value: unknown, platform: Platform, redact: Redact, name = "value"): Encoded {
   const walk = new Walk(platform, redact, name);
@@ -75,6 +86,19 @@ export function blobsIn(text: string): readonly string[] {
   const visit = (value: unknown): void => {
     if (typeof value !== "object" || value === null) return;
     if (isMarked(value, "blob")) found.push(value["hash"] as string);
+    else for (const inner of Object.values(isMarked(value, "object") ? (value["of"] as object) : value)) visit(inner);
+  };
+  visit(JSON.parse(text));
+  return found;
+}
+
+/** The hashes of the trees of files that a canonical text names. */
+export function treesIn(text: string): readonly string[] {
+  if (!text.includes('"$":"tree"')) return [];
+  const found: string[] = [];
+  const visit = (value: unknown): void => {
+    if (typeof value !== "object" || value === null) return;
+    if (isMarked(value, "tree")) found.push(value["hash"] as string);
     else for (const inner of Object.values(isMarked(value, "object") ? (value["of"] as object) : value)) visit(inner);
   };
   visit(JSON.parse(text));
@@ -162,8 +186,18 @@ class Walk {
     return value.text;
   }
 
+  #tree({ hash, objects }: TreeName): string {
+    if (objects !== undefined && objects.size > 0) {
+      this.blobs ??= new Map();
+      for (const [name, bytes] of objects) this.blobs.set(name, bytes);
+    }
+    this.text += `{"$":"tree","hash":"${hash}"}`;
+    return hash;
+  }
+
   #object(value: object): unknown {
     if (value instanceof SharedText) return this.#shared(value);
+    if (value instanceof TreeName) return this.#tree(value);
     if (value instanceof Uint8Array) {
       // Replacing bytes could break what they are: a secret in them is refused.
       if (this.#redact(latin1(value)) !== undefined) throw this.#refuse("holds a secret among its bytes", "leave it out");
@@ -289,6 +323,8 @@ function restore(value: unknown, platform: Platform, blob: (hash: string) => Uin
       return Number(marked["is"]);
     case "utf16":
       return fromUnits(marked["units"] as string);
+    case "tree":
+      return marked["hash"];
     case "object":
       return record(marked["of"] as Record<string, unknown>, platform, blob);
     case "blob": {

@@ -25,6 +25,46 @@ const result = {
   answer: id.optional(),
 };
 
+const tree = z.string().regex(/^[0-9a-f]{64}$/);
+/** A file that differs. `before` and `after` are hashes of contents. */
+const change = z.strictObject({
+  path: z.string(),
+  kind: z.enum(["added", "changed", "removed"]),
+  before: z.string().optional(),
+  after: z.string().optional(),
+  of: z.enum(["mode", "type"]).optional(),
+});
+/** A command that ran in a sandbox. */
+const command = z.strictObject({
+  command: z.union([z.string(), z.array(z.string())]),
+  exitCode: z.int(),
+  signal: z.string().optional(),
+  stopped: z.enum(["time", "output", "disk", "memory", "cancelled"]).optional(),
+  ms: z.number(),
+  stdout: z.string(),
+  stderr: z.string(),
+});
+/** Where an effect acted, and what it left behind. */
+const acted = z
+  .strictObject({
+    sandbox: z.string(),
+    /** The one that was opened; absent when only files were read or written. */
+    id: z.string().optional(),
+    isolation: z.enum(["none", "process", "namespace", "container", "microvm"]),
+    /** How the files were laid out on disk. */
+    workspace: z.enum(["overlay", "reflink", "copy", "mirror"]).optional(),
+    before: tree,
+    after: tree,
+    changes: z.array(change),
+    commands: z.array(command).optional(),
+    /** Background processes that it started, and those that ended since the last record. */
+    started: z.array(z.strictObject({ id: z.string(), command: z.string() })).optional(),
+    ended: z.array(z.strictObject({ id: z.string(), exitCode: z.int().optional(), reason: z.string().optional() })).optional(),
+    /** What it wrote was not kept: a check judges, and a rule may undo. */
+    discarded: z.literal(true).optional(),
+  })
+  .optional();
+
 const reply = z.union([
   z.strictObject({ type: z.literal("text"), text: z.string(), metadata: z.unknown().optional() }),
   z.strictObject({ type: z.literal("reasoning"), text: z.string(), signature: z.string().optional(), metadata: z.unknown().optional() }),
@@ -80,6 +120,13 @@ export const schemas = {
     adopt: z.literal(true).optional(),
     reason: z.string().optional(),
     context: z.unknown().optional(),
+    /** The files of all of them together, and how what conflicted was settled. */
+    files: z
+      .strictObject({
+        tree,
+        resolved: z.array(z.strictObject({ path: z.string(), how: z.enum(["ours", "theirs", "content"]) })).optional(),
+      })
+      .optional(),
   }),
   "session.rejected": z.strictObject({ reason: z.string() }),
   /** With `alone`, a model reads nothing from before it. */
@@ -145,6 +192,7 @@ export const schemas = {
     /** How many characters of the value the model reads. */
     cut: z.int().optional(),
     failures: z.array(failure).optional(),
+    acted,
   }),
   "route.called": z.strictObject({
     candidates: z.array(z.strictObject({ name: z.string(), description: z.string() })),
@@ -153,9 +201,9 @@ export const schemas = {
   "route.returned": z.strictObject(result),
   "do.called": z.strictObject({ name: z.string(), repeat, input: z.unknown().optional(), batch }),
   "do.started": z.strictObject({}),
-  "do.returned": z.strictObject(result),
+  "do.returned": z.strictObject({ ...result, acted }),
   "check.called": z.strictObject({ name: z.string(), batch }),
-  "check.returned": z.strictObject({ ...result, passed: z.boolean().optional(), score: z.number().optional() }),
+  "check.returned": z.strictObject({ ...result, acted, passed: z.boolean().optional(), score: z.number().optional() }),
   "ask.called": z.strictObject({ question: z.string(), answer: z.unknown(), to: z.string().optional(), expires: duration.optional() }),
   "ask.returned": z.strictObject(result),
   "wait.called": z.strictObject({ until: iso.optional(), for: duration.optional() }),
@@ -184,6 +232,23 @@ export const schemas = {
     code: z.string().optional(),
     reason: z.string().optional(),
   }),
+  "sandbox.opened": z.strictObject({
+    id: z.string(),
+    sandbox: z.string(),
+    isolation: z.enum(["none", "process", "namespace", "container", "microvm"]),
+    /** The branch that owns it. */
+    session,
+    workspace: z.enum(["overlay", "reflink", "copy", "mirror"]).optional(),
+    network: z.unknown().optional(),
+    /** Names of variables of the environment it was given. */
+    env: z.array(z.string()).optional(),
+    limits: z.record(z.string(), z.unknown()).optional(),
+    /** Directories that are shared read-only and not part of the tree. */
+    layers: z.array(z.string()).optional(),
+  }),
+  "sandbox.closed": z.strictObject({ id: z.string(), reason: z.string(), problem: z.string().optional() }),
+  /** The files that a directory held when a placement was first used. */
+  "workspace.captured": z.strictObject({ placement: id, directory: z.string(), tree }),
   "budget.crossed": z.strictObject({
     limit: z.enum(["rounds", "tokens", "usd", "time"]),
     of: z.number(),
@@ -225,6 +290,8 @@ export const envelopeSchema = z.strictObject({
     attempts: z.int().min(1).optional(),
     call: id.optional(),
     closed: z.literal(true).optional(),
+    /** Its data names the tree of files that the branch has from here on. */
+    files: z.literal(true).optional(),
     ms: z.number().min(0).optional(),
     outcome: z.enum(["ok", "error", "denied", "cancelled", "expired", "unknown"]).optional(),
     redacted: z.int().min(1).optional(),

@@ -308,6 +308,8 @@ const noFiles: S.Files = Object.freeze({
   async *list() {},
   read: (path: string) => noFile(path),
   text: (path: string) => noFile(path),
+  changes: async () => [],
+  patch: async () => "",
 });
 async function noFile(path: string): Promise<never> {
   throw new RathError("session.not-here", `"${path}" cannot be read: this session has no workspace.`);
