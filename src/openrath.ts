@@ -1,5 +1,6 @@
 /** The composition root: options → Rath. The only file that names adapters, each imported when it is first needed. */
-import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type Prices, priceOf } from "./model/prices.ts";
 import { Key } from "./runtime/key.ts";
@@ -8,12 +9,16 @@ import { type Rath, RathOnStore } from "./runtime/rath.ts";
 import { redactor } from "./runtime/redact.ts";
 import { Runs } from "./runtime/runs.ts";
 import { Runtime, type RuntimeOptions } from "./runtime/runtime.ts";
+import type { Places } from "./runtime/sandboxes.ts";
 import { newWorkerId } from "./runtime/worker-id.ts";
+import type { SandboxBackend } from "./sandbox/sandbox.ts";
 import { RathError } from "./session/errors.ts";
+import type { Redact } from "./session/json.ts";
 import type { Model, ModelLike } from "./session/model.ts";
 import type { Store } from "./store/store.ts";
 import { type Policy, Rules } from "./tool/policy.ts";
 import type { Workflow } from "./workflow/workflow.ts";
+import type { Checkouts } from "./workspace/checkout.ts";
 
 /** Where adapters and workflows are named. */
 export interface RathOptions {
@@ -21,6 +26,8 @@ export interface RathOptions {
   readonly store?: Store | "memory" | (string & {}) | undefined;
   /** Names for models: aliases in production ("fast"), substitutes in tests ("openai/*": scripted(…)). */
   readonly models?: Readonly<Record<string, ModelLike>> | undefined;
+  /** More placements for `session.to(name)`. Built-in names work without being listed. */
+  readonly sandboxes?: Readonly<Record<string, SandboxBackend>> | undefined;
   /** US dollars for a million tokens, for models whose price is not known or differs. */
   readonly prices?: Prices | undefined;
   /** Rules about tools: who may call what, how often, and when a person must say yes. */
@@ -58,9 +65,10 @@ export type Internals = Partial<Pick<RuntimeOptions, "platform" | "openKey">> & 
 
 export function composeRath(options: RathOptions, internals: Internals): Rath {
   checkOptions(options);
+  const redact = redactor(options.secrets);
   const runtime = new Runtime({
     platform: internals.platform ?? nodePlatform,
-    redact: redactor(options.secrets),
+    redact,
     openStore: opening(options),
     openKey: internals.openKey ?? (() => openKey(options)),
     deps: options.deps ?? {},
@@ -70,6 +78,7 @@ export function composeRath(options: RathOptions, internals: Internals): Rath {
     models: resolving(options.models),
     prices: (model, input) => priceOf(model, options.prices, input),
     rules: new Rules(options.policy),
+    places: placesFor(options, redact),
     times: { stillResumeMs: 5000, stillReplayMs: 100, parkGraceMs: 20, closeMs: 1000, leaseMs: 30_000, remindMs: 3000, ...internals.times },
   });
   const runs = new Runs(runtime, options.workflows ?? {}, internals.worker ?? newWorkerId());
@@ -83,6 +92,7 @@ export function composeRath(options: RathOptions, internals: Internals): Rath {
 const known: Readonly<Record<keyof RathOptions, true>> = {
   store: true,
   models: true,
+  sandboxes: true,
   prices: true,
   policy: true,
   workflows: true,
@@ -194,5 +204,115 @@ function resolving(models: RathOptions["models"]): (like: ModelLike) => Promise<
   return async (like) => {
     resolve ??= (await import("./model/resolve.ts")).modelResolver(models);
     return resolve(like);
+  };
+}
+
+/** Kinds of placements that come with the package, each loaded when it is first used. */
+const builtIn: Readonly<Record<string, { readonly restorable: boolean; load(): Promise<SandboxBackend> }>> = {
+  local: { restorable: true, load: async () => (await import("./sandbox/local.ts")).localSandbox() },
+  memory: { restorable: true, load: async () => (await import("./sandbox/memory.ts")).memorySandbox() },
+  host: { restorable: false, load: async () => (await import("./sandbox/host.ts")).hostSandbox() },
+};
+const planned: ReadonlySet<string> = new Set(["docker", "e2b", "opensandbox", "cube"]);
+
+function placesFor(options: RathOptions, redact: Redact): Places {
+  const loaded = new Map<string, Promise<SandboxBackend>>();
+  const home = workspaceHome(options);
+  let checkouts: Promise<Checkouts> | undefined;
+  return {
+    backend: (kind) => {
+      let backend = loaded.get(kind);
+      if (backend === undefined) {
+        backend = openBackend(kind, options.sandboxes ?? {});
+        loaded.set(kind, backend);
+        backend.catch(() => loaded.delete(kind)); // whoever asks next tries again
+      }
+      return backend;
+    },
+    restorable: (kind, network = "none") => {
+      if (network !== "none") return false;
+      const given = ownOf(options.sandboxes, kind);
+      return given === undefined
+        ? (ownOf(builtIn, kind)?.restorable ?? false)
+        : given.capabilities.isolation !== "none" && given.capabilities.network;
+    },
+    checkouts: () => {
+      checkouts ??= (async () => (await import("./workspace/checkouts.ts")).checkouts(await home.folder()))();
+      return checkouts;
+    },
+    capture: async (trees, directory, onProgress) => {
+      const { capture } = await import("./workspace/capture.ts");
+      const memory = home.lasting ? join(await home.folder(), "captures") : undefined;
+      const taken = await capture(trees, directory, { withhold: secretIn(redact), memory, onProgress });
+      return { directory, tree: taken.tree, layers: taken.layers, withheld: taken.withheld };
+    },
+    close: async () => {
+      await (await checkouts)?.[Symbol.asyncDispose]();
+      await home.close();
+    },
+  };
+}
+
+async function openBackend(kind: string, given: Readonly<Record<string, SandboxBackend>>): Promise<SandboxBackend> {
+  const backend = ownOf(given, kind) ?? (await ownOf(builtIn, kind)?.load());
+  if (backend !== undefined) {
+    await backend.ready?.();
+    return backend;
+  }
+  const known = [...Object.keys(builtIn), ...Object.keys(given)].join(", ");
+  throw planned.has(kind)
+    ? new RathError(
+        "sandbox.unavailable",
+        `Placement "${kind}" is not part of this version of openrath: use one of ${known}, or give a backend of your own as openrath({ sandboxes: { ${kind}: … } }).`,
+        { details: { sandbox: kind } },
+      )
+    : new RathError(
+        "sandbox.unknown",
+        `There is no placement "${kind}" here: use one of ${known}, or give it as openrath({ sandboxes: … }).`,
+        {
+          details: { sandbox: kind },
+        },
+      );
+}
+
+function ownOf<T>(record: Readonly<Record<string, T>> | undefined, key: string): T | undefined {
+  return record !== undefined && Object.hasOwn(record, key) ? record[key] : undefined;
+}
+
+/** Beside the store; for a store that is no file, a folder that goes with the process. */
+function workspaceHome(options: RathOptions): { readonly lasting: boolean; folder(): Promise<string>; close(): Promise<void> } {
+  const { store } = options;
+  if (typeof store !== "object" && store !== "memory") {
+    const folder = async (): Promise<string> => {
+      const path = store === undefined ? join(await makeHome(), "workspaces") : `${resolve(store)}-workspaces`;
+      await mkdir(path, { recursive: true, mode: 0o700 });
+      return path;
+    };
+    return { lasting: true, folder, close: async () => {} };
+  }
+  let made: Promise<string> | undefined;
+  return {
+    lasting: false,
+    folder: () => {
+      made ??= mkdtemp(join(tmpdir(), "openrath-"));
+      return made;
+    },
+    close: async () => {
+      if (made !== undefined) await rm(await made, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Files are looked through in pieces that overlap, as bytes. */
+const pieceBytes = 1 << 20;
+const overlapBytes = 4096;
+
+/** Content that holds a secret is not stored. */
+function secretIn(redact: Redact): (bytes: Uint8Array) => boolean {
+  return (bytes) => {
+    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    for (let from = 0; from < buffer.length; from += pieceBytes - overlapBytes)
+      if (redact(buffer.toString("latin1", from, from + pieceBytes)) !== undefined) return true;
+    return false;
   };
 }

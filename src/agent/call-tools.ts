@@ -51,9 +51,11 @@ function effectOf<Output>(
   const changed: ReadInput = hooked !== null && "input" in hooked ? { input: hooked.input, repaired: false } : read;
   const judged = host.judge(session, { tool: call.tool, input: inputOf(changed) });
   const { needsApproval, hooks } = options;
+  const tool = tools.get(call.tool);
   return toolEffect({
     name: call.tool,
-    tool: tools.get(call.tool),
+    tool,
+    repeat: tool === undefined ? undefined : host.repeatOf(session, tool),
     read: changed,
     raw: call.input,
     index,

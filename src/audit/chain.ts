@@ -1,12 +1,9 @@
 /** How the events of a record hang together: parents, steps, times, logs, answers, blobs. */
-import { hash } from "node:crypto";
-import { RathError } from "../session/errors.ts";
 import { isCalled, isReturned } from "../session/event.ts";
 import { answerLogId } from "../session/id.ts";
 import type { Platform } from "../session/platform.ts";
 import type { LogAbout } from "../store/store.ts";
-import type { BlobReference } from "./blob-references.ts";
-import type { Gathered, GatheredLog, Source } from "./gather.ts";
+import type { Gathered, GatheredLog } from "./gather.ts";
 import type { Entry, Finding } from "./inspect.ts";
 
 /** What is wrong with the links between the events of a record. */
@@ -132,36 +129,4 @@ function checkAnswers(platform: Platform, gathered: Gathered, log: GatheredLog, 
     }
   });
   return findings;
-}
-
-/** Reads every blob once: is it there, is it what its name says. */
-export async function checkBlobs(source: Source, gathered: Gathered): Promise<readonly Finding[]> {
-  const findings: Finding[] = [];
-  const lengths = new Map<string, number | undefined>();
-  for (const entry of gathered.entries.values()) {
-    for (const reference of entry.blobs) {
-      const first = !lengths.has(reference.hash);
-      const { length, problem } = first ? await readBlob(source, reference) : { length: lengths.get(reference.hash), problem: undefined };
-      lengths.set(reference.hash, length);
-      if (problem !== undefined) findings.push({ event: entry.id, problem, field: "data" });
-      else if (length !== undefined && length !== reference.bytes)
-        findings.push({
-          event: entry.id,
-          problem: `blob ${reference.hash} has ${length} bytes, its data says ${reference.bytes}`,
-          field: "data",
-        });
-    }
-  }
-  return findings;
-}
-
-async function readBlob(source: Source, { hash: name }: BlobReference): Promise<{ readonly length?: number; readonly problem?: string }> {
-  try {
-    const bytes = await source.blob(name);
-    if (bytes === undefined) return { problem: `blob ${name} is missing` };
-    return hash("sha256", bytes) === name ? { length: bytes.length } : { problem: `blob ${name} was changed: its SHA-256 is not its name` };
-  } catch (error) {
-    if (!RathError.is(error, "store.corrupt")) throw error;
-    return { problem: `blob ${name} cannot be read: ${error.message}` };
-  }
 }

@@ -4,7 +4,8 @@ import type { Platform } from "../session/platform.ts";
 import type { Session } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
 import { checkAnchor } from "./anchor.ts";
-import { checkBlobs, checkChain } from "./chain.ts";
+import { checkBlobs } from "./blobs.ts";
+import { checkChain } from "./chain.ts";
 import { type Gathered, gather, type Source } from "./gather.ts";
 import { type Finding, inspector, type Place } from "./inspect.ts";
 import { checkStatements, type RunStatements, type Signed, statementLine, type TrustedKeys } from "./statements.ts";
@@ -62,6 +63,8 @@ export interface Checked {
   readonly gathered: Gathered;
   readonly runs: readonly RunStatements[];
   readonly findings: readonly Finding[];
+  /** Blobs that belong to trees of files. */
+  readonly ofTrees: ReadonlySet<string>;
   readonly unsigned: number;
 }
 
@@ -77,8 +80,8 @@ export async function checkRecord(
   const chain = checkChain(platform, gathered);
   const blobs = await checkBlobs(source, gathered);
   const runs = await checkStatements(source, gathered, keys);
-  const findings = [...gathered.findings, ...chain, ...blobs, ...runs.flatMap((run) => run.findings)];
-  return { gathered, runs, findings, unsigned: countUnsigned(gathered, runs) };
+  const findings = [...gathered.findings, ...chain, ...blobs.findings, ...runs.flatMap((run) => run.findings)];
+  return { gathered, runs, findings, ofTrees: blobs.ofTrees, unsigned: countUnsigned(gathered, runs) };
 }
 
 /** The newest places behind a value that are on disk; what is not cannot be verified. */

@@ -65,6 +65,8 @@ export interface Entry {
   readonly call: string | undefined;
   readonly names: Names;
   readonly blobs: readonly BlobReference[];
+  /** Trees of files it names. */
+  readonly trees: readonly string[];
   readonly flaws: readonly Flaw[];
 }
 
@@ -108,6 +110,7 @@ function inspect(platform: Platform, schemas: Schemas, event: StoredEvent): Entr
     call: envelope?.facts.call,
     names: data === undefined || envelope === undefined ? {} : namesIn(envelope.kind, data.value),
     blobs: data?.blobs ?? [],
+    trees: data?.trees ?? [],
     flaws,
   };
 }
@@ -132,6 +135,7 @@ interface Data {
   /** Decoded and upcast, or undefined where its shape is not the kind's. */
   readonly value: unknown;
   readonly blobs: readonly BlobReference[];
+  readonly trees: readonly string[];
 }
 
 function readData(platform: Platform, schemas: Schemas, event: StoredEvent, envelope: Envelope, flaws: Flaw[]): Data | undefined {
@@ -158,12 +162,12 @@ function readData(platform: Platform, schemas: Schemas, event: StoredEvent, enve
     flaws.push({ problem: "its data or salt was changed: their SHA-256 is not the digest in its envelope", field: "data" });
   const value = readCanonical(event.data.subarray(saltBytes), "data", flaws);
   if (value === undefined || known === undefined || version > known) return undefined;
-  const { references, flaw } = blobReferences(value);
+  const { references, trees, flaw } = blobReferences(value);
   if (flaw !== undefined) {
     flaws.push({ problem: flaw, field: "data" });
     return undefined;
   }
-  return { value: decoded(platform, schemas, event.data, envelope, flaws), blobs: references };
+  return { value: decoded(platform, schemas, event.data, envelope, flaws), blobs: references, trees };
 }
 
 /** The shape is judged with empty blobs: whether their contents are there and right is judged apart, once for each. */

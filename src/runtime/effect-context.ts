@@ -1,11 +1,11 @@
 /** What the code of an effect is given. The child session and the signal are made when somebody looks: most effects use neither. */
 import { setMaxListeners } from "node:events";
-import { RathError } from "../session/errors.ts";
 import type { Context, InnerEffectContext, WatchedPart } from "../session/host.ts";
 import type { Node } from "../session/log.ts";
 import type { Sandbox, Session } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
+import { Acting } from "./acting.ts";
 import type { Execution } from "./execution.ts";
 
 export class InnerContext implements InnerEffectContext {
@@ -21,6 +21,8 @@ export class InnerContext implements InnerEffectContext {
       call: this.#called.id,
       update: typeof update === "string" ? this.#context.host.clean(update) : update,
     });
+  /** What it does where the session is placed. */
+  acting: Acting | undefined;
   #session: Session | undefined;
   #child: Node | undefined;
   #end: Node | undefined;
@@ -49,7 +51,8 @@ export class InnerContext implements InnerEffectContext {
     return this.#session;
   }
   get sandbox(): Sandbox {
-    throw new RathError("session.not-here", "Effects have no sandbox yet: this version of openrath places sessions but opens no sandbox.");
+    this.acting ??= new Acting(this.#execution.runtime.stage(this.#execution, this.#called, this.signal, this.progress));
+    return this.acting;
   }
   get signal(): AbortSignal {
     if (this.#controller === undefined) {

@@ -4,7 +4,7 @@
  */
 import { facts } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
-import type { EventKind, OutcomeType } from "../session/event.ts";
+import type { DataOf, EventKind, Facts, OutcomeType } from "../session/event.ts";
 import type { Effect } from "../session/host.ts";
 import { forkId, type Scope, scopeName } from "../session/id.ts";
 import { encode } from "../session/json.ts";
@@ -50,6 +50,14 @@ export interface Open {
 }
 
 const alone = Object.freeze({ alone: true } as const);
+const files = Object.freeze({ files: true } as const);
+
+/** What folds must know of an event without reading its data. */
+function pureFacts(kind: EventKind, data: unknown): Facts | undefined {
+  if (kind === "message.added") return (data as DataOf<"message.added">).alone === true ? alone : undefined;
+  if (kind === "placement.changed") return (data as DataOf<"placement.changed">).spec["workspace"] === undefined ? undefined : files;
+  return undefined;
+}
 
 export class Execution {
   readonly id: string;
@@ -134,7 +142,7 @@ export class Execution {
       return recorded;
     }
     const parent = this.claim(head, scope);
-    const facts = (data as { readonly alone?: unknown }).alone === true ? alone : undefined;
+    const facts = pureFacts(kind, data);
     const node = link(this.runtime, { log: parent.log, parents: [parent], kind, data, by, pure: this.mode !== "effects", encoded, facts });
     if (kind === "workflow.entered") this.entered ??= node;
     if (kind === "session.rejected" && this.mode !== "effects") this.record(node);
@@ -380,6 +388,7 @@ export class Execution {
     this.stillness.stop();
     this.delivery.close(this.mode === "effects", this.mode === "bare" ? gone : undefined);
     for (const effect of this.open) effect.abort("the run ended");
+    void this.runtime.closeSandboxes(this, "the run ended").catch(() => {}); // who else still holds one: whoever ended in order said so before
     this.runtime.answers.drop(this);
     this.writer.abandon();
     for (const log of this.#owned) {

@@ -19,6 +19,7 @@ export async function finish(execution: Execution, ending: Ending, row?: RunRow)
     execution,
     ending.status === "done" ? "the run ended" : ending.status === "failed" ? "the run failed" : "the run was cancelled",
   );
+  await execution.runtime.closeSandboxes(execution, "the run ended");
   const place = await execution.sayLast(() => {
     const result = ending.status === "done" ? adopt(execution, current(ending.node), ending.node.by) : undefined;
     if (result !== undefined) execution.record(result);

@@ -6,7 +6,7 @@ import { RathError } from "../session/errors.ts";
 import type { EventKind } from "../session/event.ts";
 import { stateOf } from "../session/fold.ts";
 import type { Scope } from "../session/id.ts";
-import { encode } from "../session/json.ts";
+import { encode, type TreeName } from "../session/json.ts";
 import { ancestorsOf, isAncestor, type Node } from "../session/log.ts";
 import type { MergeOptions, Session } from "../session/session.ts";
 import { toParts } from "../session/views.ts";
@@ -22,22 +22,33 @@ export function mergeInto(
   scope: Scope,
   options: MergeOptions,
   sessions: readonly Session[],
+  files?: FilesOfMerge,
 ): Node {
-  const fresh: Node[] = [];
-  for (const other of others) if (!isAncestor(other, head) && !fresh.some((taken) => isAncestor(other, taken))) fresh.push(other);
+  const fresh = freshAmong(head, others);
   if (fresh.length === 0) return head;
   for (const place of [head, ...fresh]) refuseOpen(place);
-  for (const other of fresh) {
-    refusePlacements(execution, head, other);
-    refuseBases(head, other);
-  }
+  for (const other of fresh) refusePlacements(execution, head, other);
   const context = contextOf(options, sessions);
   const data = {
     branches: fresh.map((place) => ({ session: place.log.id, head: place.id })),
     ...(options.reason === undefined ? {} : { reason: options.reason }),
     ...(context === undefined ? {} : { context }),
+    ...(files === undefined ? {} : { files }),
   };
   return join(execution, head, [head, ...fresh], data, by, scope);
+}
+
+/** What is stored of the files of a merge. */
+export interface FilesOfMerge {
+  readonly tree: TreeName;
+  readonly resolved?: readonly { readonly path: string; readonly how: string }[];
+}
+
+/** Those that add anything to the receiver. */
+export function freshAmong(head: Node, others: readonly Node[]): readonly Node[] {
+  const fresh: Node[] = [];
+  for (const other of others) if (!isAncestor(other, head) && !fresh.some((taken) => isAncestor(other, taken))) fresh.push(other);
+  return fresh;
 }
 
 /** The end of a run gives its session the head that `forward` returned: views follow that alone. */
@@ -63,8 +74,11 @@ function join(execution: Execution, head: Node, parents: readonly Node[], data: 
     by,
     pure: true,
     encoded,
+    facts: (data as { readonly files?: unknown }).files === undefined ? undefined : withFiles,
   });
 }
+
+const withFiles = Object.freeze({ files: true } as const);
 
 function refuseOpen(place: Node): void {
   const open = stateOf(place).open[0];
@@ -76,10 +90,12 @@ function refuseOpen(place: Node): void {
     );
 }
 
-/** A placement of another kind or image is another world; a side that was never placed fits every one. */
+/** A placement of another kind or image is another world; a side that was never placed, or wrote nothing there, fits every one. */
 function refusePlacements(execution: Execution, ours: Node, theirs: Node): void {
   const [a, b] = [placed(execution, ours), placed(execution, theirs)];
   if (a === undefined || b === undefined || (a.sandbox === b.sandbox && a.spec["image"] === b.spec["image"])) return;
+  const used = [ours, theirs].every((side) => stateOf(side).files !== undefined);
+  if (!used) return;
   throw new RathError(
     "merge.refused",
     `Session ${theirs.log.id} is placed in "${b.sandbox}", the receiver in "${a.sandbox}": branches of different placements cannot be merged.`,
@@ -89,28 +105,12 @@ function refusePlacements(execution: Execution, ours: Node, theirs: Node): void 
   );
 }
 
-/** Several best common ancestors that differ in what must be merged three ways leave no base to compare with. */
-function refuseBases(ours: Node, theirs: Node): void {
-  if (stateOf(ours).placement === undefined && stateOf(theirs).placement === undefined) return;
-  const found = bases(ours, theirs);
-  const placements = new Set(found.map((base) => stateOf(base).placement));
-  if (placements.size > 1) {
-    throw new RathError(
-      "merge.refused",
-      `The branches have ${found.length} best common ancestors that differ in placement: ${found.map((base) => base.id.slice(0, 12)).join(", ")}. Merge those first.`,
-      {
-        details: { bases: found.map((base) => base.id) },
-      },
-    );
-  }
-}
-
 function placed(execution: Execution, place: Node) {
   return stateOf(place).placement?.data<"placement.changed">(execution.runtime.platform);
 }
 
 /** The best common ancestors: the newest places in both pasts that are no ancestors of one another. */
-function bases(a: Node, b: Node): Node[] {
+export function bases(a: Node, b: Node): Node[] {
   const [ours, theirs] = [ancestorsOf(a), ancestorsOf(b)];
   const common: Node[] = [];
   for (const { key: log, newest } of ours) {

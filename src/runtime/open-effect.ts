@@ -1,8 +1,9 @@
 /** A call that has no result yet: it runs, waits for a person or a timer, or is unknown after a crash. */
+import { withTrees } from "../session/acted.ts";
 import { facts as toFacts } from "../session/codec.ts";
-import { timerMs } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
 import { type Facts, isStarted, type OutcomeType, type ReturnedKind } from "../session/event.ts";
+import { stateOf } from "../session/fold.ts";
 import { type Context, type Effect, type EffectCode, EffectResult } from "../session/host.ts";
 import type { Scope } from "../session/id.ts";
 import { current, type Node } from "../session/log.ts";
@@ -11,6 +12,7 @@ import { textOfThrown } from "../session/thrown.ts";
 import { deadlineOf, pendingOf } from "../session/views.ts";
 import { InnerContext, reasonOf, whenStopped } from "./effect-context.ts";
 import type { Execution, Open } from "./execution.ts";
+import { Interrupted, interruptible } from "./interrupt.ts";
 import { link } from "./link.ts";
 import { remind } from "./remind.ts";
 import { type Given, inside } from "./services.ts";
@@ -107,8 +109,9 @@ export class OpenEffect implements Open {
     const { reuse } = this.#execution;
     const source = reuse?.take(this.#called);
     if (source !== undefined) {
-      const facts = toFacts({ outcome: source.outcome, attempts: 1, source: source.id, call: this.#named });
-      const returned = await this.#return(source.data, facts, source.at);
+      const { acted, files } = source.node.facts;
+      const facts = toFacts({ acted, files, outcome: source.outcome, attempts: 1, source: source.id, call: this.#named });
+      const returned = await this.#return(withTrees(source.node.kind, source.data) as Data, facts, source.at);
       reuse?.reused(this.#called, returned, source.node);
       return returned;
     }
@@ -149,19 +152,23 @@ export class OpenEffect implements Open {
       try {
         const value = await this.#guarded(this.#code as EffectCode, inner);
         inner.done();
-        return await this.#ended(this.#resultOf(value), start);
+        return await this.#finished(inner, this.#resultOf(value), start);
       } catch (error) {
         inner.done();
         const why = error instanceof Interrupted ? error.why : inner.causedBy(error) ? "cancelled" : "threw";
-        if (repeat === "once" && (why === "timeout" || isUnknown(error))) return this.#unresolved();
+        if (repeat === "once" && (why === "timeout" || isUnknown(error))) {
+          await this.#undone(inner);
+          return this.#unresolved();
+        }
         if (why === "cancelled")
-          return this.#ended(new EffectResult(repeat === "once" ? "unknown" : "cancelled", { reason: inner.aborted }), start);
+          return this.#finished(inner, new EffectResult(repeat === "once" ? "unknown" : "cancelled", { reason: inner.aborted }), start);
         const next = await this.#tryAgain(error);
         if (next !== undefined) {
+          await this.#undone(inner);
           inner = next;
           continue;
         }
-        const returned = await this.#ended(new EffectResult("error", this.#failed(error, why)), start);
+        const returned = await this.#finished(inner, this.#failedWith(error, why), start);
         causes.set(returned, error);
         return returned;
       }
@@ -174,6 +181,43 @@ export class OpenEffect implements Open {
     const timed = this.#timeoutMs !== undefined;
     this.#inner = new InnerContext(this.#execution, this.called, ++this.#entered, this.#context, timed);
     return this.#inner;
+  }
+
+  /** What it left behind where the session is placed is part of its result. */
+  async #finished(inner: InnerContext, given: EffectResult, start: number | undefined): Promise<Node> {
+    const { acting } = inner;
+    if (acting === undefined) return this.#ended(given, start);
+    const settled = await acting.settle().catch((error: unknown) => this.#unread(error));
+    if (settled === undefined || settled instanceof EffectResult) return this.#ended(settled ?? given, start);
+    const result = settled.denied === undefined ? given : denied(settled.denied);
+    const first = settled.files === "first" && stateOf(this.called.log.tip as Node).files === undefined;
+    const files = settled.files === true || first || undefined;
+    const facts = toFacts({ ...this.#spent(result, start), acted: true, files, processes: settled.processes || undefined });
+    const returned = await this.#return({ ...result.data, acted: settled.acted }, facts);
+    this.#execution.runtime.goWith(returned, settled.objects);
+    acting.release();
+    return returned;
+  }
+
+  #unread(error: unknown): EffectResult {
+    const message = `what it left in the workspace could not be read: ${textOfThrown(error)}`;
+    return new EffectResult("error", { ...this.#failed(error, "threw"), message });
+  }
+
+  /** Nobody else is kept from the files of the branch any more. */
+  release(): void {
+    this.#inner?.acting?.release();
+  }
+
+  /** An attempt that does not count leaves nothing behind: the next one begins with the files as they are on record. */
+  async #undone({ acting }: InnerContext): Promise<void> {
+    await acting?.settle().catch(() => {});
+    acting?.release();
+  }
+
+  #failedWith(error: unknown, why: "timeout" | "threw"): EffectResult {
+    if (RathError.is(error, "sandbox.denied")) return denied(error.message);
+    return new EffectResult("error", this.#failed(error, why));
   }
 
   #failed(error: unknown, problem: "timeout" | "threw"): Data {
@@ -213,34 +257,10 @@ export class OpenEffect implements Open {
     const timeoutMs = this.#timeoutMs;
     const { signal } = this.#context;
     // Nested work stops by itself, since its own effects are under the same signal; so does a model, which records how far it came.
-    const stoppable = signal !== undefined && repeat !== "nested" && op !== "model";
-    if (timeoutMs === undefined && !stoppable) return value;
-    return new Promise((resolve, reject) => {
-      const timers: NodeJS.Timeout[] = [];
-      let unlisten = (): void => {};
-      const interrupt = (why: Interrupted["why"], message: string): void => {
-        reject(new Interrupted(why, message));
-        inner.abort(message);
-      };
-      const stop = (): void => {
-        const reason = reasonOf(signal as AbortSignal);
-        if (repeat === "safe") interrupt("cancelled", reason);
-        else {
-          inner.abort(reason);
-          timers.push(setTimeout(() => interrupt("cancelled", reason), execution.runtime.times.closeMs));
-        }
-      };
-      if (timeoutMs !== undefined)
-        timers.push(setTimeout(() => interrupt("timeout", `timed out after ${timeoutMs} ms`), timerMs(timeoutMs)));
-      // Nobody waits for what was left behind when the run ended, and no timer keeps the process.
-      if (timeoutMs !== undefined) inner.onAbort(() => execution.ending && timers.forEach(clearTimeout));
-      if (stoppable) unlisten = whenStopped(signal, stop);
-      if (stoppable && signal.aborted) stop();
-      value.then(resolve, reject).finally(() => {
-        for (const timer of timers) clearTimeout(timer);
-        unlisten();
-      });
-    });
+    const stop = repeat !== "nested" && op !== "model" ? signal : undefined;
+    if (timeoutMs === undefined && stop === undefined) return value;
+    const graceMs = repeat === "safe" ? 0 : execution.runtime.times.closeMs;
+    return interruptible(value, inner, { timeoutMs, signal: stop, graceMs, ending: () => execution.ending });
   }
 
   /** Its own time, or what limits above it leave; models and nested work ask those limits themselves. */
@@ -419,14 +439,9 @@ export class OpenEffect implements Open {
   }
 }
 
-/** It took too long, or somebody stopped it. */
-class Interrupted extends Error {
-  readonly why: "timeout" | "cancelled";
-
-  constructor(why: "timeout" | "cancelled", message: string) {
-    super(message);
-    this.why = why;
-  }
+/** A rule does not allow what it did. */
+function denied(reason: string): EffectResult {
+  return new EffectResult("denied", { reason, problem: "policy" });
 }
 
 /** What comes, or "stopped" as soon as the signal says so. */

@@ -138,6 +138,7 @@ async function follow<T>(
     return make(current(returned));
   } finally {
     execution.open.delete(open);
+    open.release();
   }
 }
 

@@ -1,4 +1,5 @@
 /** A branch was continued by somebody else before what we made was written: our part becomes an implicit fork of the last common event. */
+import { withTrees } from "../session/acted.ts";
 import { stateOf } from "../session/fold.ts";
 import { forkId, type Scope } from "../session/id.ts";
 import { SharedText } from "../session/json.ts";
@@ -97,7 +98,7 @@ function contentOf(
     }
     case "session.merged": {
       const data = node.data<"session.merged">(platform);
-      return { data: { ...data, branches: data.branches.map(placed) } };
+      return { data: withTrees(node.kind, { ...data, branches: data.branches.map(placed) }) };
     }
     case "run.started": {
       const data = node.data<"run.started">(platform);

@@ -1,7 +1,7 @@
 /** Executes a workflow again on a fork with one thing changed; every result whose inputs are equal is reused. */
 import { RathError } from "../session/errors.ts";
 import type { Event } from "../session/event.ts";
-import type { Node } from "../session/log.ts";
+import { history, type Node } from "../session/log.ts";
 import type { Session, Usage } from "../session/session.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
@@ -9,8 +9,9 @@ import { conclude } from "./enter.ts";
 import { Execution } from "./execution.ts";
 import { flushBehind, runtimeOf } from "./replay.ts";
 import { Reuse } from "./reuse.ts";
-import { runBehind } from "./run-record.ts";
-import { inside } from "./services.ts";
+import { type RunRecord, runBehind } from "./run-record.ts";
+import type { Runtime } from "./runtime.ts";
+import { type Captured, inside } from "./services.ts";
 
 /** What is changed, and what may happen again. */
 export interface RerunOptions {
@@ -54,7 +55,7 @@ export async function rerun<W extends Workflow>(session: Session, workflow: W, o
   }
   const execution = new Execution(runtime, runtime.platform.newId(), "bare");
   runtime.watch(execution);
-  const reuse = new Reuse(runtime, record.program, { effects: options.effects ?? "ask", change });
+  const reuse = new Reuse(runtime, record.program, { effects: options.effects ?? "ask", change, captured: capturedBy(runtime, record) });
   const input = execution.fork(record.input, execution.scope, "rerun", record.input.by);
   reuse.standsFor(input, record.input);
   execution.reuse = reuse;
@@ -80,6 +81,19 @@ export async function rerun<W extends Workflow>(session: Session, workflow: W, o
     saved: savedBy(reuse.taken),
     split: reuse.split?.event(runtime.platform),
   };
+}
+
+/** The files that directories held when the run first used them, by placement. */
+function capturedBy(runtime: Runtime, record: RunRecord): ReadonlyMap<string, Captured> {
+  const placements = new Map([...record.program, ...history(record.input)].map((node) => [node.id, node]));
+  const captured = new Map<string, Captured>();
+  for (const node of record.journal) {
+    if (node.kind !== "workspace.captured") continue;
+    const { placement, directory, tree, layers = [], withheld = [] } = node.data<"workspace.captured">(runtime.platform);
+    const placed = placements.get(placement);
+    if (placed !== undefined) captured.set(runtime.textOf(placed), { directory, tree, layers, withheld });
+  }
+  return captured;
 }
 
 function savedBy(taken: readonly Node[]): Usage {

@@ -1,14 +1,16 @@
 /**
  * Results of an earlier run, held by their inputs. The k-th equal request takes the k-th recorded result, each once. An effect
- * with an `input` is equal when name, repeat class, input and placement are; without one, when its whole history is too.
+ * with an `input` is equal when name, repeat class, input, placement and files are; without one, when its whole history is too. A
+ * tool that acted on files alone, and reached nothing else, depends on no history.
  */
+import { recordedTree } from "../session/acted.ts";
 import { type CalledKind, isCalled, isReturned, type OutcomeType } from "../session/event.ts";
-import { type Chain, callOf, stateOf } from "../session/fold.ts";
+import { type Chain, callOf, type State, stateOf } from "../session/fold.ts";
 import type { Effect } from "../session/host.ts";
 import type { Node } from "../session/log.ts";
 import { contextWhat } from "../session/request.ts";
 import { type Whats, whatOf } from "../session/what.ts";
-import type { Services } from "./services.ts";
+import type { Captured, Services } from "./services.ts";
 
 export interface Source {
   readonly id: string;
@@ -33,12 +35,19 @@ export class Reuse {
   readonly #effects: "ask" | "live";
   #replaced: { readonly result: Node; readonly change: (node: Node) => Node } | undefined;
   readonly #change: { readonly event: string; readonly output: unknown } | undefined;
+  /** The files that directories held when the earlier run first used them, by placement. */
+  readonly #captured: ReadonlyMap<string, Captured>;
 
   constructor(
     runtime: Services,
     events: readonly Node[],
-    options: { readonly effects: "ask" | "live"; readonly change?: { readonly event: string; readonly output: unknown } | undefined },
+    options: {
+      readonly effects: "ask" | "live";
+      readonly change?: { readonly event: string; readonly output: unknown } | undefined;
+      readonly captured?: ReadonlyMap<string, Captured> | undefined;
+    },
   ) {
+    this.#captured = options.captured ?? new Map();
     this.#runtime = runtime;
     this.#effects = options.effects;
     this.#change = options.change;
@@ -53,7 +62,7 @@ export class Reuse {
     for (const call of events) {
       const result = isCalled(call.kind) ? results.get(call) : undefined;
       if (result === undefined) continue;
-      const key = this.#key(call.parent as Node, call.kind as CalledKind, runtime.textOf(call));
+      const key = this.#key(call.parent as Node, call.kind as CalledKind, runtime.textOf(call), actedOnFiles(call, result, runtime));
       const held = this.#held.get(key);
       if (held === undefined) this.#held.set(key, [result]);
       else held.push(result);
@@ -77,7 +86,7 @@ export class Reuse {
 
   /** The result of the equal request that is next in line, or undefined when it must run. */
   take(called: Node): Source | undefined {
-    const result = this.#held.get(this.#key(called.parent as Node, called.kind as CalledKind, this.#runtime.textOf(called)))?.shift();
+    const result = this.#equal(called.parent as Node, called.kind as CalledKind, this.#runtime.textOf(called))?.shift();
     if (result === undefined) {
       this.split ??= called;
       return undefined;
@@ -108,15 +117,36 @@ export class Reuse {
 
   /** The call whose result an equal request would take. */
   callFor(parent: Node, kind: CalledKind, text: string): Node | undefined {
-    const result = this.#held.get(this.#key(parent, kind, text))?.[0];
+    const result = this.#equal(parent, kind, text)?.[0];
     return result === undefined ? undefined : callOf(result);
   }
 
-  #key(head: Node, kind: CalledKind, text: string): string {
+  /** Results of equal requests that were not taken yet. */
+  #equal(head: Node, kind: CalledKind, text: string): Node[] | undefined {
+    const held = this.#held.get(this.#key(head, kind, text));
+    if (kind !== "tool.called" || (held !== undefined && held.length > 0)) return held;
+    return this.#held.get(this.#key(head, kind, text, true));
+  }
+
+  #key(head: Node, kind: CalledKind, text: string, anyHistory = false): string {
     const { platform } = this.#runtime;
-    const placed = stateOf(head).placement;
-    const placement = placed === undefined ? "" : this.#runtime.textOf(placed);
-    return platform.sha256(JSON.stringify([kind, ...this.#inputs(head, kind, text), placement]));
+    const state = stateOf(head);
+    const placement = state.placement === undefined ? "" : this.#runtime.textOf(state.placement);
+    const inputs = anyHistory ? ["files alone", text] : this.#inputs(head, kind, text);
+    const tree = kind === "model.called" ? "" : this.#tree(state);
+    return platform.sha256(JSON.stringify([kind, ...inputs, placement, tree]));
+  }
+
+  /** The files before it; of a directory that was not used yet, those that the earlier run found there. */
+  #tree(state: State): string {
+    const recorded = recordedTree(state, this.#runtime.platform);
+    if (recorded !== undefined || state.base === undefined) return recorded ?? "";
+    return this.capturedFor(state.base)?.tree ?? "";
+  }
+
+  /** The files a directory held for the earlier run: a rerun begins with the same. */
+  capturedFor(placement: Node): Captured | undefined {
+    return this.#captured.get(this.#runtime.textOf(placement));
   }
 
   /** What a request of a kind depends on. */
@@ -140,6 +170,11 @@ export class Reuse {
   #what(node: Node): string {
     return whatOf(node, this.#runtime.platform, (at) => this.#runtime.textOf(at), this.#whats);
   }
+}
+
+/** Its code saw files and commands where it was placed, and nothing else. */
+function actedOnFiles(call: Node, result: Node, { platform }: Services): boolean {
+  return call.kind === "tool.called" && result.facts.acted === true && call.data<"tool.called">(platform).repeat === "safe";
 }
 
 /** What is stored of a result that somebody put in the place of the recorded one. */

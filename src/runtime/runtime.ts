@@ -3,33 +3,42 @@
  * logs in memory; it keeps no transcript, no state and no log of its own.
  */
 
+import { resolve } from "node:path";
+import { withTrees } from "../session/acted.ts";
 import { dataText } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import type { DataOf } from "../session/event.ts";
+import { stateOf } from "../session/fold.ts";
 import { givenName, givenText } from "../session/given.ts";
 import type { Context, Effect, Entering, Host, Judgement, Place, Price, PureKind } from "../session/host.ts";
 import { forkId, type Scope, sameScope } from "../session/id.ts";
-import { encode, type Redact, SharedText } from "../session/json.ts";
+import { encode, type Redact, SharedText, TreeName } from "../session/json.ts";
 import { Log, type Node } from "../session/log.ts";
 import type { Model, ModelLike } from "../session/model.ts";
 import type { Platform } from "../session/platform.ts";
-import type { MergeOptions, Session, Tool } from "../session/session.ts";
+import type { ApplyOptions, Change, Conflict, Files, MergeOptions, Repeat, Session, Tool } from "../session/session.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
 import type { Store, StoredEvent } from "../store/store.ts";
 import type { Rules } from "../tool/policy.ts";
 import { toolEffect } from "../tool/tool-call.ts";
 import { childrenOf, fallbackName } from "../workflow/children.ts";
 import { isWorkflow } from "../workflow/workflow.ts";
+import { applyTo } from "../workspace/apply.ts";
+import { filesOf } from "../workspace/files.ts";
+import { emptyTree } from "../workspace/tree.ts";
+import { freshIn, type Guard, type Stage } from "./acting.ts";
 import { Answers } from "./answers.ts";
 import { enter } from "./enter.ts";
 import { Execution } from "./execution.ts";
 import type { Key } from "./key.ts";
 import { link } from "./link.ts";
 import { loadLogs, rowOf } from "./load.ts";
-import { mergeInto } from "./merge.ts";
+import { freshAmong, mergeInto } from "./merge.ts";
+import { haveFiles, mergeFiles, publicConflict, settleFiles } from "./merge-files.ts";
 import { closedRath, never } from "./open-effect.ts";
 import { perform, performAll } from "./perform.ts";
-import { inside, type Living, type Services, type Times } from "./services.ts";
+import { type Places, Sandboxes } from "./sandboxes.ts";
+import { inside, type Living, type Owner, type Services, type Times } from "./services.ts";
 
 export interface RuntimeOptions {
   readonly platform: Platform;
@@ -44,6 +53,7 @@ export interface RuntimeOptions {
   readonly models: (like: ModelLike) => Promise<Model>;
   readonly prices: (model: string, input?: number) => Price | undefined;
   readonly rules: Rules;
+  readonly places: Places;
 }
 
 const unjudged: Judgement = Object.freeze({ asks: () => undefined });
@@ -61,6 +71,7 @@ export class Runtime implements Host, Services {
   readonly relaxed: boolean;
   readonly times: Times;
   readonly answers: Answers;
+  readonly sandboxes: Sandboxes;
   /** Effects outside any workflow belong to one run per runtime. */
   readonly effects: Execution;
   closed = false;
@@ -82,6 +93,7 @@ export class Runtime implements Host, Services {
     this.relaxed = options.relaxed;
     this.times = options.times;
     this.answers = new Answers(this);
+    this.sandboxes = new Sandboxes(this, options.places);
     this.effects = new Execution(this, options.platform.newId(), "effects");
     this.watch(this.effects);
   }
@@ -136,8 +148,72 @@ export class Runtime implements Host, Services {
   async merge(session: Session, others: readonly Session[], options: MergeOptions): Promise<Session> {
     const { node, context, execution } = this.#stand(session);
     const places = others.map((other) => this.here(other).node);
-    const merged = mergeInto(execution, node, places, context.by, context.scope, options, others);
-    return merged === node ? session : new SessionValue(merged, context);
+    const fresh = freshAmong(node, places);
+    if (fresh.length === 0 || !haveFiles([node, ...fresh])) {
+      const merged = mergeInto(execution, node, places, context.by, context.scope, options, others);
+      return merged === node ? session : new SessionValue(merged, context);
+    }
+    // Nobody continues the branch meanwhile: whoever tries, forks.
+    node.log.open++;
+    const files = await mergeFiles(this.sandboxes, node, fresh).finally(() => node.log.open--);
+    const settled = await settleFiles(this.sandboxes, session, files, options.conflicts);
+    const at = placeOf(settled.session).node;
+    const before = this.sandboxes.knownTreeAt(stateOf(at)) ?? emptyTree;
+    const objects = this.sandboxes.objects.unsaved(await freshIn(this.sandboxes.trees, before, settled.tree));
+    const { tree, resolved } = settled;
+    const merged = mergeInto(execution, at, places, context.by, context.scope, options, others, {
+      ...(resolved.length === 0 ? {} : { resolved }),
+      tree: new TreeName(tree, objects),
+    });
+    this.sandboxes.objects.goWith(merged, [...objects.keys()]);
+    return new SessionValue(merged, context);
+  }
+
+  async conflicts(session: Session, others: readonly Session[]): Promise<readonly Conflict[]> {
+    const { node } = this.here(session);
+    const fresh = freshAmong(
+      node,
+      others.map((other) => this.here(other).node),
+    );
+    if (fresh.length === 0 || !haveFiles([node, ...fresh])) return [];
+    return (await mergeFiles(this.sandboxes, node, fresh)).conflicts.map(publicConflict);
+  }
+
+  files(session: Session): Files {
+    const tree = this.sandboxes.knownTreeAt(stateOf(placeOf(session).node)) ?? emptyTree;
+    return filesOf(this.sandboxes.trees, tree);
+  }
+
+  async apply(session: Session, directory: string, options: ApplyOptions): Promise<readonly Change[]> {
+    const { node } = this.here(session);
+    const state = stateOf(node);
+    const target = this.sandboxes.knownTreeAt(state);
+    const base = state.base === undefined ? emptyTree : this.sandboxes.firstTree(node, state.base);
+    if (target === undefined || base === undefined) return [];
+    return applyTo(this.sandboxes.trees, resolve(directory), base, target, options);
+  }
+
+  repeatOf(session: Session, tool: Tool): Repeat {
+    if (tool["~tool"].repeatByPlacement !== true) return tool.repeat;
+    const { placement } = session;
+    if (placement === undefined) return "safe"; // it can do nothing
+    return this.#options.places.restorable(placement.sandbox, placement.network) ? "safe" : tool.repeat;
+  }
+
+  stage(owner: Owner, called: Node, signal: AbortSignal, progress: (text: string) => void): Stage {
+    return this.sandboxes.stage(owner, called, { signal, guard: this.#guard(called), progress });
+  }
+  #guard(called: Node): Guard | undefined {
+    const { rules } = this.#options;
+    if (rules.none || called.kind !== "tool.called") return undefined;
+    const { name, input } = called.data<"tool.called">(this.platform);
+    return rules.guard({ tool: name, input, by: called.by, principal: principalOf(called) });
+  }
+  goWith(node: Node, objects: readonly string[]): void {
+    this.sandboxes.objects.goWith(node, objects);
+  }
+  closeSandboxes(owner: Owner, reason: string): Promise<void> {
+    return this.sandboxes.close(owner, reason);
   }
 
   perform(session: Session, effect: Effect): Promise<Session> {
@@ -165,7 +241,8 @@ export class Runtime implements Host, Services {
   #toolEffect(session: Session, tool: Tool, input: unknown): Effect {
     const { by } = placeOf(session).context;
     const { refused, asks } = this.judge(session, { tool: tool.name, input });
-    const request = { name: tool.name, tool, read: { input: input ?? {}, repaired: false }, by, refused, asks };
+    const repeat = this.repeatOf(session, tool);
+    const request = { name: tool.name, tool, repeat, read: { input: input ?? {}, repaired: false }, by, refused, asks };
     return { ...toolEffect(request), failureIsValue: false };
   }
 
@@ -349,7 +426,7 @@ export class Runtime implements Host, Services {
   textOf(node: Node): string {
     const bytes = node.bytes ?? node.sealed?.data;
     if (bytes !== undefined) return dataText(this.platform, bytes);
-    const data = node.data(this.platform) as object;
+    const data = withTrees(node.kind, node.data(this.platform)) as object;
     const configuration = node.kind === "model.called" ? (data as DataOf<"model.called">).configuration : undefined;
     const kept = configuration === undefined ? data : { ...data, configuration: SharedText.of(configuration, this.platform) };
     return encode(kept, this.platform, () => undefined).text;
@@ -390,6 +467,7 @@ export class Runtime implements Host, Services {
   }
 
   async close(): Promise<void> {
+    await this.sandboxes.closeAll();
     await this.effects.writer.flush();
     if (this.effects.newest !== undefined && this.effects.writer.unsigned.length > 0) {
       this.effects.signer.state(await this.key(), this.effects.newest, "open");
@@ -400,6 +478,7 @@ export class Runtime implements Host, Services {
     this.answers.close();
     for (const execution of this.#executions) execution.close(closedRath());
     this.effects.close();
+    await this.#options.places.close();
     await (await this.#store)?.[Symbol.asyncDispose]();
   }
 

@@ -1,13 +1,13 @@
 /** What the parts of the runtime need from each other's surroundings: the machine, the store, and what is known about logs. */
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { DataOf } from "../session/event.ts";
+import type { DataOf, EventKind } from "../session/event.ts";
 import type { Scope } from "../session/id.ts";
 import type { Redact } from "../session/json.ts";
 import type { Log, Node } from "../session/log.ts";
 import type { Platform } from "../session/platform.ts";
 import type { Session } from "../session/session.ts";
 import type { Store, StoredEvent } from "../store/store.ts";
-
+import type { Stage } from "./acting.ts";
 import type { Key } from "./key.ts";
 
 /** Which execution and scope the running user code belongs to. */
@@ -45,6 +45,22 @@ export interface Living {
   close(gone?: Error): void;
 }
 
+/** The files of a directory as they were when a placement was first used. */
+export interface Captured {
+  readonly directory: string;
+  readonly tree: string;
+  readonly layers: readonly string[];
+  readonly withheld: readonly string[];
+}
+
+/** Whose log says what was opened and closed. */
+export interface Owner {
+  readonly log: Log;
+  journal(kind: EventKind, data: unknown): Node;
+  /** A rerun takes the files its source found. */
+  readonly reuse?: { capturedFor(placement: Node): Captured | undefined } | undefined;
+}
+
 export interface Services {
   readonly platform: Platform;
   readonly redact: Redact;
@@ -77,6 +93,12 @@ export interface Services {
   watch(execution: Living): void;
   /** Counts a call that is not made again, as rules counted it when it was made. */
   recount(call: Node, count: (rule: object) => number): void;
+  /** What an effect needs to act where its session is placed. */
+  stage(owner: Owner, called: Node, signal: AbortSignal, progress: (text: string) => void): Stage;
+  /** Objects of a workspace go to disk with an event. */
+  goWith(node: Node, objects: readonly string[]): void;
+  /** Ends what an execution holds open. */
+  closeSandboxes(owner: Owner, reason: string): Promise<void>;
   warn(message: string): void;
   warnMoved(log: Log): void;
   /** Warns of an implicit fork, or refuses it, as the options say. */

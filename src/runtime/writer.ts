@@ -28,7 +28,14 @@ const largestBuffer = 256;
 const oldestMs = 5;
 
 /** What a run says of itself that stays true when a branch has moved. */
-const lasting: ReadonlySet<string> = new Set(["run.started", "run.resumed", "budget.crossed"]);
+const lasting: ReadonlySet<string> = new Set([
+  "run.started",
+  "run.resumed",
+  "sandbox.opened",
+  "sandbox.closed",
+  "workspace.captured",
+  "budget.crossed",
+]);
 
 export class Writer {
   readonly #runtime: Services;

@@ -45,12 +45,15 @@ export function envelopeText(e: Omit<Envelope, "data">, digest: string): string 
 /** Facts with their keys in canonical order and nothing undefined. */
 export function facts(given: { readonly [K in keyof Facts]?: Facts[K] | undefined }): Facts {
   const kept: Record<string, unknown> = {};
+  if (given.acted === true) kept["acted"] = true;
   if (given.alone === true) kept["alone"] = true;
   if (given.attempts !== undefined) kept["attempts"] = given.attempts;
   if (given.call !== undefined) kept["call"] = given.call;
   if (given.closed === true) kept["closed"] = true;
+  if (given.files === true) kept["files"] = true;
   if (given.ms !== undefined) kept["ms"] = given.ms;
   if (given.outcome !== undefined) kept["outcome"] = given.outcome;
+  if (given.processes === true) kept["processes"] = true;
   if (given.redacted !== undefined && given.redacted > 0) kept["redacted"] = given.redacted;
   if (given.source !== undefined) kept["source"] = given.source;
   if (given.started === true) kept["started"] = true;

@@ -35,6 +35,14 @@ export interface State {
   /** The newest result, good or bad. */
   readonly output: Node | undefined;
   readonly placement: Node | undefined;
+  /** The placement that named the directory whose files these are. */
+  readonly base: Node | undefined;
+  /** The newest event whose data names the tree of files; none before they were first used. */
+  readonly files: Node | undefined;
+  /** The newest result that acted where the branch is placed. */
+  readonly acted: Node | undefined;
+  /** Results that say of background processes that they began or ended. */
+  readonly processes: Chain | undefined;
   readonly rejected: Node | undefined;
   /** Some of the conversation came by reference from a session that is no ancestor. */
   readonly borrowed: boolean;
@@ -57,6 +65,10 @@ const empty: State = Object.freeze({
   inherited: [],
   output: undefined,
   placement: undefined,
+  base: undefined,
+  files: undefined,
+  acted: undefined,
+  processes: undefined,
   rejected: undefined,
   borrowed: false,
   usage: nothing,
@@ -114,13 +126,25 @@ function foundation(node: Node): State {
   const origin = node.log.origin?.state as State | undefined;
   return origin === undefined
     ? empty
-    : { ...origin, open: [], inherited: [], rejected: undefined, borrowed: true, usage: nothing, own: nothing };
+    : { ...origin, open: [], inherited: [], processes: undefined, rejected: undefined, borrowed: true, usage: nothing, own: nothing };
 }
 
 /** The next state. Returns the same object for events that change nothing. */
 function step(state: State, node: Node): State {
   const counted = count(state, node);
   const kind: EventKind = node.kind;
+  const { acted, files, processes } = node.facts;
+  if ((acted === undefined && files === undefined) || kind === "placement.changed") return turn(counted, node, kind);
+  const next = turn(counted, node, kind);
+  return {
+    ...next,
+    acted: acted === undefined ? next.acted : node,
+    files: files === undefined ? next.files : node,
+    processes: processes === undefined ? next.processes : chain(node, next.processes),
+  };
+}
+
+function turn(counted: State, node: Node, kind: EventKind): State {
   switch (kind) {
     case "session.created":
     case "session.detached":
@@ -142,13 +166,17 @@ function step(state: State, node: Node): State {
     case "message.added":
       return { ...spoken(counted, node), stopped: undefined, rejected: undefined };
     case "session.forked":
-      return { ...counted, open: [], inherited: inherit(counted, node), rejected: undefined };
+      // A background process belongs to the branch that started it.
+      return { ...counted, open: [], inherited: inherit(counted, node), processes: undefined, rejected: undefined };
     case "session.merged":
       return merge(counted, node);
     case "session.rejected":
       return { ...counted, rejected: node };
     case "placement.changed":
-      return { ...counted, placement: node };
+      // One that names a directory begins anew; another one takes the files along.
+      return node.facts.files === true
+        ? { ...counted, placement: node, base: node, files: undefined, acted: undefined }
+        : { ...counted, placement: node, acted: undefined };
     case "do.called":
     case "check.called":
     case "ask.called":
@@ -279,7 +307,10 @@ function merge(state: State, node: Node): State {
   const verbatim = only !== undefined && isPrefix(state.context, only.context);
   const context = verbatim ? only.context : chain(node, state.context);
   const said = verbatim ? only.said : state.said;
-  return { ...state, talk, context, said, checks, calls, routes, borrowed, rejected: undefined, stopped: undefined };
+  // A receiver that was never placed takes the place of the branch it takes in.
+  const placed = state.placement === undefined ? others.map((other) => other.state as State).find((other) => other.placement) : undefined;
+  const where = placed === undefined ? {} : { placement: placed.placement, base: placed.base, files: placed.files };
+  return { ...state, ...where, talk, context, said, checks, calls, routes, borrowed, rejected: undefined, stopped: undefined };
 }
 
 /** True when one chain goes on where another ended. */

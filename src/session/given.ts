@@ -1,7 +1,7 @@
 /** What verbs are given, checked once where it enters: what is stored has the shape that verify and import expect. */
 import { durationMs } from "./duration.ts";
 import { RathError } from "./errors.ts";
-import type { CheckResult, Content, Duration, Limits, Repeat } from "./session.ts";
+import type { CheckResult, Content, Duration, Limits, PlacementSpec, Repeat } from "./session.ts";
 
 /** A string, named by its field when it is none. */
 export function givenText(value: unknown, field: string): string {
@@ -100,4 +100,30 @@ function kindOf(value: unknown): string {
 
 function unsupported(field: string, problem: string, next: string): RathError {
   return new RathError("value.unsupported", `${field} ${problem}: ${next}.`, { details: { field } });
+}
+
+const placementFields: ReadonlySet<string> = new Set(["workspace", "image", "env", "network", "limits"]);
+const limitFields: ReadonlySet<string> = new Set(["memory", "time", "disk", "file", "output", "processes"]);
+
+/** A placement without what is undefined; a field that is not understood would not be enforced. */
+export function givenPlacement(spec: PlacementSpec): PlacementSpec {
+  if (typeof spec !== "object" || spec === null) throw unsupported("placement", `is ${kindOf(spec)}`, "give an object");
+  const given = defined(spec, placementFields, "placement");
+  const { workspace, image, env, network, limits } = given as PlacementSpec;
+  if (workspace !== undefined) givenText(workspace, "placement.workspace");
+  if (image !== undefined) givenText(image, "placement.image");
+  for (const [name, value] of Object.entries(env ?? {})) if (value !== true) givenText(value, `placement.env.${name}`);
+  if (network !== undefined && network !== "none" && network !== "all" && !Array.isArray((network as { allow?: unknown }).allow))
+    throw unsupported("placement.network", `is ${kindOf(network)}`, 'give "none", "all" or { allow: [hosts] }');
+  if (limits === undefined) return given;
+  const limited = defined(limits, limitFields, "placement.limits");
+  if (limits.time !== undefined) givenDuration(limits.time);
+  return { ...given, limits: limited };
+}
+
+function defined(value: object, known: ReadonlySet<string>, field: string): Record<string, unknown> {
+  const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
+  for (const [key] of entries)
+    if (!known.has(key)) throw unsupported(`${field}.${key}`, "is not known", `use one of ${[...known].join(", ")}`);
+  return Object.fromEntries(entries);
 }

@@ -4,7 +4,21 @@ import type { Scope } from "./id.ts";
 import type { Node } from "./log.ts";
 import type { Model, ModelLike } from "./model.ts";
 import type { Platform } from "./platform.ts";
-import type { EffectContext, Limits, MergeOptions, Probed, Repeat, Session, Tool, ToolContext, Totals } from "./session.ts";
+import type {
+  ApplyOptions,
+  Change,
+  Conflict,
+  EffectContext,
+  Files,
+  Limits,
+  MergeOptions,
+  Probed,
+  Repeat,
+  Session,
+  Tool,
+  ToolContext,
+  Totals,
+} from "./session.ts";
 import type { StreamPart } from "./stream.ts";
 
 /** Travels inside the value: who executes it, under which scope, and who acts. */
@@ -153,6 +167,14 @@ export interface Host {
   price(model: string, input?: number): Price | undefined;
   /** What the rules say of a call; it counts as one. */
   judge(session: Session, call: { readonly tool: string; readonly input: unknown }): Judgement;
+  /** The files at a place. */
+  files(session: Session): Files;
+  /** What a merge of these would have to decide. */
+  conflicts(session: Session, others: readonly Session[]): Promise<readonly Conflict[]>;
+  /** Writes files back to a directory. */
+  apply(session: Session, directory: string, options: ApplyOptions): Promise<readonly Change[]>;
+  /** What a crash may do to a call of a tool, where the session is placed now. */
+  repeatOf(session: Session, tool: Tool): Repeat;
   /** Stores what verbs without effects have added. */
   save(session: Session): Promise<void>;
 }

@@ -56,6 +56,8 @@ const acted = z
     before: tree,
     after: tree,
     changes: z.array(change),
+    /** How many more changes there are than are listed; the trees have them all. */
+    omitted: z.int().min(1).optional(),
     commands: z.array(command).optional(),
     /** Background processes that it started, and those that ended since the last record. */
     started: z.array(z.strictObject({ id: z.string(), command: z.string() })).optional(),
@@ -248,7 +250,15 @@ export const schemas = {
   }),
   "sandbox.closed": z.strictObject({ id: z.string(), reason: z.string(), problem: z.string().optional() }),
   /** The files that a directory held when a placement was first used. */
-  "workspace.captured": z.strictObject({ placement: id, directory: z.string(), tree }),
+  "workspace.captured": z.strictObject({
+    placement: id,
+    directory: z.string(),
+    tree,
+    /** Directories in it that are shared read-only instead. */
+    layers: z.array(z.string()).optional(),
+    /** Files in it whose contents were not kept: too large, or they hold a secret. */
+    withheld: z.array(z.string()).optional(),
+  }),
   "budget.crossed": z.strictObject({
     limit: z.enum(["rounds", "tokens", "usd", "time"]),
     of: z.number(),
@@ -286,6 +296,8 @@ export const envelopeSchema = z.strictObject({
   by: z.string(),
   data: id,
   facts: z.strictObject({
+    /** It acted in a sandbox: its data says where. */
+    acted: z.literal(true).optional(),
     alone: z.literal(true).optional(),
     attempts: z.int().min(1).optional(),
     call: id.optional(),
@@ -294,6 +306,8 @@ export const envelopeSchema = z.strictObject({
     files: z.literal(true).optional(),
     ms: z.number().min(0).optional(),
     outcome: z.enum(["ok", "error", "denied", "cancelled", "expired", "unknown"]).optional(),
+    /** Its data says of background processes that they began or ended. */
+    processes: z.literal(true).optional(),
     redacted: z.int().min(1).optional(),
     source: id.optional(),
     started: z.literal(true).optional(),

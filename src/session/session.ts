@@ -49,7 +49,7 @@ export interface Session<out Output = unknown> {
   readonly routes: readonly Route[];
   /** What was recalled and remembered. Empty in this version. */
   readonly memory: { readonly reads: readonly MemoryHit[]; readonly writes: readonly MemoryItem[] };
-  /** The workspace. Empty in this version. */
+  /** The files as they were recorded here. Empty before the workspace was first used. */
   readonly files: Files;
   /** Every ancestor once, parents before children, nested and merged work included; `from` and `to` are steps, both included. */
   events(range?: { readonly from?: number | undefined; readonly to?: number | undefined }): Iterable<Event>;
@@ -120,10 +120,13 @@ export interface Session<out Output = unknown> {
 
   /** What exactly the newest model call up to this place read, rebuilt from the log and checked against its digest. */
   request(): Promise<ModelRequest>;
-  /** What `merge` would have to decide: files and memory that both sides changed. None in this version, which has neither. */
+  /** What `merge` would have to decide: files that both sides changed differently. */
   conflicts(others: Session | readonly Session[]): Promise<readonly Conflict[]>;
-  /** Not in this version: rejects with `session.not-here`. */
-  apply(directory: string, options?: { readonly dryRun?: boolean }): Promise<readonly Change[]>;
+  /**
+   * Writes to a directory what this session changed since it took its files from there, and gives the list. Nothing is written
+   * when a file to be written has changed there meanwhile: rejects with `workspace.changed`, which names them.
+   */
+  apply(directory: string, options?: ApplyOptions): Promise<readonly Change[]>;
 
   /** The time of the head: the same head gives the same answer. */
   now(): Date;
@@ -205,6 +208,8 @@ export interface Acted {
   readonly before: string;
   readonly after: string;
   readonly changes: readonly Change[];
+  /** How many more there are than are listed; `session.files.changes` has them all. */
+  readonly omitted?: number | undefined;
   readonly commands?: readonly CommandRecord[] | undefined;
   readonly started?: readonly { readonly id: string; readonly command: string }[] | undefined;
   readonly ended?:
@@ -262,6 +267,13 @@ export interface Files {
   /** The difference as a unified patch, for people and for `git apply`. */
   patch(since: Files): Promise<string>;
 }
+/** How files are written back. */
+export interface ApplyOptions {
+  /** Only says what would be written. */
+  readonly dryRun?: boolean | undefined;
+  /** Only these files, or what is under these directories. */
+  readonly paths?: readonly string[] | undefined;
+}
 /** A kind of placement. */
 export type SandboxName = "local" | "host" | "docker" | "e2b" | "opensandbox" | "cube" | "memory" | (string & {});
 /** What a sandbox may reach. */
@@ -298,7 +310,16 @@ export interface Placement extends PlacementSpec {
 }
 /** Something two branches changed differently. */
 export type Conflict =
-  | { readonly kind: "file"; readonly path: string; readonly base?: string; readonly ours?: string; readonly theirs?: string }
+  | {
+      readonly kind: "file";
+      readonly path: string;
+      /** Hashes of contents; absent where there is none. */
+      readonly base?: string;
+      readonly ours?: string;
+      readonly theirs?: string;
+      /** Why it could not be merged: `content`, `binary`, `mode`, `type`, `delete-edit` and the like. */
+      readonly problem?: string;
+    }
   | { readonly kind: "memory"; readonly key: string; readonly base?: string; readonly ours?: string; readonly theirs?: string };
 /** How a merge settles conflicts, what the model reads of it, and why it was made. */
 export interface MergeOptions {
@@ -344,7 +365,7 @@ export type Stored<T> = unknown extends T
 export interface EffectContext {
   /** A child of the branch, forked at the call: inner effects go here. */
   readonly session: Session;
-  /** Where it may act. Nothing opens in this version. */
+  /** Where the session is placed: its files and commands. Nothing opens before it is used. */
   readonly sandbox: Sandbox;
   /** Aborted when the work is cancelled or its time is up. */
   readonly signal: AbortSignal;

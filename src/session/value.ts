@@ -1,10 +1,11 @@
 /** The class behind `Session`. Own properties are its identity; everything else is a fold over the log or a verb of the host. */
 
+import { processesOf } from "./acted.ts";
 import { describeSession } from "./describe.ts";
 import { RathError } from "./errors.ts";
 import type { Event } from "./event.ts";
 import { inCallOrder, list, type State, stateOf } from "./fold.ts";
-import { givenContent, givenDuration, givenFunction, givenRepeat, givenText, givenTime, givenVerdict } from "./given.ts";
+import { givenContent, givenDuration, givenFunction, givenPlacement, givenRepeat, givenText, givenTime, givenVerdict } from "./given.ts";
 import type { Context, Effect, Place } from "./host.ts";
 import { derivedUuid } from "./id.ts";
 import { current, history, type Node } from "./log.ts";
@@ -103,14 +104,15 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
     return Object.freeze({ ...usage, own: Object.freeze({ ...own }) });
   }
   get placement(): S.Placement | undefined {
-    return placementOf(this.#state.placement, this.#platform);
+    return placementOf(this.#state, this.#platform);
   }
   get lineage(): S.Lineage {
     return lineageOf(this.#node, this.#platform);
   }
   get pending(): readonly S.Pending[] {
     const { open, inherited } = this.#state;
-    return [...open, ...inherited].map((call) => pendingOf(call, this.#platform));
+    const calls = [...open, ...inherited].map((call) => pendingOf(call, this.#platform));
+    return [...calls, ...processesOf(this.#state, this.#platform)];
   }
   get calls(): readonly S.ToolCall[] {
     return inCallOrder(list(this.#state.calls)).map((node) => toolCallOf(node, this.#platform));
@@ -125,7 +127,7 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
     return { reads: [], writes: [] };
   }
   get files(): S.Files {
-    return noFiles;
+    return this.#host.files(this);
   }
 
   *events(range: { readonly from?: number | undefined; readonly to?: number | undefined } = {}): Iterable<Event> {
@@ -161,8 +163,8 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
     return this.#same(this.#host.add(this, "note.added", { text: givenText(text, "text") }));
   }
   to(sandbox: S.SandboxName, spec: S.PlacementSpec = {}): S.Session<Output> {
-    const given = Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== undefined));
-    return this.#same(this.#host.add(this, "placement.changed", { sandbox: givenText(sandbox, "sandbox"), spec: given }));
+    const data = { sandbox: givenText(sandbox, "sandbox"), spec: { ...givenPlacement(spec) } };
+    return this.#same(this.#host.add(this, "placement.changed", data));
   }
   fork(label?: string): S.Session<Output> {
     return this.#same(this.#host.fork(this, label === undefined ? undefined : givenText(label, "label")));
@@ -221,9 +223,8 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
   merge(others: S.Session | readonly S.Session[], options: S.MergeOptions = {}): Promise<S.Session<Output>> {
     return this.#host.merge(this, Array.isArray(others) ? others : [others as S.Session], options) as Promise<S.Session<Output>>;
   }
-  async conflicts(others: S.Session | readonly S.Session[]): Promise<readonly S.Conflict[]> {
-    void others; // files and memory, the two things that conflict, are not part of a session yet
-    return [];
+  conflicts(others: S.Session | readonly S.Session[]): Promise<readonly S.Conflict[]> {
+    return this.#host.conflicts(this, Array.isArray(others) ? others : [others as S.Session]);
   }
 
   call<Input, T>(tool: S.Tool<Input, T>, input: Input): Promise<S.Session<T>> {
@@ -244,8 +245,8 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
       throw new RathError("session.not-found", `No model was asked on session ${this.id} up to step ${this.step}.`, { session: this });
     return requestOf(called, this.#platform);
   }
-  apply(): Promise<never> {
-    return this.#notHere("apply", "the workspace");
+  apply(directory: string, options: S.ApplyOptions = {}): Promise<readonly S.Change[]> {
+    return this.#host.apply(this, directory, options);
   }
 
   now(): Date {
@@ -300,17 +301,4 @@ function named<T extends { readonly name: string }>(called: T, run: unknown): T 
 
 function describe(value: unknown): string {
   return value === null || typeof value !== "object" ? String(value) : `a ${value.constructor?.name ?? "plain object"}`;
-}
-
-/** The hash of an empty tree: no workspace has been opened. */
-const noFiles: S.Files = Object.freeze({
-  hash: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-  async *list() {},
-  read: (path: string) => noFile(path),
-  text: (path: string) => noFile(path),
-  changes: async () => [],
-  patch: async () => "",
-});
-async function noFile(path: string): Promise<never> {
-  throw new RathError("session.not-here", `"${path}" cannot be read: this session has no workspace.`);
 }

@@ -1,4 +1,5 @@
 /** Views of single events: what a message, a check, a placement or something pending looks like to the user of a session. */
+import { actedOf } from "./acted.ts";
 import { durationMs } from "./duration.ts";
 import { type CalledKind, type OutcomeType, opOf } from "./event.ts";
 import { callOf, callUnder, type State } from "./fold.ts";
@@ -107,13 +108,15 @@ export function toolCallOf(returned: Node, platform: Platform): ToolCall {
   const call = callOf(returned);
   const asked = call.data<"tool.called">(platform);
   const nested = returned.parents.find((parent) => parent.log !== returned.log);
+  const acted = actedOf(returned, platform);
   return Object.freeze({
     id: call.id,
     tool: asked?.name ?? "[erased]",
     input: returned.data<"tool.returned">(platform)?.input ?? asked?.input,
     outcome: Object.freeze(outcomeOf(returned, platform)),
-    changes: Object.freeze([]),
-    sandbox: undefined,
+    changes: acted?.changes ?? Object.freeze([]),
+    sandbox: acted?.id ?? acted?.sandbox,
+    ...(acted === undefined ? {} : { acted }),
     session: nested?.log.id,
     by: call.by,
     step: call.step,
@@ -186,10 +189,12 @@ export function checkOf(returned: Node, platform: Platform): Check {
   });
 }
 
-export function placementOf(node: Node | undefined, platform: Platform): Placement | undefined {
-  if (node === undefined) return undefined;
-  const { sandbox, spec } = node.data<"placement.changed">(platform);
-  return Object.freeze({ ...spec, sandbox, isolation: undefined, id: undefined });
+/** Where tools act, and the sandbox that was newest opened for it. */
+export function placementOf({ placement, acted }: State, platform: Platform): Placement | undefined {
+  if (placement === undefined) return undefined;
+  const { sandbox, spec } = placement.data<"placement.changed">(platform);
+  const newest = acted === undefined ? undefined : actedOf(acted, platform);
+  return Object.freeze({ ...spec, sandbox, isolation: newest?.isolation, id: newest?.id });
 }
 
 /** What waits under a call, or under the mark that it was started after waiting. */

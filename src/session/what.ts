@@ -71,8 +71,8 @@ function dataOf(node: Node, platform: Platform, text: (node: Node) => string): u
       return [label ?? "", implicit ?? false, nested ?? false];
     }
     case "session.merged": {
-      const { adopt, reason, context } = node.data<"session.merged">(platform);
-      return [adopt ?? false, reason ?? "", JSON.stringify(context)];
+      const { adopt, reason, context, files } = node.data<"session.merged">(platform);
+      return [adopt ?? false, reason ?? "", JSON.stringify(context), ...(files === undefined ? [] : [files.tree])];
     }
     case "workflow.entered":
     case "session.created":
@@ -90,12 +90,13 @@ function dataOf(node: Node, platform: Platform, text: (node: Node) => string): u
     case "tool.returned":
     case "route.returned":
     case "ask.returned":
+    case "check.returned":
     case "do.returned": {
-      // Who answered and what was tried before are how it came about, not what it came to.
+      // Who answered, what was tried before and in which sandbox it ran are how it came about, not what it came to.
       const data = node.data<"tool.returned">(platform);
-      if (data.answer === undefined && data.failures === undefined) return text(node);
-      const { answer: _, failures: __, ...rest } = data;
-      return JSON.stringify(rest);
+      if (data.answer === undefined && data.failures === undefined && data.acted === undefined) return text(node);
+      const { answer: _, failures: __, acted, ...rest } = data;
+      return JSON.stringify(acted === undefined ? rest : { ...rest, changes: acted.changes });
     }
     default:
       return text(node);

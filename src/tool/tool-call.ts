@@ -4,7 +4,7 @@
  */
 import { type Effect, type EffectCode, EffectResult, type Verdict } from "../session/host.ts";
 import type { Outcome } from "../session/message.ts";
-import type { Tool, ToolCall, Validated } from "../session/session.ts";
+import type { Repeat, Tool, ToolCall, Validated } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import { textOfOutcome } from "../session/views.ts";
 import type { ReadInput } from "./input.ts";
@@ -16,6 +16,8 @@ export interface ToolRequest {
   /** Undefined when nobody offers a tool of this name. */
   readonly tool: Tool | undefined;
   readonly read: ReadInput;
+  /** What a crash may do to it here; default: what the tool says. */
+  readonly repeat?: Repeat | undefined;
   /** What the model wrote, and which of its calls this is. */
   readonly raw?: string | undefined;
   readonly index?: number | undefined;
@@ -43,7 +45,7 @@ export function toolEffect(request: ToolRequest): Effect {
   const checked = validated(tool, inputOf(request));
   const base = {
     op: "tool" as const,
-    repeat: tool.repeat,
+    repeat: request.repeat ?? tool.repeat,
     timeoutMs: declared.timeoutMs,
     attempts: declared.attempts,
     probe: declared.probe,
@@ -87,14 +89,14 @@ function resourceOf(tool: Tool, input: unknown): string | undefined | EffectResu
 }
 
 /** What is recorded of the question, keys in order. */
-function asked({ name, raw, index, read }: ToolRequest, tool: Tool | undefined): Readonly<Record<string, unknown>> {
+function asked({ name, raw, index, read, repeat }: ToolRequest, tool: Tool | undefined): Readonly<Record<string, unknown>> {
   const wrote = "problem" in read || read.repaired ? raw : undefined;
   return {
     ...(index === undefined ? {} : { index }),
     ...("input" in read ? { input: read.input } : {}),
     name,
     ...(wrote === undefined ? {} : { raw: wrote }),
-    repeat: tool?.repeat ?? "safe",
+    repeat: repeat ?? tool?.repeat ?? "safe",
     ...(tool === undefined ? {} : { revision: tool["~tool"].revision }),
   };
 }
@@ -173,7 +175,7 @@ async function edited(request: ToolRequest, tool: Tool, input: unknown): Promise
 
 function running(request: ToolRequest, tool: Tool, input: unknown): EffectCode {
   const { after } = request;
-  let attempts = tool.repeat === "once" ? 1 : (tool["~tool"].attempts ?? 1);
+  let attempts = (request.repeat ?? tool.repeat) === "once" ? 1 : (tool["~tool"].attempts ?? 1);
   return async (context) => {
     if (after === undefined) return resultOf(await tool["~run"](input, context));
     let outcome: Outcome;

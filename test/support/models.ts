@@ -4,6 +4,7 @@ import { nodePlatform } from "../../src/runtime/platform.ts";
 import { type Rath, RathOnStore } from "../../src/runtime/rath.ts";
 import { redactor } from "../../src/runtime/redact.ts";
 import { Runs } from "../../src/runtime/runs.ts";
+import type { Places } from "../../src/runtime/sandboxes.ts";
 import { Runtime } from "../../src/runtime/runtime.ts";
 import type { Price } from "../../src/session/host.ts";
 import type { ModelReply, ModelRequest, ReplyUsage } from "../../src/session/message.ts";
@@ -49,6 +50,17 @@ export function breaks(error: unknown, ...pieces: readonly string[]): Attempt {
   };
 }
 
+const noPlace = (): never => {
+  throw new Error("there are no sandboxes here");
+};
+const nowhere: Places = {
+  backend: async () => noPlace(),
+  restorable: () => false,
+  checkouts: async () => noPlace(),
+  capture: async () => noPlace(),
+  close: async () => {},
+};
+
 /** A Rath whose models cost what a table says; openrath has no option for prices yet. */
 export function pricedRath(
   prices: Readonly<Record<string, Omit<Price, "table" | "cached" | "cacheWrite"> & Partial<Price>>>,
@@ -70,6 +82,7 @@ export function pricedRath(
       return price === undefined ? undefined : { table: "test", cached: price.input, cacheWrite: price.input, ...price };
     },
     rules: new Rules(undefined),
+    places: nowhere,
     times: { stillResumeMs: 2000, stillReplayMs: 100, parkGraceMs: 5, closeMs: 200, leaseMs: 30_000, remindMs: 3000 },
   });
   return new RathOnStore(runtime, new Runs(runtime, workflows, "test-priced"), () => Promise.reject(new Error("no bundles here")));

@@ -7,7 +7,8 @@ import { RathError } from "../../session/errors.ts";
 import type { Session } from "../../session/session.ts";
 import { placeOf } from "../../session/value.ts";
 import type { RunRow, Store } from "../../store/store.ts";
-import { checkBlobs, checkChain } from "../chain.ts";
+import { checkBlobs } from "../blobs.ts";
+import { checkChain } from "../chain.ts";
 import { type Gathered, type GatheredLog, gather } from "../gather.ts";
 import { type Entry, inspector, type Place } from "../inspect.ts";
 import { aboutOf } from "../log-about.ts";
@@ -30,7 +31,8 @@ async function writeFrom(store: Store, session: Session, file: string): Promise<
   const { node } = placeOf(session);
   const place = { session: node.log.id, head: node.id };
   const gathered = await gather(store, runtime.platform, await inspector(runtime.platform), [place]);
-  const [finding] = [...gathered.findings, ...checkChain(runtime.platform, gathered), ...(await checkBlobs(store, gathered))];
+  const blobs = await checkBlobs(store, gathered);
+  const [finding] = [...gathered.findings, ...checkChain(runtime.platform, gathered), ...blobs.findings];
   if (finding !== undefined) {
     throw new RathError(
       "store.corrupt",
@@ -44,7 +46,7 @@ async function writeFrom(store: Store, session: Session, file: string): Promise<
     place,
     logs: logsOf(gathered),
     runs: runsOf(gathered),
-    blobs: blobsOf(gathered),
+    blobs: blobsOf(gathered, blobs.ofTrees),
     events: gathered.entries.size,
   };
   if (file.endsWith(".jsonl"))
@@ -160,8 +162,8 @@ function runsOf(gathered: Gathered): RunRow[] {
     .sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-function blobsOf(gathered: Gathered): string[] {
-  const hashes = new Set<string>();
+function blobsOf(gathered: Gathered, ofTrees: ReadonlySet<string>): string[] {
+  const hashes = new Set(ofTrees);
   for (const entry of gathered.entries.values()) for (const { hash } of entry.blobs) hashes.add(hash);
   return [...hashes].sort();
 }

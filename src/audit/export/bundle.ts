@@ -66,7 +66,7 @@ async function blobBeside(file: string, bytes: number): Promise<Uint8Array | und
 /** The record must hold, be complete, and be all there is in the bundle. Which keys signed it is for `verify` to judge. */
 async function check(runtime: Runtime, bundle: BundleSource): Promise<void> {
   const { session, head } = bundle.header;
-  const { gathered, findings } = await checkRecord(bundle, runtime.platform, [{ session, head }], undefined, false);
+  const { gathered, findings, ofTrees } = await checkRecord(bundle, runtime.platform, [{ session, head }], undefined, false);
   // What is wrong with an event says more than what is therefore wrong with its log.
   const [first] = [...findings, ...checkAbout(gathered)]
     .map((finding) => ({ finding, line: bundle.lineOf(finding.event) ?? 1, rank: isHash(finding.event) ? 0 : 1 }))
@@ -76,7 +76,7 @@ async function check(runtime: Runtime, bundle: BundleSource): Promise<void> {
   if (gathered.entries.get(head)?.session !== session) throw invalid(1, "head", `the head ${head} is not an event of session ${session}`);
   for (const id of bundle.ids)
     if (!gathered.entries.has(id)) throw invalid(bundle.lineOf(id), "id", `event ${id} does not belong to the record of the session`);
-  const named = new Set([...gathered.entries.values()].flatMap((entry) => entry.blobs.map((blob) => blob.hash)));
+  const named = new Set([...ofTrees, ...[...gathered.entries.values()].flatMap((entry) => entry.blobs.map((blob) => blob.hash))]);
   for (const hash of bundle.hashes) if (!named.has(hash)) throw invalid(bundle.lineOf(hash), "blob", `no event names blob ${hash}`);
   for (const { id, session: works } of bundle.runRows) {
     if (gathered.runs.get(id)?.shared !== false) throw invalid(bundle.lineOf(id), "run", `run ${id} wrote nothing in this bundle`);

@@ -1,0 +1,80 @@
+/** The blobs of a record: those that events name, and the directories and contents of the trees of files they name. */
+import { hash } from "node:crypto";
+import { RathError } from "../session/errors.ts";
+import { textOfThrown } from "../session/thrown.ts";
+import { decodeDirectory, emptyTree } from "../workspace/tree.ts";
+import type { Gathered, Source } from "./gather.ts";
+import type { Entry, Finding } from "./inspect.ts";
+
+/** What was found wrong with blobs, and which of them trees hold. */
+export interface CheckedBlobs {
+  readonly findings: readonly Finding[];
+  /** Hashes of directories and contents. */
+  readonly ofTrees: ReadonlySet<string>;
+}
+
+/** Reads every blob once: is it there, is it what its name says. */
+export async function checkBlobs(source: Source, gathered: Gathered): Promise<CheckedBlobs> {
+  const checking = new Checking(source);
+  for (const entry of gathered.entries.values()) {
+    for (const { hash: name, bytes } of entry.blobs) await checking.blob(entry, name, bytes, "its data says");
+    for (const tree of entry.trees) await checking.tree(entry, tree);
+  }
+  return checking;
+}
+
+class Checking implements CheckedBlobs {
+  readonly findings: Finding[] = [];
+  readonly ofTrees = new Set<string>();
+  readonly #source: Source;
+  readonly #lengths = new Map<string, number | undefined>();
+
+  constructor(source: Source) {
+    this.#source = source;
+  }
+
+  /** The content of a blob that is met for the first time and is as it should be. */
+  async blob(entry: Entry, name: string, bytes: number | undefined, who: string): Promise<Uint8Array | undefined> {
+    const met = this.#lengths.has(name);
+    const { content, problem } = met ? {} : await readBlob(this.#source, name);
+    if (!met) this.#lengths.set(name, content?.length);
+    const length = this.#lengths.get(name);
+    if (problem !== undefined) this.findings.push({ event: entry.id, problem, field: "data" });
+    else if (length !== undefined && bytes !== undefined && length !== bytes)
+      this.findings.push({ event: entry.id, problem: `blob ${name} has ${length} bytes, ${who} ${bytes}`, field: "data" });
+    return content;
+  }
+
+  /** Directories that several trees share are looked at once. */
+  async tree(entry: Entry, root: string): Promise<void> {
+    const waiting = [root];
+    for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+      if (name === emptyTree || this.ofTrees.has(name)) continue;
+      this.ofTrees.add(name);
+      const content = await this.blob(entry, name, undefined, "");
+      if (content === undefined) continue;
+      try {
+        for (const inner of decodeDirectory(content).values()) {
+          if (inner.type === "directory") waiting.push(inner.hash);
+          else if (inner.type === "file" && !this.ofTrees.has(inner.hash)) {
+            this.ofTrees.add(inner.hash);
+            await this.blob(entry, inner.hash, inner.size, "its directory says");
+          }
+        }
+      } catch (error) {
+        this.findings.push({ event: entry.id, problem: `blob ${name} is no directory: ${textOfThrown(error)}`, field: "data" });
+      }
+    }
+  }
+}
+
+async function readBlob(source: Source, name: string): Promise<{ readonly content?: Uint8Array; readonly problem?: string }> {
+  try {
+    const content = await source.blob(name);
+    if (content === undefined) return { problem: `blob ${name} is missing` };
+    return hash("sha256", content) === name ? { content } : { problem: `blob ${name} was changed: its SHA-256 is not its name` };
+  } catch (error) {
+    if (!RathError.is(error, "store.corrupt")) throw error;
+    return { problem: `blob ${name} cannot be read: ${error.message}` };
+  }
+}

@@ -1,0 +1,290 @@
+/**
+ * What one effect does where its session is placed. Files are read and written in the tree, which no process can touch; a command
+ * gets them on disk, and what it left there is read back. The first write or command takes the branch's sandbox until the effect
+ * has ended, so that every change is known to be this effect's.
+ */
+import type { OpenSandbox } from "../sandbox/sandbox.ts";
+import { RathError } from "../session/errors.ts";
+import { TreeName } from "../session/json.ts";
+import type { Change, CommandRecord, CommandResult, ExecOptions, Sandbox, SandboxEntry, SandboxProcess } from "../session/session.ts";
+import { changesBetween } from "../workspace/diff.ts";
+import { filesOf, listDirectory, removePath, writeFile } from "../workspace/files.ts";
+import { resolvePath } from "../workspace/path.ts";
+import { emptyTree, type Trees } from "../workspace/tree.ts";
+import type { Held, Placed } from "./held.ts";
+
+/** What an effect may not do there. */
+export interface Guard {
+  refusesCommand(command: string | readonly string[]): string | undefined;
+  refusesPath(path: string): string | undefined;
+}
+
+/** What an effect needs to act. */
+export interface Stage {
+  readonly held: Held;
+  readonly trees: Trees;
+  readonly guard: Guard | undefined;
+  /** Aborted when the effect is to stop. */
+  readonly signal: AbortSignal;
+  /** What it writes is not kept. */
+  readonly discards: boolean;
+  /** Where the branch is placed; rejects when it is not, or when that kind cannot be opened here. */
+  placed(): Promise<Placed>;
+  /** The tree of the branch now. */
+  tree(): Promise<string>;
+  /** Of these, the objects that are not on disk. */
+  unsaved(names: Iterable<string>): ReadonlyMap<string, Uint8Array>;
+}
+
+/** What is stored of it, and what must be said in the facts. */
+export interface Deed {
+  readonly acted: Readonly<Record<string, unknown>>;
+  /** The branch has this tree from here on; "first": if it has none yet. */
+  readonly files: boolean | "first";
+  readonly processes: boolean;
+  readonly objects: readonly string[];
+  /** Why it may not have done this; its changes were undone. */
+  readonly denied: string | undefined;
+}
+
+/** More changes than these are not listed one by one: the trees have them all. */
+const listedChanges = 2000;
+
+export class Acting implements Sandbox {
+  readonly #stage: Stage;
+  readonly #commands: CommandRecord[] = [];
+  readonly #started: { readonly id: string; readonly command: string }[] = [];
+  /** What is under way. */
+  readonly #busy = new Set<Promise<unknown>>();
+  readonly #stop = new AbortController();
+  #placed: Placed | undefined;
+  #before: string | undefined;
+  #tree = "";
+  /** Commands ran since the files on disk were last read. */
+  #dirty = false;
+  #taking: Promise<void> | undefined;
+  #release: (() => void) | undefined;
+  #over = false;
+  #settled: Promise<Deed | undefined> | undefined;
+
+  constructor(stage: Stage) {
+    this.#stage = stage;
+  }
+
+  /** True once anything was read, written or run. */
+  get used(): boolean {
+    return this.#before !== undefined;
+  }
+
+  exec(command: string | readonly string[], options: ExecOptions = {}): Promise<CommandResult> {
+    return this.#do(async () => {
+      this.#allow(this.#stage.guard?.refusesCommand(command));
+      const sandbox = await this.#onDisk();
+      this.#dirty = true;
+      this.#stage.held.touched();
+      const signals = [this.#stage.signal, this.#stop.signal, ...(options.signal === undefined ? [] : [options.signal])];
+      const result = await sandbox.exec(command, { ...options, signal: AbortSignal.any(signals) });
+      this.#commands.push(recordOf(command, result));
+      return result;
+    }, true);
+  }
+
+  start(command: string | readonly string[], options: { readonly cwd?: string | undefined } = {}): Promise<SandboxProcess> {
+    return this.#do(async () => {
+      this.#allow(this.#stage.guard?.refusesCommand(command));
+      const sandbox = await this.#onDisk();
+      if (sandbox.start === undefined)
+        throw new RathError(
+          "sandbox.unavailable",
+          `A "${this.#placed?.backend.kind}" sandbox runs no background processes: run the command and wait for it.`,
+        );
+      const process = await sandbox.start(command, options);
+      this.#stage.held.processes.set(process.id, process);
+      this.#started.push({ id: process.id, command: typeof command === "string" ? command : command.join(" ") });
+      return process;
+    }, true);
+  }
+
+  process(id: string): SandboxProcess | undefined {
+    return this.#stage.held.processes.get(id);
+  }
+
+  read(path: string): Promise<Uint8Array> {
+    return this.#do(async (trees) => {
+      const tree = await this.#current();
+      await this.#within(tree, path, false);
+      return filesOf(trees, tree).read(path);
+    });
+  }
+
+  write(path: string, content: string | Uint8Array): Promise<void> {
+    return this.#do(async (trees) => {
+      const tree = await this.#current();
+      await this.#within(tree, path, true);
+      this.#tree = await writeFile(trees, tree, path, typeof content === "string" ? Buffer.from(content) : content);
+    }, true);
+  }
+
+  async *list(path = "."): AsyncIterable<SandboxEntry> {
+    const entries = await this.#do(async (trees) => {
+      const tree = await this.#current();
+      await this.#within(tree, path, false);
+      return listDirectory(trees, tree, path);
+    });
+    yield* entries;
+  }
+
+  remove(path: string): Promise<void> {
+    return this.#do(async (trees) => {
+      const tree = await this.#current();
+      await this.#within(tree, path, true);
+      this.#tree = await removePath(trees, tree, path);
+    }, true);
+  }
+
+  /** Everything an effect does here; `writes` takes the sandbox for the rest of the effect. */
+  async #do<T>(act: (trees: Trees) => Promise<T>, writes = false): Promise<T> {
+    if (this.#over)
+      throw new RathError("sandbox.failed", "The effect that this sandbox was given to has ended: it cannot be used any more.");
+    this.#placed ??= await this.#stage.placed();
+    if (writes) await this.#take();
+    await this.#begin();
+    const doing = act(this.#stage.trees);
+    this.#busy.add(doing);
+    try {
+      return await doing;
+    } finally {
+      this.#busy.delete(doing);
+    }
+  }
+
+  #take(): Promise<void> {
+    this.#taking ??= this.#stage.held.take().then(async (release) => {
+      this.#release = release;
+      // Others may have changed files since they were first looked at.
+      if (this.#before === undefined) return;
+      this.#before = await this.#stage.tree();
+      this.#tree = this.#before;
+    });
+    return this.#taking;
+  }
+
+  async #begin(): Promise<void> {
+    if (this.#before !== undefined) return;
+    const tree = await this.#stage.tree();
+    this.#before ??= tree;
+    if (this.#tree === "") this.#tree = tree;
+  }
+
+  async #onDisk(): Promise<OpenSandbox> {
+    const tree = this.#dirty ? await this.#current() : this.#tree;
+    return this.#stage.held.ready(this.#placed as Placed, this.#stage.trees, tree);
+  }
+
+  /** The tree as it is now, read from disk when commands ran. */
+  async #current(): Promise<string> {
+    if (this.#dirty) {
+      this.#tree = await this.#stage.held.read(this.#stage.trees, this.#tree);
+      this.#dirty = false;
+    }
+    return this.#tree;
+  }
+
+  async #within(tree: string, path: string, missing: boolean): Promise<void> {
+    if (this.#stage.guard === undefined) return;
+    const { path: real } = await resolvePath(this.#stage.trees, tree, path, { missing });
+    this.#allow(this.#stage.guard.refusesPath(real));
+  }
+
+  #allow(refusal: string | undefined): void {
+    if (refusal !== undefined) throw new RathError("sandbox.denied", refusal);
+  }
+
+  /** The effect has ended: what still runs is ended, and what it left behind is read. Undefined when it did nothing here. */
+  settle(): Promise<Deed | undefined> {
+    this.#settled ??= this.#settle();
+    return this.#settled;
+  }
+  async #settle(): Promise<Deed | undefined> {
+    this.#over = true;
+    this.#stop.abort(new Error("the effect has ended"));
+    await Promise.allSettled([...this.#busy]);
+    const [placed, before] = [this.#placed, this.#before];
+    if (placed === undefined || before === undefined) return undefined;
+    const tree = await this.#current();
+    const { trees, discards, held } = this.#stage;
+    const changes = await changesBetween(trees, before, tree);
+    const denied = this.#outside(changes);
+    const dropped = (discards || denied !== undefined) && tree !== before;
+    const after = dropped ? before : tree;
+    const names = dropped ? [] : await freshIn(trees, before, after);
+    const objects = this.#stage.unsaved(names);
+    const ended = endedOf(held.processes);
+    const kept = dropped ? [] : changes;
+    const acted = {
+      sandbox: placed.backend.kind,
+      ...(held.id === undefined || this.#commands.length + this.#started.length === 0 ? {} : { id: held.id, workspace: held.layout }),
+      isolation: placed.backend.capabilities.isolation,
+      before: new TreeName(before),
+      after: new TreeName(after, objects),
+      changes: kept.slice(0, listedChanges),
+      ...(kept.length > listedChanges ? { omitted: kept.length - listedChanges } : {}),
+      ...(this.#commands.length === 0 ? {} : { commands: this.#commands }),
+      ...(this.#started.length === 0 ? {} : { started: this.#started }),
+      ...(ended.length === 0 ? {} : { ended }),
+      ...(dropped ? { discarded: true } : {}),
+    };
+    // Who took no turn only looked, and others may have changed files meanwhile.
+    const files = !discards && (this.#release === undefined ? "first" : true);
+    return { acted, files, processes: this.#started.length + ended.length > 0, objects: [...objects.keys()], denied };
+  }
+
+  /** Gives the sandbox back, once what came of it is linked. */
+  release(): void {
+    this.#over = true;
+    void this.#taking?.then(() => this.#release?.());
+  }
+
+  #outside(changes: readonly Change[]): string | undefined {
+    const { guard } = this.#stage;
+    if (guard === undefined) return undefined;
+    for (const { path } of changes) {
+      const refusal = guard.refusesPath(path);
+      if (refusal !== undefined) return `${refusal}; what the call had changed was undone`;
+    }
+    return undefined;
+  }
+}
+
+function recordOf(command: string | readonly string[], result: CommandResult): CommandRecord {
+  const { exitCode, stdout, stderr, durationMs, signal, stopped } = result;
+  return {
+    command,
+    exitCode,
+    ms: durationMs,
+    stdout,
+    stderr,
+    ...(signal === undefined ? {} : { signal }),
+    ...(stopped === undefined ? {} : { stopped }),
+  };
+}
+
+/** Processes that have ended since they were last spoken of. */
+function endedOf(processes: Map<string, SandboxProcess>): readonly { readonly id: string; readonly exitCode?: number }[] {
+  const ended = [...processes.values()].filter(({ exitCode }) => exitCode !== undefined);
+  for (const { id } of ended) processes.delete(id);
+  return ended.map(({ id, exitCode }) => ({ id, exitCode: exitCode as number }));
+}
+
+/** The objects that a tree has and another has not: directories and contents. */
+export async function freshIn(trees: Trees, before: string, after: string): Promise<readonly string[]> {
+  if (before === after) return [];
+  const [old, now] = [await trees.directory(before), await trees.directory(after)];
+  const names = [after];
+  for (const [name, entry] of now) {
+    const was = old.get(name);
+    if (entry.type === "file" && !(was?.type === "file" && was.hash === entry.hash)) names.push(entry.hash);
+    if (entry.type === "directory") names.push(...(await freshIn(trees, was?.type === "directory" ? was.hash : emptyTree, entry.hash)));
+  }
+  return names;
+}

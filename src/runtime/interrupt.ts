@@ -1,0 +1,51 @@
+/** Code that takes too long or is stopped from outside is told so, and its effect does not wait for it for ever. */
+import { timerMs } from "../session/duration.ts";
+import { type InnerContext, reasonOf, whenStopped } from "./effect-context.ts";
+
+/** It took too long, or somebody stopped it. */
+export class Interrupted extends Error {
+  readonly why: "timeout" | "cancelled";
+
+  constructor(why: "timeout" | "cancelled", message: string) {
+    super(message);
+    this.why = why;
+  }
+}
+
+export interface Interruptions {
+  readonly timeoutMs: number | undefined;
+  readonly signal: AbortSignal | undefined;
+  /** How long code that may not be repeated gets to say what became of it. */
+  readonly graceMs: number;
+  /** The run is over. */
+  readonly ending: () => boolean;
+}
+
+/** What code comes to, or an `Interrupted`. */
+export function interruptible(value: Promise<unknown>, inner: InnerContext, how: Interruptions): Promise<unknown> {
+  const { timeoutMs, signal, graceMs } = how;
+  return new Promise((resolve, reject) => {
+    const timers: NodeJS.Timeout[] = [];
+    const interrupt = (why: Interrupted["why"], message: string): void => {
+      reject(new Interrupted(why, message));
+      inner.abort(message);
+    };
+    const stop = (): void => {
+      const reason = reasonOf(signal as AbortSignal);
+      if (graceMs === 0) return interrupt("cancelled", reason);
+      inner.abort(reason);
+      timers.push(setTimeout(() => interrupt("cancelled", reason), graceMs));
+    };
+    if (timeoutMs !== undefined) {
+      timers.push(setTimeout(() => interrupt("timeout", `timed out after ${timeoutMs} ms`), timerMs(timeoutMs)));
+      // Nobody waits for what was left behind when the run ended, and no timer keeps the process.
+      inner.onAbort(() => how.ending() && timers.forEach(clearTimeout));
+    }
+    const unlisten = signal === undefined ? () => {} : whenStopped(signal, stop);
+    if (signal?.aborted === true) stop();
+    value.then(resolve, reject).finally(() => {
+      for (const timer of timers) clearTimeout(timer);
+      unlisten();
+    });
+  });
+}

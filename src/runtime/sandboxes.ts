@@ -1,0 +1,248 @@
+/**
+ * Where the sessions of a runtime act: the backends by name, the files a directory held when it was first used, and the sandboxes
+ * that are open. A sandbox belongs to one branch of one owner; that it opened and closed is said in that owner's own log.
+ */
+import { resolve } from "node:path";
+import type { SandboxBackend } from "../sandbox/sandbox.ts";
+import { actedOf, recordedTree } from "../session/acted.ts";
+import { RathError } from "../session/errors.ts";
+import { type State, stateOf } from "../session/fold.ts";
+import { TreeName } from "../session/json.ts";
+import { current, history, type Node } from "../session/log.ts";
+import type { PlacementSpec } from "../session/session.ts";
+import type { Checkouts } from "../workspace/checkout.ts";
+import { emptyTree, Trees } from "../workspace/tree.ts";
+import type { Guard, Stage } from "./acting.ts";
+import { Held, type Journal, type Placed } from "./held.ts";
+import type { Captured, Owner, Services } from "./services.ts";
+import { WorkspaceObjects } from "./workspace-objects.ts";
+
+type Progress = (progress: { readonly files: number; readonly bytes: number }) => void;
+
+/** What the composition root gives. */
+export interface Places {
+  /** Rejects by name when there is no such kind, or it cannot be opened here. */
+  backend(kind: string): Promise<SandboxBackend>;
+  /** Whether what runs there can be undone: its files are ours and it reaches nothing else. */
+  restorable(kind: string, network: PlacementSpec["network"]): boolean;
+  checkouts(): Promise<Checkouts>;
+  /** Reads a directory into a tree. */
+  capture(trees: Trees, directory: string, onProgress?: Progress): Promise<Captured>;
+  close(): Promise<void>;
+}
+
+/** How an effect acts. */
+export interface Acts {
+  readonly signal: AbortSignal;
+  readonly guard: Guard | undefined;
+  /** Told how far the first look at a large directory has come. */
+  readonly progress: (text: string) => void;
+}
+
+/** More sandboxes than these are not kept open when nobody uses them. */
+const keptOpen = 8;
+
+export class Sandboxes {
+  readonly objects: WorkspaceObjects;
+  readonly trees: Trees;
+  readonly places: Places;
+  readonly #runtime: Services;
+  readonly #held = new Map<Owner, Map<string, Held>>();
+  readonly #captured = new Map<string, Promise<Captured>>();
+
+  constructor(runtime: Services, places: Places) {
+    this.#runtime = runtime;
+    this.places = places;
+    this.objects = new WorkspaceObjects(() => runtime.store());
+    this.trees = new Trees(this.objects);
+  }
+
+  /** What one effect needs to act. */
+  stage(owner: Owner, called: Node, how: Acts): Stage {
+    const branch = (): Node => current(called).log.tip as Node;
+    return {
+      held: this.#holdFor(owner, current(called).log.id),
+      trees: this.trees,
+      guard: how.guard,
+      signal: how.signal,
+      discards: called.kind === "check.called",
+      placed: () => this.#placed(owner, called, how.progress),
+      tree: () => this.#treeAt(owner, stateOf(branch()), how.progress),
+      unsaved: (names) => this.objects.unsaved(names),
+    };
+  }
+
+  /** The tree at a place: what is on record, else what its directory held when it was first used. */
+  async #treeAt(owner: Owner, state: State, progress: Acts["progress"]): Promise<string> {
+    const recorded = recordedTree(state, this.#runtime.platform);
+    if (recorded !== undefined) return recorded;
+    return state.base === undefined ? emptyTree : (await this.#captureOnce(owner, state.base, progress)).tree;
+  }
+
+  /** The same without looking at any directory: undefined when it is not known. */
+  knownTreeAt(state: State): string | undefined {
+    return recordedTree(state, this.#runtime.platform) ?? (state.base === undefined ? emptyTree : this.#known.get(current(state.base).id));
+  }
+  readonly #known = new Map<string, string>();
+
+  /** The tree that a line of work found when it first used the directory of a placement. */
+  firstTree(place: Node, base: Node): string | undefined {
+    for (const past of history(place))
+      if (past.facts.acted === true && stateOf(past).base === base) return actedOf(past, this.#runtime.platform)?.before;
+    return undefined;
+  }
+
+  async #placed(owner: Owner, called: Node, progress: Acts["progress"]): Promise<Placed> {
+    const { placement, base } = stateOf(current(called));
+    if (placement === undefined)
+      throw new RathError(
+        "sandbox.unavailable",
+        `Session ${called.log.id} is not placed anywhere: say session.to("local", { workspace: "./repo" }) first.`,
+      );
+    const { sandbox, spec: given } = placement.data<"placement.changed">(this.#runtime.platform);
+    const spec = given as PlacementSpec;
+    const backend = await this.places.backend(sandbox);
+    const captured = base === undefined ? undefined : await this.#captureOnce(owner, base, progress);
+    const layers = (captured?.layers ?? []).map((path) => ({ path, from: resolve(captured?.directory ?? "", path) }));
+    return {
+      placement: current(placement).id,
+      backend,
+      spec: {
+        session: called.log.id,
+        network: spec.network ?? "none",
+        env: environment(spec.env ?? {}),
+        image: spec.image,
+        limits: spec.limits,
+        layers,
+      },
+    };
+  }
+
+  #captureOnce(owner: Owner, base: Node, progress: Acts["progress"]): Promise<Captured> {
+    const { id } = current(base);
+    let captured = this.#captured.get(id);
+    if (captured === undefined) {
+      captured = this.#capture(owner, base, progress);
+      this.#captured.set(id, captured);
+      captured.then(
+        ({ tree }) => this.#known.set(id, tree),
+        () => this.#captured.delete(id), // whoever asks next tries again
+      );
+    }
+    return captured;
+  }
+
+  async #capture(owner: Owner, base: Node, progress: Acts["progress"]): Promise<Captured> {
+    const recorded = recordedCapture(owner, current(base), this.#runtime);
+    if (recorded !== undefined) return recorded;
+    const again = owner.reuse?.capturedFor(base);
+    if (again !== undefined) return this.#said(owner, base, again);
+    const { spec } = base.data<"placement.changed">(this.#runtime.platform);
+    const objects = this.objects.written();
+    const directory = resolve(String(spec["workspace"]));
+    const captured = await this.places.capture(this.trees.over(objects), directory, ({ files }) =>
+      progress(`reading ${directory}: ${files} files`),
+    );
+    await objects.flush();
+    return this.#said(owner, base, captured);
+  }
+
+  /** What was found is on record, so that whoever takes the run up finds the same. */
+  #said(owner: Owner, base: Node, captured: Captured): Captured {
+    const { directory, tree, layers, withheld } = captured;
+    owner.journal("workspace.captured", {
+      directory,
+      ...(layers.length === 0 ? {} : { layers }),
+      placement: current(base).id,
+      tree: new TreeName(tree),
+      ...(withheld.length === 0 ? {} : { withheld }),
+    });
+    if (withheld.length > 0)
+      this.#runtime.warn(
+        `${withheld.length} files of ${directory} are too large or hold secrets and are not part of the workspace: ${withheld.slice(0, 5).join(", ")}${withheld.length > 5 ? ", …" : ""}.`,
+      );
+    return captured;
+  }
+
+  #holdFor(owner: Owner, session: string): Held {
+    let branches = this.#held.get(owner);
+    if (branches === undefined) {
+      branches = new Map();
+      this.#held.set(owner, branches);
+    }
+    let held = branches.get(session);
+    if (held === undefined)
+      held = new Held(
+        session,
+        journalOf(owner),
+        () => this.places.checkouts(),
+        () => this.#runtime.platform.newId(),
+      );
+    else branches.delete(session);
+    branches.set(session, held); // the newest last
+    this.#closeIdle(branches);
+    return held;
+  }
+
+  #closeIdle(branches: Map<string, Held>): void {
+    const idle = [...branches.values()].filter((held) => held.id !== undefined && held.idle);
+    for (const held of idle.slice(0, Math.max(0, idle.length - keptOpen))) {
+      branches.delete(held.session);
+      void held.close("not used for a while");
+    }
+  }
+
+  /** Ends everything that an owner holds open. */
+  async close(owner: Owner, reason: string): Promise<void> {
+    const branches = this.#held.get(owner);
+    this.#held.delete(owner);
+    await Promise.all([...(branches?.values() ?? [])].map((held) => held.close(reason)));
+  }
+
+  async closeAll(): Promise<void> {
+    await Promise.all([...this.#held.keys()].map((owner) => this.close(owner, "the runtime was closed")));
+  }
+}
+
+/** Said in the own log of the run. */
+function journalOf(owner: Owner): Journal {
+  return {
+    opened: ({ backend, spec }, id, layout) =>
+      void owner.journal("sandbox.opened", {
+        ...(Object.keys(spec.env).length === 0 ? {} : { env: Object.keys(spec.env).sort() }),
+        id,
+        isolation: backend.capabilities.isolation,
+        ...(spec.layers === undefined || spec.layers.length === 0 ? {} : { layers: spec.layers.map(({ path }) => path) }),
+        ...(spec.limits === undefined ? {} : { limits: spec.limits }),
+        network: spec.network,
+        sandbox: backend.kind,
+        session: spec.session,
+        workspace: layout,
+      }),
+    closed: (id, reason, problem) => void owner.journal("sandbox.closed", { id, ...(problem === undefined ? {} : { problem }), reason }),
+  };
+}
+
+/** What the run said of a placement before it was taken up again. */
+function recordedCapture(owner: Owner, base: Node, { platform }: Services): Captured | undefined {
+  for (let node = owner.log.tip; node !== undefined; node = node.prior) {
+    if (node.kind !== "workspace.captured") continue;
+    const { placement, directory, tree, layers = [], withheld = [] } = node.data<"workspace.captured">(platform);
+    if (placement === base.id) return { directory, tree, layers, withheld };
+  }
+  return undefined;
+}
+
+/** Values of the runtime's own environment are passed by name and never recorded. */
+function environment(env: NonNullable<PlacementSpec["env"]>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).map(([name, value]) => {
+      const given = value === true ? process.env[name] : value;
+      if (given === undefined)
+        throw new RathError("sandbox.unavailable", `The placement passes ${name} on, which is not set in this process's environment.`, {
+          details: { variable: name },
+        });
+      return [name, given];
+    }),
+  );
+}

@@ -1,0 +1,103 @@
+/**
+ * The contents of workspaces as blobs of the store. What an effect makes is kept here until the event that names it is on disk;
+ * what a first look at a directory finds is written at once, in pieces, since it may be large.
+ */
+import { hash } from "node:crypto";
+import { current, type Node } from "../session/log.ts";
+import type { Store } from "../store/store.ts";
+import { missing, type Objects } from "../workspace/objects.ts";
+
+/** So much is written in one piece. */
+const pieceBytes = 8 * 1024 * 1024;
+/** So much that was read is remembered. */
+const rememberedBytes = 16 * 1024 * 1024;
+
+export class WorkspaceObjects implements Objects {
+  readonly #store: () => Promise<Store>;
+  /** Made here and not known to be on disk. */
+  readonly #unsaved = new Map<string, Uint8Array>();
+  /** Which of them go with which event. */
+  #going: { readonly node: Node; readonly names: readonly string[] }[] = [];
+  readonly #read = new Map<string, Uint8Array>();
+  #readBytes = 0;
+
+  constructor(store: () => Promise<Store>) {
+    this.#store = store;
+  }
+
+  async get(name: string): Promise<Uint8Array> {
+    const known = this.#unsaved.get(name) ?? this.#read.get(name);
+    if (known !== undefined) return known;
+    const bytes = await (await this.#store()).blob(name);
+    if (bytes === undefined) throw missing(name);
+    this.#remember(name, bytes);
+    return bytes;
+  }
+
+  async put(bytes: Uint8Array): Promise<string> {
+    const name = hash("sha256", bytes, "hex");
+    if (!this.#read.has(name)) this.#unsaved.set(name, bytes);
+    return name;
+  }
+
+  /** Of these, what must be stored with the event that names them. */
+  unsaved(names: Iterable<string>): ReadonlyMap<string, Uint8Array> {
+    this.#settle();
+    const found = new Map<string, Uint8Array>();
+    for (const name of names) {
+      const bytes = this.#unsaved.get(name);
+      if (bytes !== undefined) found.set(name, bytes);
+    }
+    return found;
+  }
+
+  /** They go to disk with this event. */
+  goWith(node: Node, names: readonly string[]): void {
+    if (names.length > 0) this.#going.push({ node, names });
+  }
+
+  /** What is on disk by now is let go. */
+  #settle(): void {
+    this.#going = this.#going.filter(({ node, names }) => {
+      if (!current(node).stored) return true;
+      for (const name of names) this.#unsaved.delete(name);
+      return false;
+    });
+  }
+
+  /** Objects that are written as they come, for a first look at a directory. Call `flush` at the end. */
+  written(): Objects & { flush(): Promise<void> } {
+    let piece = new Map<string, Uint8Array>();
+    let size = 0;
+    const flush = async (): Promise<void> => {
+      if (piece.size === 0) return;
+      const blobs = [...piece].map(([name, bytes]) => ({ hash: name, bytes }));
+      await (await this.#store()).append({ branches: [], blobs });
+      piece = new Map();
+      size = 0;
+    };
+    return {
+      get: async (name) => piece.get(name) ?? this.get(name),
+      put: async (bytes) => {
+        const name = hash("sha256", bytes, "hex");
+        if (piece.has(name)) return name;
+        piece.set(name, bytes);
+        size += bytes.length;
+        if (size >= pieceBytes || piece.size >= 4096) await flush();
+        return name;
+      },
+      flush,
+    };
+  }
+
+  #remember(name: string, bytes: Uint8Array): void {
+    if (bytes.length > rememberedBytes / 8) return;
+    this.#read.set(name, bytes);
+    this.#readBytes += bytes.length;
+    for (const [oldest, content] of this.#read) {
+      if (this.#readBytes <= rememberedBytes) break;
+      this.#read.delete(oldest);
+      this.#readBytes -= content.length;
+    }
+  }
+}

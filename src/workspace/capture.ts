@@ -1,0 +1,58 @@
+/**
+ * Takes the files of a user's directory for the first use of a placement. What was seen of the directory is remembered beside the
+ * store, so that the next time only what changed is read.
+ */
+import { createHash } from "node:crypto";
+import { mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { RathError } from "../session/errors.ts";
+import { Ignore } from "./ignore.ts";
+import { type Snapshot, type SnapshotOptions, snapshot } from "./snapshot.ts";
+import { StatCache } from "./stat-cache.ts";
+import { emptyTree, type Trees } from "./tree.ts";
+
+export interface CaptureOptions extends Pick<SnapshotOptions, "withhold" | "onProgress"> {
+  /** Where to remember what was seen; nowhere when left out. */
+  readonly memory?: string | undefined;
+}
+
+export async function capture(trees: Trees, directory: string, options: CaptureOptions = {}): Promise<Snapshot> {
+  await assertDirectory(directory);
+  const file = options.memory === undefined ? undefined : join(options.memory, createHash("sha256").update(directory).digest("hex"));
+  const cache = file === undefined ? new StatCache() : await remembered(trees, file);
+  const { withhold, onProgress } = options;
+  const taken = await snapshot(trees, directory, { ignore: Ignore.read(directory), cache, withhold, onProgress });
+  if (file !== undefined && taken.hashed > 0) await remember(file, taken.tree, cache);
+  return taken;
+}
+
+async function assertDirectory(directory: string): Promise<void> {
+  const found = await stat(directory).catch(() => undefined);
+  if (found?.isDirectory() === true) return;
+  const problem = found === undefined ? "there is nothing" : "it is no directory";
+  throw new RathError("workspace.not-found", `The workspace ${directory} cannot be used: ${problem}. Name a directory that is there.`, {
+    details: { path: directory },
+  });
+}
+
+/** What was seen counts only in the store that has it: the newest tree of the directory is the proof. */
+async function remembered(trees: Trees, file: string): Promise<StatCache> {
+  const bytes = await readFile(file).catch(() => undefined);
+  if (bytes === undefined || bytes.length < 64) return new StatCache();
+  const tree = bytes.subarray(0, 64).toString("latin1");
+  if (
+    tree !== emptyTree &&
+    !(await trees.objects.get(tree).then(
+      () => true,
+      () => false,
+    ))
+  )
+    return new StatCache();
+  return StatCache.from(bytes.subarray(64));
+}
+
+async function remember(file: string, tree: string, cache: StatCache): Promise<void> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await writeFile(`${file}.partial`, Buffer.concat([Buffer.from(tree, "latin1"), cache.toBytes()]), { mode: 0o600 });
+  await rename(`${file}.partial`, file);
+}
