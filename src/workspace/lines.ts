@@ -2,7 +2,13 @@
  * Texts as lines, and what differs between two of them. The work is bounded by counting, never by a clock: a merge on record must
  * come out the same on every machine.
  */
+import { isUtf8 } from "node:buffer";
 import { diffArrays } from "diff";
+
+/** The text that bytes are; undefined for a binary: what is no UTF-8, or holds a zero byte. */
+export function textFrom(bytes: Uint8Array): string | undefined {
+  return isUtf8(bytes) && !bytes.includes(0) ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8") : undefined;
+}
 
 /** The lines of a text, each with its newline; the last may have none. A carriage return is part of its line. */
 export function splitLines(text: string): readonly string[] {
