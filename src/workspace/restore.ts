@@ -188,11 +188,17 @@ class Restoring {
     for (const batch of batches(files)) {
       const contents = await Promise.all(batch.map(([, entry]) => this.#trees.objects.get(entry.hash)));
       for (const [index, [name, entry]] of batch.entries()) {
-        await this.#settle(place, await makeFile(place, contents[index] as Uint8Array, entry.mode, this.#slices), name);
+        await this.#writeFile(place, name, entry, contents[index] as Uint8Array);
         this.#look(place, name, looks);
         if (this.#slices.due) await this.#slices.rest();
       }
     }
+  }
+
+  async #writeFile(place: Place, name: string, entry: FileEntry, bytes: Uint8Array): Promise<void> {
+    // Nobody looks at a directory of ours while it changes, so a new file needs no other name first.
+    if (this.#own && place.stat(name) === undefined) await makeFile(place, bytes, entry.mode, this.#slices, name);
+    else await this.#settle(place, await makeFile(place, bytes, entry.mode, this.#slices), name);
   }
 
   #look(place: Place, name: string, looks: Map<string, BigIntStats>): void {

@@ -120,7 +120,7 @@ class Scan {
     };
     for (const name of this.#names(place)) {
       if (this.#slices.due) await this.#rest();
-      await this.#visit(draft, name);
+      if (!this.#glance(draft, name)) await this.#visit(draft, name);
     }
     await this.#arrived(draft);
     this.#carryOver(draft);
@@ -143,15 +143,31 @@ class Scan {
     }
   }
 
+  /** Settles what needs no more than a look, which is nearly everything in a directory that is known. */
+  #glance(draft: Draft, name: string): boolean {
+    const stat = look(draft.place, name);
+    if (stat === undefined || !this.#belongs(draft.place.below(name), stat)) return true;
+    const entry = this.#seen(draft, name, stat);
+    if (entry === undefined) return false;
+    this.files++;
+    draft.entries.set(name, entry);
+    return true;
+  }
+
+  #belongs(path: string, stat: BigIntStats): boolean {
+    if (this.#options.ignore === undefined) return true;
+    const verdict = this.#options.ignore.verdict(path, stat.isDirectory());
+    if (verdict === "layer") this.layers.push(path);
+    return verdict === "keep";
+  }
+
   async #visit(draft: Draft, name: string): Promise<void> {
     const { place } = draft;
-    for (let tries = 0; tries < patience; tries++) {
+    for (let tries = 1; tries <= patience; tries++) {
+      if (tries > 1 && this.#glance(draft, name)) return;
       const stat = look(place, name);
       if (stat === undefined) return;
-      const verdict = this.#options.ignore?.verdict(place.below(name), stat.isDirectory()) ?? "keep";
-      if (verdict === "layer") this.layers.push(place.below(name));
-      if (verdict !== "keep") return;
-      const entry = this.#seen(draft, name, stat) ?? (await this.#read(draft, name, stat, tries + 1 === patience));
+      const entry = await this.#read(draft, name, stat, tries === patience);
       if (entry === undefined) continue;
       if (entry !== "pending") draft.entries.set(name, entry);
       if (!stat.isDirectory()) this.files++;
@@ -182,6 +198,7 @@ class Scan {
   async #read(draft: Draft, name: string, stat: BigIntStats, last: boolean): Promise<Entry | "pending" | undefined> {
     if (stat.isDirectory()) return this.#enter(draft, name, stat);
     if (stat.isSymbolicLink()) return readLink(draft.place, name);
+    if (!stat.isFile()) return undefined;
     const at = Date.now();
     const content = await readContent(draft.place, name, stat, { own: this.#options.own ?? false, slices: this.#slices });
     // A file that somebody writes all the time is taken as it was read last.
