@@ -9,8 +9,9 @@ import { TreeName } from "../session/json.ts";
 import type { Change, CommandRecord, CommandResult, ExecOptions, Sandbox, SandboxEntry, SandboxProcess } from "../session/session.ts";
 import { changesBetween } from "../workspace/diff.ts";
 import { filesOf, listDirectory, removePath, writeFile } from "../workspace/files.ts";
+import { mergeTrees } from "../workspace/merge.ts";
 import { resolvePath } from "../workspace/path.ts";
-import { emptyTree, type Trees } from "../workspace/tree.ts";
+import { type Entry, emptyTree, type Trees } from "../workspace/tree.ts";
 import type { Held, Placed } from "./held.ts";
 
 /** What an effect may not do there. */
@@ -131,7 +132,10 @@ export class Acting implements Sandbox {
       await this.#within(tree, path, false);
       return listDirectory(trees, tree, path);
     });
-    yield* entries;
+    for (const { path: at, entry } of entries) {
+      const listed = listedEntry(at, entry);
+      if (listed !== undefined) yield listed;
+    }
   }
 
   remove(path: string): Promise<void> {
@@ -139,6 +143,20 @@ export class Acting implements Sandbox {
       const tree = await this.#current();
       await this.#within(tree, path, true);
       this.#tree = await removePath(trees, tree, path);
+    }, true);
+  }
+
+  /** Takes over the files of nested work, which began with the tree at the call. */
+  adopt(base: string, theirs: string): Promise<void> {
+    return this.#do(async (trees) => {
+      const tree = await this.#current();
+      const { tree: merged, conflicts } = await mergeTrees(trees, base, tree, theirs);
+      if (conflicts.length > 0)
+        throw new RathError(
+          "merge.conflict",
+          `its files were changed here meanwhile: ${conflicts.map(({ path }) => path).join(", ")}. They are in its own session; merge that to settle it.`,
+        );
+      this.#tree = merged;
     }, true);
   }
 
@@ -192,7 +210,8 @@ export class Acting implements Sandbox {
 
   async #within(tree: string, path: string, missing: boolean): Promise<void> {
     if (this.#stage.guard === undefined) return;
-    const { path: real } = await resolvePath(this.#stage.trees, tree, path, { missing });
+    const { trees } = this.#stage;
+    const { path: real } = missing ? await resolvePath(trees, tree, path, { missing }) : await resolvePath(trees, tree, path);
     this.#allow(this.#stage.guard.refusesPath(real));
   }
 
@@ -253,6 +272,19 @@ export class Acting implements Sandbox {
       if (refusal !== undefined) return `${refusal}; what the call had changed was undone`;
     }
     return undefined;
+  }
+}
+
+/** Files, directories and links; the rest is of no use to whoever lists files. */
+function listedEntry(path: string, entry: Entry): SandboxEntry | undefined {
+  switch (entry.type) {
+    case "file":
+    case "directory":
+      return { path, kind: entry.type, mode: entry.mode };
+    case "link":
+      return { path, kind: "link", target: entry.target };
+    default:
+      return undefined;
   }
 }
 

@@ -1,5 +1,7 @@
 /** What the code of an effect is given. The child session and the signal are made when somebody looks: most effects use neither. */
 import { setMaxListeners } from "node:events";
+import { recordedTree } from "../session/acted.ts";
+import { stateOf } from "../session/fold.ts";
 import type { Context, InnerEffectContext, WatchedPart } from "../session/host.ts";
 import type { Node } from "../session/log.ts";
 import type { Sandbox, Session } from "../session/session.ts";
@@ -51,8 +53,11 @@ export class InnerContext implements InnerEffectContext {
     return this.#session;
   }
   get sandbox(): Sandbox {
-    this.acting ??= new Acting(this.#execution.runtime.stage(this.#execution, this.#called, this.signal, this.progress));
+    this.acting ??= this.#act();
     return this.acting;
+  }
+  #act(): Acting {
+    return new Acting(this.#execution.runtime.stage(this.#execution, this.#called, this.signal, this.progress));
   }
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
@@ -93,6 +98,18 @@ export class InnerContext implements InnerEffectContext {
     if (this.#end !== undefined) return this.#end;
     const log = this.#child?.log;
     return log === undefined || log.tip === log.first ? undefined : log.tip;
+  }
+
+  /** An agent or workflow that is used as a tool gives back its files with its result. */
+  async adoptFiles(): Promise<void> {
+    const { head } = this;
+    const { platform } = this.#execution.runtime;
+    const theirs = head === undefined ? undefined : recordedTree(stateOf(head), platform);
+    const before = stateOf(this.#called);
+    if (theirs === undefined || theirs === recordedTree(before, platform)) return;
+    const base = this.#execution.runtime.treeAt(before, head as Node);
+    this.acting ??= this.#act();
+    await this.acting.adopt(base, theirs);
   }
 
   /** The result stands on this session, where nested work ended elsewhere than on its own branch. */

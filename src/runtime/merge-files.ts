@@ -3,7 +3,8 @@ import { RathError } from "../session/errors.ts";
 import { stateOf } from "../session/fold.ts";
 import { isAncestor, type Node } from "../session/log.ts";
 import type { Conflict, MergeOptions, Session } from "../session/session.ts";
-import { type FileConflict, mergeTrees, resolveConflict } from "../workspace/merge.ts";
+import { type FileConflict, resolve } from "../workspace/conflict.ts";
+import { mergeTrees } from "../workspace/merge.ts";
 import { emptyTree } from "../workspace/tree.ts";
 import { bases } from "./merge.ts";
 import type { Sandboxes } from "./sandboxes.ts";
@@ -86,7 +87,7 @@ export async function settleFiles(
   const resolved: { path: string; how: "ours" | "theirs" | "content" }[] = [];
   for (const conflict of conflicts) {
     const choice = choices.get(conflict.path) as Choice;
-    tree = await resolveConflict(sandboxes.trees, tree, conflict, choice);
+    tree = await resolve(sandboxes.trees, tree, conflict, choice);
     resolved.push({ path: conflict.path, how: typeof choice === "string" ? choice : "content" });
   }
   return { tree, resolved, session: after };

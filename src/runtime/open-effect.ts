@@ -151,6 +151,7 @@ export class OpenEffect implements Open {
     for (let inner = this.#enter(); ; ) {
       try {
         const value = await this.#guarded(this.#code as EffectCode, inner);
+        if (repeat === "nested" && op === "tool") await inner.adoptFiles();
         inner.done();
         return await this.#finished(inner, this.#resultOf(value), start);
       } catch (error) {

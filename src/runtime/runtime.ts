@@ -8,7 +8,7 @@ import { withTrees } from "../session/acted.ts";
 import { dataText } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import type { DataOf } from "../session/event.ts";
-import { stateOf } from "../session/fold.ts";
+import { type State, stateOf } from "../session/fold.ts";
 import { givenName, givenText } from "../session/given.ts";
 import type { Context, Effect, Entering, Host, Judgement, Place, Price, PureKind } from "../session/host.ts";
 import { forkId, type Scope, sameScope } from "../session/id.ts";
@@ -208,6 +208,10 @@ export class Runtime implements Host, Services {
     if (rules.none || called.kind !== "tool.called") return undefined;
     const { name, input } = called.data<"tool.called">(this.platform);
     return rules.guard({ tool: name, input, by: called.by, principal: principalOf(called) });
+  }
+  treeAt(state: State, work: Node): string {
+    const { sandboxes } = this;
+    return sandboxes.knownTreeAt(state) ?? (state.base === undefined ? undefined : sandboxes.firstTree(work, state.base)) ?? emptyTree;
   }
   goWith(node: Node, objects: readonly string[]): void {
     this.sandboxes.objects.goWith(node, objects);

@@ -1,6 +1,7 @@
 /** What the parts of the runtime need from each other's surroundings: the machine, the store, and what is known about logs. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { DataOf, EventKind } from "../session/event.ts";
+import type { State } from "../session/fold.ts";
 import type { Scope } from "../session/id.ts";
 import type { Redact } from "../session/json.ts";
 import type { Log, Node } from "../session/log.ts";
@@ -95,6 +96,8 @@ export interface Services {
   recount(call: Node, count: (rule: object) => number): void;
   /** What an effect needs to act where its session is placed. */
   stage(owner: Owner, called: Node, signal: AbortSignal, progress: (text: string) => void): Stage;
+  /** The tree at a place, as it is known or as work that began there found it. */
+  treeAt(state: State, work: Node): string;
   /** Objects of a workspace go to disk with an event. */
   goWith(node: Node, objects: readonly string[]): void;
   /** Ends what an execution holds open. */

@@ -1,0 +1,49 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { Session } from "../session/session.ts";
+import { testRath } from "../testing/test-rath.ts";
+import { tool } from "../tool/tool.ts";
+import { blame } from "./blame.ts";
+
+type Written = { readonly path: string; readonly text: string };
+const put = tool({
+  name: "put",
+  description: "Writes a file.",
+  input: { type: "object" },
+  writes: "files",
+  run: async (given, { sandbox }) => sandbox.write((given as Written).path, (given as Written).text),
+});
+
+/** Which call wrote each line, by its number among the calls of the session; "-" for what was there before. */
+async function written(session: Session, path: string): Promise<string> {
+  const calls = new Map(session.calls.map((call, index) => [call.id, String(index + 1)]));
+  const lines = await blame(session, path);
+  return lines.map(({ event }) => (event.kind === "placement.changed" ? "-" : (calls.get(event.parents[0] as string) ?? "?"))).join("");
+}
+
+describe("blame", () => {
+  test("names the call that wrote each line, across steps, forks and merges", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "blame-"));
+    await writeFile(join(directory, "a"), "1\n2\n3\n4\n5\n6\n");
+    await using rath = testRath();
+    const placed = rath.session("x").to("memory", { workspace: directory });
+    const first = await placed.call(put, { path: "a", text: "1\ntwo\n3\n4\n5\n6\n" });
+    expect(await written(first, "a")).toBe("-1----");
+    const left = await first.fork("left").call(put, { path: "a", text: "one\ntwo\n3\n4\n5\n6\n" });
+    const right = await first.fork("right").call(put, { path: "a", text: "1\ntwo\n3\n4\n5\nsix\n" });
+    const merged = await left.merge(right);
+    expect(await merged.files.text("a")).toBe("one\ntwo\n3\n4\n5\nsix\n");
+    expect(await written(merged, "a")).toBe("21---3");
+    const lines = await blame(merged, "a");
+    expect(lines[5]).toMatchObject({ line: 6, text: "six", event: { session: right.id, kind: "tool.returned" } });
+    await rm(directory, { recursive: true });
+  });
+
+  test("of a file that is not there is an error that names it", async () => {
+    await using rath = testRath();
+    const session = await rath.session("x").to("memory", {}).call(put, { path: "a", text: "1" });
+    await expect(blame(session, "b")).rejects.toMatchObject({ code: "workspace.not-found" });
+  });
+});
