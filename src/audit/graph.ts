@@ -22,6 +22,8 @@ export interface Graph {
  * The branches behind a session and those made beside it, rejected and losing ones included.
  *
  * @example
+ * import { writeFile } from "node:fs/promises";
+ *
  * const { nodes, toMermaid } = await graph(session);
  * console.log(nodes.filter((branch) => branch.status === "rejected").map((branch) => branch.reason));
  * await writeFile("lineage.mmd", toMermaid());

@@ -68,6 +68,8 @@ async function makeDirectories(system: FileSystem, root: string): Promise<void> 
   for (const path of [root, "/tmp"]) await system.mkdir(path, { recursive: true });
 }
 
+const endlessBytes = 64 * 2 ** 20;
+
 async function run(
   { Bash }: JustBash,
   fs: FileSystem,
@@ -79,8 +81,9 @@ async function run(
   // A command may have removed them.
   await makeDirectories(fs, root);
   if (!(await isDirectoryAt(fs, cwd))) throw noDirectory(posix.relative(root, cwd));
-  // Its own deadline is also looked at by loops that never let a timer fire.
-  const executionLimits = { maxExecutionTimeMs: timeoutMs, maxOutputSize: 4 * outputBytes };
+  // Its own deadline is also looked at by loops that never let a timer fire. Its own limit of output counts what goes through
+  // pipes, too, and leaves nothing of a single large write: it is only there for commands without end.
+  const executionLimits = { maxExecutionTimeMs: timeoutMs, maxOutputSize: Math.max(4 * outputBytes, endlessBytes) };
   const shell = new Bash({ fs, cwd, executionLimits });
   const [text, args] = typeof command === "string" ? [command, undefined] : argumentsOf(command, stdin);
   const began = performance.now();

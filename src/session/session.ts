@@ -473,6 +473,8 @@ export interface ToolDeclaration {
   /** Digest of name, description and schema. */
   readonly revision: string;
   readonly writes: "nothing" | "files" | "world";
+  /** It writes files alone and says nothing of `repeat`: "safe" where the files can be restored and nothing else is reached, else "once". */
+  readonly repeatByPlacement?: true | undefined;
   /** Takes an input or says what is wrong with it. */
   readonly validate: (input: unknown) => Validated | Promise<Validated>;
   readonly resource?: ((input: never) => string) | undefined;

@@ -14,7 +14,7 @@ export interface ToolOptions<S extends Schema, Output> {
   /** zod, another Standard Schema that can give JSON Schema, or a JSON Schema object. */
   readonly input: S;
   readonly run: (input: Infer<S>, context: ToolContext) => Output | Promise<Output>;
-  /** What a crash may do: see `Session.do`. Default: "safe" for tools that write nothing, else "once". */
+  /** What a crash may do: see `Session.do`. Default: "safe" for tools that write nothing, by placement for those that write files, else "once". */
   readonly repeat?: Repeat | undefined;
   /** What it may change. Default: "world". */
   readonly writes?: "nothing" | "files" | "world" | undefined;
@@ -59,6 +59,7 @@ export function tool<S extends Schema, Output>(options: ToolOptions<S, Output>):
     schema,
     revision: toolRevision(name, description, schema),
     writes,
+    repeatByPlacement: writes === "files" && options.repeat === undefined ? true : undefined,
     validate: validating(options.input, schema),
     resource: options.resource as ToolDeclaration["resource"],
     needsApproval: (typeof needsApproval === "boolean" ? () => needsApproval : needsApproval) as ToolDeclaration["needsApproval"],

@@ -40,7 +40,6 @@ const around: Readonly<Record<string, string>> = {
   z: 'import { z } from "zod";',
   test: 'import { test } from "vitest";',
   expect: 'import { expect } from "vitest";',
-  writeFile: 'import { writeFile } from "node:fs/promises";',
   appendFile: 'import { appendFile } from "node:fs/promises";',
 };
 

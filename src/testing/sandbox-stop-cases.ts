@@ -1,0 +1,88 @@
+/** The sandbox contract: commands that are ended by a limit or by whoever asked. */
+import { expect } from "vitest";
+import { pause, rejects, type SandboxCase, timed } from "./sandbox-case.ts";
+
+/** Far less than the commands here take when nobody ends them. */
+const soonMs = 10_000;
+
+export const stopCases: readonly SandboxCase[] = [
+  {
+    name: "an aborted command ends soon and says that it was cancelled",
+    async run({ open }) {
+      const sandbox = await open();
+      await sandbox.exec("true");
+      const abort = new AbortController();
+      setTimeout(() => abort.abort(), 200);
+      const { value, ms } = await timed(sandbox.exec("sleep 60", { signal: abort.signal }));
+      expect(value.stopped).toBe("cancelled");
+      expect(value.exitCode).not.toBe(0);
+      expect(ms).toBeLessThan(soonMs);
+      expect((await sandbox.exec("echo again")).stdout).toBe("again\n");
+    },
+  },
+  {
+    name: "a command that was aborted before it began does nothing",
+    async run({ open }) {
+      const sandbox = await open();
+      await sandbox.exec("echo ran > ran.txt", { signal: AbortSignal.abort() }).catch(() => {});
+      await rejects(sandbox.read("ran.txt"));
+    },
+  },
+  {
+    name: "a command ends at its timeout, and says so",
+    async run({ open }) {
+      const sandbox = await open();
+      const { value, ms } = await timed(sandbox.exec("sleep 60", { timeoutMs: 300 }));
+      expect(value.stopped).toBe("time");
+      expect(value.exitCode).toBeGreaterThan(128);
+      expect(ms).toBeLessThan(soonMs);
+      expect(await sandbox.exec("exit 7", { timeoutMs: 60_000 })).toMatchObject({ exitCode: 7 });
+      expect((await sandbox.exec("exit 7", { timeoutMs: 60_000 })).stopped).toBe(undefined);
+    },
+  },
+  {
+    name: "the limit of the placement holds, whatever a command asks for",
+    async run({ open }) {
+      const sandbox = await open({ limits: { time: "300ms" } });
+      for (const options of [{}, { timeoutMs: 60_000 }]) {
+        const { value, ms } = await timed(sandbox.exec("sleep 60", options));
+        expect(value.stopped).toBe("time");
+        expect(ms).toBeLessThan(soonMs);
+      }
+    },
+  },
+  {
+    name: "what a stopped command had started is stopped too",
+    async run({ open }) {
+      const sandbox = await open();
+      await sandbox.exec("(sleep 2; echo late > late.txt) & sleep 60", { timeoutMs: 300 });
+      await pause(2500);
+      await rejects(sandbox.read("late.txt"));
+    },
+  },
+  {
+    name: "a command that writes too much is ended, and what it wrote first is kept",
+    async run({ open }) {
+      const sandbox = await open({ limits: { output: "64kb" } });
+      await sandbox.write("big.txt", "0123456789abcde\n".repeat(65_536));
+      const { stdout, stopped } = await sandbox.exec("cat big.txt");
+      expect(stopped).toBe("output");
+      expect(stdout.length).toBeGreaterThan(0);
+      expect(stdout.length).toBeLessThanOrEqual(65_536);
+      expect(stdout.startsWith("0123456789abcde\n")).toBe(true);
+      expect((await sandbox.exec("cat big.txt >&2")).stopped).toBe("output");
+      expect((await sandbox.exec("echo again")).stdout).toBe("again\n");
+    },
+  },
+  {
+    name: "closing ends a command that runs",
+    async run({ open }) {
+      const sandbox = await open();
+      await sandbox.exec("true");
+      const running = timed(sandbox.exec("sleep 60").catch(() => undefined));
+      await pause(200);
+      await sandbox[Symbol.asyncDispose]();
+      expect((await running).ms).toBeLessThan(soonMs);
+    },
+  },
+];

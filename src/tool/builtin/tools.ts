@@ -1,0 +1,26 @@
+/** The built-in tools. All of them act through the sandbox of their session, and an agent has only those it is given. */
+import type { Tool } from "../../session/session.ts";
+import { editFile } from "./edit-file.ts";
+import { listFiles } from "./list-files.ts";
+import { readFile } from "./read-file.ts";
+import { runCode } from "./run-code.ts";
+import { searchFiles } from "./search-files.ts";
+import { shell } from "./shell.ts";
+import { writeFile } from "./write-file.ts";
+
+export type { EditFileInput } from "./edit-file.ts";
+export type { ListFilesInput } from "./list-files.ts";
+export type { ReadFileInput } from "./read-file.ts";
+export type { RunCodeInput } from "./run-code.ts";
+export type { SearchFilesInput } from "./search-files.ts";
+export type { WriteFileInput } from "./write-file.ts";
+export { editFile, listFiles, readFile, runCode, searchFiles, shell, writeFile };
+
+/**
+ * All seven, for agents that work on code.
+ *
+ * @example
+ * const fixer = new Agent({ model: "anthropic/claude-sonnet-5", tools: coding });
+ * const fixed = await fixer.forward(rath.session("Make the tests pass").to("local", { workspace: "." }));
+ */
+export const coding: readonly Tool[] = Object.freeze([shell, readFile, writeFile, editFile, listFiles, searchFiles, runCode]);
