@@ -28,6 +28,8 @@ export interface SnapshotOptions {
    * its directory still is and nothing else took its place.
    */
   readonly before?: string | undefined;
+  /** What is known of a name in a directory without a look at it; undefined when it has to be looked at. */
+  readonly known?: ((directory: string, name: string) => Promise<Entry | undefined>) | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: { readonly files: number; readonly bytes: number }) => void) | undefined;
 }
@@ -145,6 +147,12 @@ class Scan {
 
   async #visit(draft: Draft, name: string): Promise<void> {
     const { place } = draft;
+    const known = await this.#options.known?.(place.path, name);
+    if (known !== undefined) {
+      draft.entries.set(name, known);
+      if (known.type !== "directory") this.files++;
+      return;
+    }
     for (let tries = 0; tries < patience; tries++) {
       const stat = look(place, name);
       if (stat === undefined) return;
