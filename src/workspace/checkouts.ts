@@ -3,7 +3,7 @@
  * are open, `trash/` what is being removed. All of it is a cache: a process that dies leaves directories that `orphans` finds, and no
  * process and no mount.
  */
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { RathError } from "../session/errors.ts";
 import { Bases, type Delta } from "./bases.ts";
@@ -12,7 +12,7 @@ import { openCopy } from "./copy.ts";
 import { sharesBlocks } from "./copying.ts";
 import { holdNamespaces } from "./namespace.ts";
 import { openOverlay } from "./overlay.ts";
-import { claim, emptyTrash, orphans, removeOrphan, toTrash, trashOf } from "./owner.ts";
+import { claim, emptyTrash, leftTrash, orphans, removeOrphan, toTrash, trashPlace } from "./owner.ts";
 import type { SnapshotOptions } from "./snapshot.ts";
 import type { Trees } from "./tree.ts";
 
@@ -115,7 +115,7 @@ class Home implements Checkouts {
     this.#later(
       (async () => {
         for (const orphan of await orphans(this.#home)) await removeOrphan(this.#home, orphan).catch(() => undefined);
-        for (const name of await readdir(trashOf(this.#home)).catch(() => [])) await emptyTrash(join(trashOf(this.#home), name));
+        for (const left of await leftTrash(this.#home)) await emptyTrash(left);
       })(),
     );
   }
@@ -128,14 +128,16 @@ class Home implements Checkouts {
 
 /** What works here, by trying it. */
 async function probe(home: string, plain: boolean, without: readonly CheckoutKind[]): Promise<CheckoutKind> {
-  const directory = await mkdtemp(join(home, ".probe-"));
+  // From the beginning where a crash leaves it to be removed.
+  const directory = trashPlace(home);
+  await mkdir(directory, { recursive: true, mode: 0o700 });
   try {
     if (!plain && !without.includes("overlay") && (await overlayWorks(directory))) return "overlay";
     await writeFile(join(directory, "file"), "a");
     if (!without.includes("reflink") && (await sharesBlocks(join(directory, "file"), join(directory, "copy")))) return "reflink";
     return "copy";
   } finally {
-    await rm(directory, { recursive: true, force: true });
+    await emptyTrash(directory);
   }
 }
 

@@ -82,10 +82,21 @@ export async function claim(home: string, id: string, kind: CheckoutKind, base: 
   return directory;
 }
 
+/** A new name among what is to be removed, of this process. */
+export function trashPlace(home: string): string {
+  return join(trashOf(home), `${process.pid}-${Math.random().toString(36).slice(2)}`);
+}
+
+/** What processes that are gone had not yet removed. */
+export async function leftTrash(home: string): Promise<readonly string[]> {
+  const names = await readdir(trashOf(home)).catch(() => []);
+  return names.filter((name) => startOf(Number.parseInt(name, 10)) === undefined).map((name) => join(trashOf(home), name));
+}
+
 /** Takes a directory out of the way at once; removing what is in it may take long. Gives its new place. */
 export async function toTrash(home: string, directory: string): Promise<string> {
   await mkdir(trashOf(home), { recursive: true, mode: 0o700 });
-  const place = join(trashOf(home), `${process.pid}-${Date.now()}-${Math.random().toString(36).slice(2)}`);
+  const place = trashPlace(home);
   await rename(directory, place).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") throw error;
   });
