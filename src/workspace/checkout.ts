@@ -27,6 +27,13 @@ export interface Checkout extends AsyncDisposable {
 export interface Checkouts extends AsyncDisposable {
   /** What `open` will use, by a probe made once. */
   kind(options: { readonly plain: boolean }): Promise<CheckoutKind>;
-  /** `plain`: an ordinary directory, for commands that run on the host itself. `network`: commands may use the host's. */
-  open(trees: Trees, tree: string, options: { readonly id: string; readonly plain: boolean; readonly network: boolean }): Promise<Checkout>;
+  /**
+   * `plain`: an ordinary directory, for commands that run on the host itself. `network`: commands may use the host's. `from`: a
+   * directory of the user that holds the tree or nearly, from which files are copied rather than taken out of the store.
+   */
+  open(
+    trees: Trees,
+    tree: string,
+    options: { readonly id: string; readonly plain: boolean; readonly network: boolean; readonly from?: string | undefined },
+  ): Promise<Checkout>;
 }

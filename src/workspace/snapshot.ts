@@ -28,6 +28,8 @@ export interface SnapshotOptions {
    * its directory still is and nothing else took its place.
    */
   readonly before?: string | undefined;
+  /** What is known of a name in a directory without a look at it; undefined when it has to be looked at. */
+  readonly known?: ((directory: string, name: string) => Promise<Entry | undefined>) | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: { readonly files: number; readonly bytes: number }) => void) | undefined;
 }
@@ -120,6 +122,7 @@ class Scan {
     };
     for (const name of this.#names(place)) {
       if (this.#slices.due) await this.#rest();
+      if (this.#options.known !== undefined && (await this.#told(draft, name))) continue;
       if (!this.#glance(draft, name)) await this.#visit(draft, name);
     }
     await this.#arrived(draft);
@@ -141,6 +144,15 @@ class Scan {
     } catch (error) {
       throw readProblem(error, place.path === "" ? "." : place.path);
     }
+  }
+
+  /** Takes what somebody else knows for sure. */
+  async #told(draft: Draft, name: string): Promise<boolean> {
+    const entry = await this.#options.known?.(draft.place.path, name);
+    if (entry === undefined) return false;
+    draft.entries.set(name, entry);
+    if (entry.type !== "directory") this.files++;
+    return true;
   }
 
   /** Settles what needs no more than a look, which is nearly everything in a directory that is known. */

@@ -1,0 +1,150 @@
+/**
+ * Immutable checkouts of trees, on which the writable ones lie. They are shared by all processes that have the same home: one that
+ * has its name is whole, since it gets it last. Nobody writes to them again. What was made before the machine last started is thrown
+ * away: nothing here waits for the disk, so after a loss of power files could be empty.
+ */
+import { mkdir, readdir, rename, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { copyNamed, copyWhole } from "./copying.ts";
+import { bootId, emptyTrash, openCheckouts, toTrash } from "./owner.ts";
+import { restore } from "./restore.ts";
+import { emptyTree, sameEntry, type Trees } from "./tree.ts";
+
+/** How far a tree may be from a base to lie on it, rather than to become one. */
+const nearest: Delta = { entries: 2000, bytes: 100 * 2 ** 20 };
+/** How far it may be for its base to begin as a copy of another. */
+const related: Delta = { entries: 20_000, bytes: 500 * 2 ** 20 };
+/** How many are kept that nobody uses, and how many are looked at for the nearest. */
+const kept = 3;
+
+export class Bases {
+  readonly #home: string;
+  readonly #near: Delta;
+  readonly #making = new Map<string, Promise<void>>();
+
+  constructor(home: string, near: Delta = nearest) {
+    this.#home = home;
+    this.#near = near;
+  }
+
+  /** Where the base of a tree is, from the home. */
+  relative(tree: string): string {
+    return join("bases", bootId(), tree);
+  }
+
+  path(tree: string): string {
+    return join(this.#home, this.relative(tree));
+  }
+
+  async has(tree: string): Promise<boolean> {
+    return (await stat(this.path(tree)).catch(() => undefined)) !== undefined;
+  }
+
+  /** A base near a tree, which is made when there is none. `from`: a directory of the user that holds the tree, or nearly. */
+  async choose(trees: Trees, tree: string, from: string | undefined): Promise<string> {
+    if (await this.has(tree)) return tree;
+    const candidates = [];
+    for (const base of (await this.#all()).slice(0, kept)) {
+      const distance = await delta(trees, base, tree, related).catch(() => undefined);
+      if (distance !== undefined) candidates.push({ base, distance });
+    }
+    const best = candidates.sort((a, b) => a.distance.entries - b.distance.entries)[0];
+    if (best !== undefined && best.distance.entries <= this.#near.entries && best.distance.bytes <= this.#near.bytes) return best.base;
+    await this.make(trees, tree, from, best?.base);
+    return tree;
+  }
+
+  /** Makes the base of a tree: of the user's directory, of another base, or of the store. */
+  async make(trees: Trees, tree: string, from: string | undefined, other: string | undefined): Promise<void> {
+    const making = this.#making.get(tree) ?? this.#make(trees, tree, from, other).finally(() => this.#making.delete(tree));
+    this.#making.set(tree, making);
+    await making;
+  }
+
+  async #make(trees: Trees, tree: string, from: string | undefined, other: string | undefined): Promise<void> {
+    const place = join(this.#home, "bases", bootId(), `.making-${process.pid}-${Math.random().toString(36).slice(2)}`);
+    await mkdir(place, { recursive: true, mode: 0o700 });
+    try {
+      let held = emptyTree;
+      if (from !== undefined) held = await copyNamed(trees, from, tree, place);
+      else if (other !== undefined && (await copyWhole(this.path(other), place))) held = other;
+      await restore(trees, place, held, tree);
+      await rename(place, this.path(tree));
+    } catch (error) {
+      await emptyTrash(await toTrash(this.#home, place));
+      // Another process was faster; what it made is the same.
+      if (!(await this.has(tree))) throw error;
+    }
+  }
+
+  /** Trees that have one, the newest first. */
+  async #all(): Promise<readonly string[]> {
+    const folder = join(this.#home, "bases", bootId());
+    const names = await readdir(folder).catch(() => []);
+    const aged = await Promise.all(
+      names
+        .filter((name) => /^[0-9a-f]{64}$/.test(name))
+        .map(async (name) => ({ name, at: (await stat(join(folder, name)).catch(() => undefined))?.ctimeMs ?? 0 })),
+    );
+    return aged.sort((a, b) => b.at - a.at).map(({ name }) => name);
+  }
+
+  /**
+   * Throws away what nobody needs. A checkout names its base before it looks whether it is there; here a base is taken away before
+   * the last look at who names it. So one of the two notices, and a base that is in use is put back.
+   */
+  async prune(): Promise<void> {
+    const used = async () => new Set((await openCheckouts(this.#home)).map(({ owner }) => owner?.base));
+    const before = await used();
+    for (const tree of (await this.#all()).slice(kept)) {
+      if (before.has(tree)) continue;
+      const place = await toTrash(this.#home, this.path(tree));
+      if (!(await used()).has(tree)) await emptyTrash(place);
+      else await rename(place, this.path(tree)).catch(() => emptyTrash(place));
+    }
+    await this.#pruneUnfinished();
+  }
+
+  async #pruneUnfinished(): Promise<void> {
+    const all = join(this.#home, "bases");
+    for (const boot of await readdir(all).catch(() => [])) {
+      if (boot !== bootId()) await emptyTrash(await toTrash(this.#home, join(all, boot)));
+      else
+        for (const name of await readdir(join(all, boot))) {
+          const pid = /^\.making-(\d+)-/.exec(name)?.[1];
+          if (pid === undefined || (await stat(`/proc/${pid}`).catch(() => undefined)) !== undefined) continue;
+          await emptyTrash(await toTrash(this.#home, join(all, boot, name)));
+        }
+    }
+  }
+}
+
+export interface Delta {
+  /** Names that are new, gone, or stand for something else; those in new and removed directories too. */
+  readonly entries: number;
+  /** Bytes of the files that are new or different. */
+  readonly bytes: number;
+}
+
+/** How far one tree is from another; undefined when it is further than that. */
+export async function delta(trees: Trees, from: string, to: string, most: Delta): Promise<Delta | undefined> {
+  let entries = 0;
+  let bytes = 0;
+  const walk = async (a: string, b: string): Promise<boolean> => {
+    if (a === b) return true;
+    const before = await trees.directory(a);
+    const after = await trees.directory(b);
+    for (const name of new Set([...before.keys(), ...after.keys()])) {
+      const old = before.get(name);
+      const now = after.get(name);
+      if (sameEntry(old, now)) continue;
+      entries++;
+      if (now?.type === "file") bytes += now.size;
+      if (entries > most.entries || bytes > most.bytes) return false;
+      const below = await walk(old?.type === "directory" ? old.hash : emptyTree, now?.type === "directory" ? now.hash : emptyTree);
+      if (!below) return false;
+    }
+    return true;
+  };
+  return (await walk(from, to)) ? { entries, bytes } : undefined;
+}
