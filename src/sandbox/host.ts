@@ -8,7 +8,7 @@ import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { RathError } from "../session/errors.ts";
 import type { ExecOptions } from "../session/session.ts";
-import { type Spawner, spawner as ownSpawner } from "../workspace/spawner.ts";
+import { spawner as ownSpawner, type Spawner } from "../workspace/spawner.ts";
 import { type Bounds, boundsOf } from "./bounds.ts";
 import { filesByCommand, inside } from "./files-by-command.ts";
 import { findProgram } from "./find-program.ts";

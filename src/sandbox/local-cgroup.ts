@@ -52,7 +52,8 @@ export async function makeGroup(hierarchy: Hierarchy, bounds: Bounds): Promise<G
   }
 }
 
-const joinScript = 'count=$1; shift; while [ "$count" -gt 0 ]; do echo $$ > "$1/cgroup.procs" || exit 125; shift; count=$((count - 1)); done; exec "$@"';
+const joinScript =
+  'count=$1; shift; while [ "$count" -gt 0 ]; do echo $$ > "$1/cgroup.procs" || exit 125; shift; count=$((count - 1)); done; exec "$@"';
 
 function joining(groups: readonly string[]): readonly string[] {
   return ["/bin/sh", "-c", joinScript, "sh", String(groups.length), ...groups];

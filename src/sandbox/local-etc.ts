@@ -1,20 +1,22 @@
 /** The /etc of a sandbox: enough for programs to have a user, a name for loopback and certificates; nothing of the host's own. */
-import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { statSync } from "node:fs";
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { systemEtc } from "./local-profile.ts";
+import { dirname, join } from "node:path";
 
 export interface Etc extends AsyncDisposable {
   readonly directory: string;
 }
 
-export async function makeEtc(options: { readonly network: boolean }): Promise<Etc> {
+export async function makeEtc(seen: readonly string[], options: { readonly network: boolean }): Promise<Etc> {
   const directory = await mkdtemp(join(tmpdir(), "openrath-etc-"));
-  // What the host has is mounted over these. A link of the host is followed, so its place is by what it leads to.
-  for (const path of systemEtc.filter((path) => existsSync(path))) {
-    if (path === "/etc/ld.so.cache") await writeFile(join(directory, "ld.so.cache"), "");
-    else await mkdir(join(directory, path.slice("/etc/".length)));
+  await chmod(directory, 0o755);
+  // Places for what is mounted over them.
+  for (const path of seen) {
+    const place = join(directory, path.slice("/etc".length));
+    await mkdir(dirname(place), { recursive: true });
+    if (statSync(path).isDirectory()) await mkdir(place);
+    else await writeFile(place, "");
   }
   for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
   if (options.network) await writeFile(join(directory, "resolv.conf"), await readFile("/etc/resolv.conf").catch(() => ""));

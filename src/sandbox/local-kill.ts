@@ -8,7 +8,7 @@ import type { Spawned } from "../workspace/spawner.ts";
 export function killNamespace(command: Spawned): void {
   const children = childrenOf(command.pid);
   // Before there is a namespace all are of one group.
-  if (children.length === 0) return command.kill();
+  if (children.length === 0) command.kill();
   for (const pid of children) kill(pid);
   const timer = setTimeout(() => command.kill(), 500);
   void command.exited.catch(() => {}).finally(() => clearTimeout(timer));

@@ -1,5 +1,5 @@
 /** Looks once whether this machine can isolate commands, by isolating one and looking at it from inside. */
-import { lstatSync, readFileSync, readlinkSync } from "node:fs";
+import { existsSync, lstatSync, readFileSync, readlinkSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { homedir, release, tmpdir } from "node:os";
 import { dirname, join, posix } from "node:path";
@@ -10,7 +10,7 @@ import { findProgram } from "./find-program.ts";
 import { findHierarchy, type Group, type Hierarchy, makeGroup } from "./local-cgroup.ts";
 import { makeEtc } from "./local-etc.ts";
 import { killNamespace } from "./local-kill.ts";
-import { type Machine, placed } from "./local-profile.ts";
+import { type Machine, placed, systemEtc } from "./local-profile.ts";
 import { seccompFilter } from "./local-seccomp.ts";
 import { asText, runCommand } from "./run-command.ts";
 
@@ -21,21 +21,35 @@ export interface Found {
 }
 
 export async function probe(spawner: Spawner): Promise<Found> {
-  if (process.platform !== "linux") throw unavailable(`it needs Linux, and this is ${process.platform}`, "Run it on Linux, or in a virtual machine.");
+  if (process.platform !== "linux")
+    throw unavailable(`it needs Linux, and this is ${process.platform}`, "Run it on Linux, or in a virtual machine.");
   const filter = seccompFilter(process.arch);
-  if (filter === undefined) throw unavailable(`its filter of system calls is not written for ${process.arch}`, "Use an x64 or arm64 machine.");
+  if (filter === undefined)
+    throw unavailable(`its filter of system calls is not written for ${process.arch}`, "Use an x64 or arm64 machine.");
   const bubblewrap = program("bwrap", "bubblewrap");
   const prlimit = program("prlimit", "util-linux");
   const hierarchy = countProcesses();
   const disableUserNamespaces = (await ask(spawner, [bubblewrap, "--help"])).stdout.includes("--disable-userns");
-  const found: Found = { machine: { bubblewrap, prlimit, filter, root: rootMounts(), node: nodeFolder(), disableUserNamespaces }, hierarchy };
+  const found: Found = {
+    machine: {
+      bubblewrap,
+      prlimit,
+      filter,
+      root: rootMounts(),
+      etc: systemEtc.filter((path) => existsSync(path)),
+      node: nodeFolder(),
+      disableUserNamespaces,
+    },
+    hierarchy,
+  };
   await isolates(spawner, found);
   return found;
 }
 
 function program(name: string, from: string): string {
   const path = findProgram(name);
-  if (path === undefined) throw unavailable(`the program ${name} is not installed`, `Install it: apt install ${from}, or dnf install ${from}.`);
+  if (path === undefined)
+    throw unavailable(`the program ${name} is not installed`, `Install it: apt install ${from}, or dnf install ${from}.`);
   return path;
 }
 
@@ -55,7 +69,10 @@ function countProcesses(): Hierarchy | undefined {
     );
   const [major = 0, minor = 0] = release().split(".").map(Number);
   if (major < 5 || (major === 5 && minor < 14))
-    throw unavailable(`Linux ${release()} does not count the processes of one sandbox`, "Use Linux 5.14 or newer, or run it where control groups are writable.");
+    throw unavailable(
+      `Linux ${release()} does not count the processes of one sandbox`,
+      "Use Linux 5.14 or newer, or run it where control groups are writable.",
+    );
   return undefined;
 }
 
@@ -94,7 +111,7 @@ grep -hE '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status; ls -A /`;
 
 async function isolates(spawner: Spawner, { machine, hierarchy }: Found): Promise<void> {
   const bounds = boundsOf({ processes: 32 });
-  await using etc = await makeEtc({ network: false });
+  await using etc = await makeEtc(machine.etc, { network: false });
   const workspace = await mkdtemp(join(tmpdir(), "openrath-probe-"));
   let group: Group | undefined;
   try {

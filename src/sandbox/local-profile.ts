@@ -20,6 +20,8 @@ export interface Machine {
   readonly filter: Uint8Array;
   /** Mounts that make the root: /usr and the links into it. */
   readonly root: readonly string[];
+  /** Files of the host's /etc that are seen. */
+  readonly etc: readonly string[];
   /** Where Node is installed, when that is outside /usr and in nobody's home. */
   readonly node: string | undefined;
   /** Newer versions of bubblewrap can forbid user namespaces inside, beside the filter of system calls. */
@@ -103,17 +105,24 @@ function mounts({ machine, etc, workspace, layers, bounds }: Placing): readonly 
     "--ro-bind",
     etc,
     "/etc",
-    ...systemEtc.flatMap((path) => ["--ro-bind-try", path, path]),
+    ...machine.etc.flatMap((path) => ["--ro-bind", path, path]),
     "--proc",
+    "/proc",
+    // A sandbox of root's is root to the files of /proc/sys, whatever it lacks in capabilities.
+    "--remount-ro",
     "/proc",
     "--dev",
     "/dev",
+    "--perms",
+    "1777",
     "--size",
     String(64 * 2 ** 20),
     "--tmpfs",
     "/dev/shm",
     "--remount-ro",
     "/dev",
+    "--perms",
+    "1777",
     "--size",
     temporary,
     "--tmpfs",
@@ -127,8 +136,16 @@ function mounts({ machine, etc, workspace, layers, bounds }: Placing): readonly 
   ];
 }
 
-/** Of the host's /etc: certificates, which program stands for which, and where libraries are. */
-export const systemEtc = ["/etc/ssl", "/etc/ca-certificates", "/etc/alternatives", "/etc/ld.so.cache"];
+/** Of the host's /etc: certificates without the keys beside them, which program stands for which, and where libraries are. */
+export const systemEtc = [
+  "/etc/ssl/certs",
+  "/etc/ssl/openssl.cnf",
+  "/etc/pki/tls/certs",
+  "/etc/pki/ca-trust",
+  "/etc/ca-certificates",
+  "/etc/alternatives",
+  "/etc/ld.so.cache",
+];
 
 function confinement({ machine, network }: Placing): readonly string[] {
   const path = machine.node === undefined ? systemPath : `${systemPath}:${machine.node}/bin`;

@@ -61,15 +61,21 @@ export function asText(ran: Ran): CommandResult {
 
 function ended(output: Output, exit: Exit, begun: number, stopped: CommandResult["stopped"]): Ran {
   output.finish();
-  const signal = stopped === undefined ? (exit.signal ?? signalOf(exit.code)) : "SIGKILL";
+  const { exitCode, signal } = codeOf(stopped === undefined ? exit : { code: undefined, signal: "SIGKILL" });
   return {
-    exitCode: signal === undefined ? (exit.code ?? 1) : 128 + (signalNumbers[signal] ?? 0),
+    exitCode,
     stdout: output.bytes("stdout"),
     stderr: output.bytes("stderr"),
     durationMs: performance.now() - begun,
     ...(signal !== undefined && { signal }),
     ...(stopped !== undefined && { stopped }),
   };
+}
+
+/** Of an end, the code as shells say it: 128 and the number of the signal. */
+export function codeOf(exit: Exit): { readonly exitCode: number; readonly signal: string | undefined } {
+  const signal = exit.signal ?? signalOf(exit.code);
+  return { exitCode: signal === undefined ? (exit.code ?? 1) : 128 + (signalNumbers[signal] ?? 0), signal };
 }
 
 /** Signals that end programs. Others are not read out of an exit code: 255 is an ordinary failure. */
