@@ -150,7 +150,8 @@ class Restoring {
     const found = inner !== undefined;
     if (inner === undefined) {
       inner = await this.#makeDirectory(place, name);
-      from = emptyTree;
+      // In somebody else's directory, what they removed stays removed.
+      if (this.#own) from = emptyTree;
     }
     try {
       if (found && this.#own && (mode(place, name) & 0o700) !== 0o700) inner.chmodSelf(0o700);

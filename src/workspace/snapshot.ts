@@ -6,10 +6,11 @@
 import { createHash } from "node:crypto";
 import type { BigIntStats } from "node:fs";
 import { RathError } from "../session/errors.ts";
-import { type Content, readContent, readProblem } from "./content.ts";
+import { type Content, look, readContent, readLink, readProblem } from "./content.ts";
 import type { Ignore } from "./ignore.ts";
 import { isCode, Place } from "./place.ts";
 import { Slices } from "./slices.ts";
+import { type SnapshotLimits, snapshotLimits, tooLarge } from "./snapshot-limits.ts";
 import { type CachedDirectory, looksLike, type Stamp, type StatCache, stampOf } from "./stat-cache.ts";
 import { type Directory, type Entry, sameEntry, sorted, type Trees } from "./tree.ts";
 
@@ -33,19 +34,6 @@ export interface SnapshotOptions {
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: { readonly files: number; readonly bytes: number }) => void) | undefined;
 }
-
-export interface SnapshotLimits {
-  /** Bytes of one file; the content of a larger one is withheld. */
-  readonly file: number;
-  /** Bytes of all files together. */
-  readonly total: number;
-  /** Everything that has a name counts. */
-  readonly files: number;
-  /** Directories in directories. */
-  readonly depth: number;
-}
-
-export const snapshotLimits: SnapshotLimits = { file: 100 * 2 ** 20, total: 4 * 2 ** 30, files: 500_000, depth: 200 };
 
 export interface Snapshot {
   readonly tree: string;
@@ -313,34 +301,8 @@ const patience = 5;
 const onTheWay = 8 * 2 ** 20;
 const placeholder: Entry = { type: "device" };
 
-function look(place: Place, name: string): BigIntStats | undefined {
-  try {
-    return place.stat(name);
-  } catch (error) {
-    throw readProblem(error, place.below(name));
-  }
-}
-
-function readLink(place: Place, name: string): Entry | undefined {
-  try {
-    return { type: "link", target: place.target(name) };
-  } catch (error) {
-    if (isCode(error, "EINVAL", "ENOENT")) return undefined;
-    throw error;
-  }
-}
-
 function sameDirectory(a: Directory, b: Directory): boolean {
   if (a.size !== b.size) return false;
   for (const [name, entry] of b) if (!sameEntry(entry, a.get(name))) return false;
   return true;
-}
-
-function tooLarge(limit: keyof SnapshotLimits, most: number, path: string): RathError {
-  const what = { file: "bytes in one file", total: "bytes", files: "files", depth: "directories in one another" }[limit];
-  return new RathError(
-    "workspace.too-large",
-    `The directory has more than ${most} ${what} (reached at ${JSON.stringify(path)}): list what does not belong in .openrathignore, or raise the limit "${limit}".`,
-    { details: { limit, most, path } },
-  );
 }
