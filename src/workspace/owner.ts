@@ -1,0 +1,150 @@
+/**
+ * Who has a checkout open. Each has a file that names its process; a checkout whose process is gone is an orphan. Nothing in it is
+ * trusted: it is thrown away, and made again from the recorded tree when somebody asks.
+ */
+import { readFileSync } from "node:fs";
+import { mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { RathError } from "../session/errors.ts";
+import type { CheckoutKind } from "./checkout.ts";
+import { spawner } from "./spawner.ts";
+
+export interface Owner {
+  readonly pid: number;
+  readonly host: string;
+  /** Which start of the machine, and when in it the process began: a number alone is given to another process one day. */
+  readonly boot: string;
+  readonly started: string;
+  readonly kind: CheckoutKind;
+  /** The tree of the base it lies on, which has to stay as long as it does. */
+  readonly base?: string | undefined;
+  readonly opened: string;
+}
+
+export interface Orphan {
+  readonly id: string;
+  readonly directory: string;
+  /** Undefined when its process died before it could say who it was. */
+  readonly owner: Owner | undefined;
+}
+
+export const sandboxesOf = (home: string): string => join(home, "sandboxes");
+export const trashOf = (home: string): string => join(home, "trash");
+
+/** Checkouts whose process is gone. Those of other machines are left alone: nobody here can know. */
+export async function orphans(home: string): Promise<readonly Orphan[]> {
+  const found: Orphan[] = [];
+  for (const { id, directory, owner } of await openCheckouts(home)) {
+    const dead = owner === undefined ? await isOld(directory) : owner.host === hostname() && !isAlive(owner);
+    if (dead) found.push({ id, directory, owner });
+  }
+  return found;
+}
+
+/** Throws the files of an orphan away. Refuses when somebody has opened it by now. */
+export async function removeOrphan(home: string, { id, directory }: Orphan): Promise<void> {
+  const owner = await readOwner(directory);
+  if (owner !== undefined && (owner.host !== hostname() || isAlive(owner))) throw inUse(id);
+  await emptyTrash(await toTrash(home, directory));
+}
+
+export async function openCheckouts(home: string): Promise<readonly Orphan[]> {
+  const ids = await readdir(sandboxesOf(home)).catch(() => []);
+  return Promise.all(
+    ids.map(async (id) => {
+      const directory = join(sandboxesOf(home), id);
+      return { id, directory, owner: await readOwner(directory) };
+    }),
+  );
+}
+
+/** Makes the directory of a checkout, with the name of this process in it. What a dead one left under that id is thrown away. */
+export async function claim(home: string, id: string, kind: CheckoutKind, base: string | undefined): Promise<string> {
+  if (!/^[\w.-]{1,200}$/.test(id) || id.startsWith(".")) {
+    throw new RathError("workspace.invalid", `${JSON.stringify(id)} cannot be the id of a checkout.`, { details: { id } });
+  }
+  const directory = join(sandboxesOf(home), id);
+  await mkdir(sandboxesOf(home), { recursive: true, mode: 0o700 });
+  for (const last of [false, true]) {
+    try {
+      await mkdir(directory, { mode: 0o700 });
+      break;
+    } catch (error) {
+      const orphan = (await orphans(home)).find((each) => each.id === id);
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      if (last || orphan === undefined) throw inUse(id);
+      await toTrash(home, directory).then(emptyTrash);
+    }
+  }
+  const owner: Owner = { ...thisProcess(), kind, base, opened: new Date().toISOString() };
+  await writeFile(join(directory, "owner.json"), `${JSON.stringify(owner)}\n`, { flag: "wx", mode: 0o600 });
+  return directory;
+}
+
+/** Takes a directory out of the way at once; removing what is in it may take long. Gives its new place. */
+export async function toTrash(home: string, directory: string): Promise<string> {
+  await mkdir(trashOf(home), { recursive: true, mode: 0o700 });
+  const place = join(trashOf(home), `${process.pid}-${Date.now()}-${Math.random().toString(36).slice(2)}`);
+  await rename(directory, place).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") throw error;
+  });
+  return place;
+}
+
+/** Removes what was put away, by another process so that nobody waits for a hundred thousand files. What fails is left for later. */
+export async function emptyTrash(place: string): Promise<void> {
+  const script = 'rm -rf -- "$1" 2>/dev/null || { chmod -R u+rwx -- "$1"; rm -rf -- "$1"; }';
+  const removal = await spawner().spawn({ argv: ["/bin/sh", "-c", script, "sh", place], env: { PATH: "/usr/bin:/bin" } });
+  await removal.exited.catch(() => undefined);
+}
+
+async function readOwner(directory: string): Promise<Owner | undefined> {
+  try {
+    const owner = JSON.parse(await readFile(join(directory, "owner.json"), "utf8")) as Owner;
+    return Number.isInteger(owner.pid) ? owner : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Long enough for its process to have written who it is. */
+async function isOld(directory: string): Promise<boolean> {
+  try {
+    return Date.now() - (await stat(directory)).ctimeMs > 10_000;
+  } catch {
+    return false;
+  }
+}
+
+function isAlive({ pid, boot, started }: Owner): boolean {
+  return boot === bootId() && started === startOf(pid);
+}
+
+function thisProcess(): Pick<Owner, "pid" | "host" | "boot" | "started"> {
+  return { pid: process.pid, host: hostname(), boot: bootId(), started: startOf(process.pid) ?? "" };
+}
+
+/** When a process began, in ticks since the machine started; undefined when there is none. The dead that nobody buried are gone too. */
+function startOf(pid: number): string | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, "latin1");
+    const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+    return fields[0] === "Z" || fields[0] === "X" ? undefined : fields[19];
+  } catch {
+    return undefined;
+  }
+}
+
+/** Which start of the machine this is. */
+export function bootId(): string {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim();
+  } catch {
+    return "unknown";
+  }
+}
+
+function inUse(id: string): RathError {
+  return new RathError("sandbox.failed", `The checkout ${id} is open already, here or in another process.`, { details: { id } });
+}
