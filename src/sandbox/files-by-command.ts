@@ -14,7 +14,7 @@ export type RunProgram = (argv: readonly string[], options: { readonly stdin?: U
 /** Where the workspace is in the sandbox, and how programs are run there. */
 export function filesByCommand(root: string, run: RunProgram): Pick<Sandbox, "read" | "write" | "list" | "remove"> {
   const script = async (what: string, path: string, body: string, args: readonly string[], stdin?: Uint8Array) => {
-    const ran = await run(["/bin/sh", "-c", `${decode}${body}`, "sh", ...args.map(encode)], { stdin });
+    const ran = await run(["/bin/sh", "-c", `${ownPath}${decode}${body}`, "sh", ...args.map(encode)], { stdin });
     if (ran.exitCode !== 0 || ran.stopped !== undefined) throw failed(what, path, ran);
     return ran.stdout;
   };
@@ -53,6 +53,9 @@ function below(root: string, path: string): string {
   if (at !== root) return at;
   throw new RathError("sandbox.outside", `${JSON.stringify(path)} is the workspace itself: name something in it.`, { details: { path } });
 }
+
+/** Whatever PATH the sandbox has: a program of the workspace must not stand in for one of these. */
+const ownPath = "PATH=/usr/bin:/bin; ";
 
 /**
  * Arguments of programs are text, names are bytes: what is not plain ASCII is written in octal and read back by the shell. The x keeps
