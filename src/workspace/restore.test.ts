@@ -28,6 +28,14 @@ import { type Entry, emptyTree, sorted, Trees } from "./tree.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "openrath-restore-"));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+/** Where links of the generated trees lead. Never to the host's own files: a test of a guard must do no harm when the guard fails. */
+const decoy = join(scratch, "decoy");
+mkdirSync(decoy);
+writeFileSync(join(decoy, "a"), "untouched");
+chmodSync(decoy, 0o751);
+function decoyIsUntouched(): void {
+  expect([lstatSync(decoy).mode & 0o777, readdirSync(decoy), readFileSync(join(decoy, "a"), "utf8")]).toEqual([0o751, ["a"], "untouched"]);
+}
 let made = 0;
 function fresh(): string {
   const directory = join(scratch, `d${made++}`);
@@ -64,7 +72,7 @@ const { node } = fc.letrec<{ node: Node; directory: Node }>((tie) => ({
       weight: 2,
       arbitrary: fc.record({
         type: fc.constant("link" as const),
-        target: fc.oneof(name, fc.constantFrom("/etc/passwd", "/etc", "..", "../..", "a/b")),
+        target: fc.oneof(name, fc.constantFrom(decoy, `${decoy}/a`, "../decoy", "../../decoy", "/nowhere/at/all", "a/b")),
       }),
     },
     { weight: 1, arbitrary: fc.constantFrom<Node>({ type: "socket" }, { type: "device" }, { type: "withheld" }) },
@@ -113,6 +121,7 @@ describe("snapshot after restore", () => {
         }
         await restore(trees, directory, from, emptyTree);
         expect(readdirSync(directory)).toEqual([]);
+        decoyIsUntouched();
       }),
       { numRuns: 60 },
     );
@@ -297,6 +306,13 @@ describe("restore", () => {
     expect(again.hashed).toBeLessThan(300);
   });
 
+  test("says so when a name is too long for the file system", async () => {
+    const trees = new Trees(new ObjectMap());
+    const to = await trees.with(emptyTree, "x".repeat(300), await file(trees, "x"));
+    const restoring = restore(trees, fresh(), emptyTree, to);
+    await expect(restoring).rejects.toSatisfy((error) => RathError.is(error, "workspace.invalid"));
+  });
+
   test("stops when it is told to", async () => {
     const { trees, directory } = await two();
     const { tree: from } = await snapshot(trees, directory);
@@ -312,10 +328,11 @@ describe("a place", () => {
     const root = Place.open(directory);
     const inner = root.enter("in");
     renameSync(join(directory, "in"), join(directory, "moved"));
-    symlinkSync("/etc", join(directory, "in"));
+    symlinkSync(decoy, join(directory, "in"));
     if (process.platform === "linux") expect(inner?.names()).toEqual([]);
     expect(root.enter("in")).toBeUndefined();
     expect(() => root.chmod("in", 0o700)).toThrow();
+    decoyIsUntouched();
     inner?.close();
     root.close();
   });
