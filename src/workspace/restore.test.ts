@@ -153,6 +153,23 @@ describe("snapshot after restore", () => {
     }
   });
 
+  test("changes what is in a directory that its owner may not write to, and leaves it so", async () => {
+    if (process.geteuid?.() !== 0) return;
+    const directory = fresh();
+    chmodSync(directory, 0o777);
+    process.seteuid?.(65_534);
+    try {
+      const trees = new Trees(new ObjectMap());
+      const from = await stored(trees, new Map([["in", closed("one")]]));
+      const to = await stored(trees, new Map([["in", closed("two")]]));
+      await restore(trees, directory, emptyTree, from);
+      await restore(trees, directory, from, to);
+      expect((await snapshot(trees, directory, { own: true })).tree).toBe(to);
+    } finally {
+      process.seteuid?.(0);
+    }
+  });
+
   test("holds for directories 200 deep with names of 200 bytes, beyond what a path can say", async () => {
     const trees = new Trees(new ObjectMap());
     const directory = fresh();
@@ -337,6 +354,10 @@ describe("a place", () => {
     root.close();
   });
 });
+
+function closed(text: string): Node {
+  return { type: "directory", mode: 0o555, children: new Map([[text, { type: "file", mode: 0o400, content: Buffer.from(text) }]]) };
+}
 
 async function file(trees: Trees, text: string): Promise<Entry> {
   return { type: "file", mode: 0o644, size: Buffer.byteLength(text), hash: await trees.objects.put(Buffer.from(text)) };
