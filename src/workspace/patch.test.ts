@@ -133,7 +133,7 @@ describe.skipIf(!hasGit)("git apply", () => {
     const pair = fc.tuple(someFiles.map(plain), someFiles.map(plain)).filter(([a, b]) => possible(a, b));
     await fc.assert(
       fc.asyncProperty(pair, ([a, b]) => applied(a, b)),
-      { numRuns: 100 },
+      { numRuns: 60 },
     );
   });
 });
