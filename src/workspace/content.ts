@@ -1,8 +1,9 @@
-/** Reads one file of a directory that others may be changing. */
+/** Looks at and reads one entry of a directory that others may be changing. */
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { RathError } from "../session/errors.ts";
 import { isCode, type Place } from "./place.ts";
 import type { Slices } from "./slices.ts";
+import type { Entry } from "./tree.ts";
 
 /** What was read, with how the file looked then; it was steady when nothing changed it meanwhile. */
 export interface Content {
@@ -24,7 +25,8 @@ export async function readContent(place: Place, name: string, stat: BigIntStats,
   try {
     const before = fstatSync(opened.descriptor, { bigint: true });
     if (before.ino !== stat.ino || before.dev !== stat.dev || !before.isFile()) return undefined;
-    const bytes = await readAll(opened.descriptor, Number(before.size), options.slices);
+    // A file that grew is not read beyond the size that was allowed.
+    const bytes = await readAll(opened.descriptor, Number(stat.size), options.slices);
     const after = fstatSync(opened.descriptor, { bigint: true });
     const steady =
       bytes.length === Number(after.size) &&
@@ -71,6 +73,25 @@ async function readAll(descriptor: number, size: number, slices: Slices): Promis
     if (slices.due) await slices.rest();
   }
   return bytes.subarray(0, length);
+}
+
+/** How something looks, links themselves included; undefined when nothing is there. */
+export function look(place: Place, name: string): BigIntStats | undefined {
+  try {
+    return place.stat(name);
+  } catch (error) {
+    throw readProblem(error, place.below(name));
+  }
+}
+
+/** The link that is there; undefined when it is something else by now. */
+export function readLink(place: Place, name: string): Entry | undefined {
+  try {
+    return { type: "link", target: place.target(name) };
+  } catch (error) {
+    if (isCode(error, "EINVAL", "ENOENT")) return undefined;
+    throw error;
+  }
 }
 
 /** What a failed attempt to read means for people. */

@@ -54,7 +54,7 @@ const name = rawName.map(nameOf);
 const permissions = fc.oneof(fc.constantFrom(0, 0o644, 0o755, 0o600, 0o555, 0o400), fc.integer({ min: 0, max: 0o777 }));
 const content = fc.oneof(
   { weight: 20, arbitrary: fc.uint8Array({ maxLength: 20 }) },
-  { weight: 1, arbitrary: fc.integer({ min: 0, max: 255 }).map((byte) => new Uint8Array(3_000_000).fill(byte)) },
+  { weight: 1, arbitrary: fc.integer({ min: 0, max: 255 }).map((byte) => new Uint8Array(1_200_000).fill(byte)) },
 );
 const { node } = fc.letrec<{ node: Node; directory: Node }>((tie) => ({
   node: fc.oneof(
@@ -114,7 +114,7 @@ describe("snapshot after restore", () => {
         await restore(trees, directory, from, emptyTree);
         expect(readdirSync(directory)).toEqual([]);
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
   });
 
@@ -137,7 +137,7 @@ describe("snapshot after restore", () => {
           await restore(trees, directory, to, emptyTree);
           expect(readdirSync(directory)).toEqual([]);
         }),
-        { numRuns: 100 },
+        { numRuns: 40 },
       );
     } finally {
       process.seteuid?.(0);

@@ -34,6 +34,9 @@ export async function restore(trees: Trees, directory: string, from: string, to:
     const restoring = new Restoring(trees, options);
     await restoring.directory(root, from, to);
     restoring.remember();
+  } catch (error) {
+    if (!isCode(error, "ENAMETOOLONG", "EILSEQ")) throw error;
+    throw new RathError("workspace.invalid", `The tree ${to} has a name that this file system cannot hold.`, { cause: error });
   } finally {
     root.close();
   }
@@ -83,7 +86,7 @@ class Restoring {
     }
     await this.#write(place, files, looks);
     for (const [index, made] of (await makeFifos(place, fifos.length)).entries()) await this.#settle(place, made, fifos[index] as string);
-    this.#written.push({ path: place.path, hash: to, entries: after, looks });
+    if (this.#options.cache !== undefined) this.#written.push({ path: place.path, hash: to, entries: after, looks });
   }
 
   /** Tells the cache about the new files. Nobody else wrote meanwhile, so they count as seen now. */
@@ -150,7 +153,8 @@ class Restoring {
     const found = inner !== undefined;
     if (inner === undefined) {
       inner = await this.#makeDirectory(place, name);
-      from = emptyTree;
+      // In somebody else's directory, what they removed stays removed.
+      if (this.#own) from = emptyTree;
     }
     try {
       if (found && this.#own && (mode(place, name) & 0o700) !== 0o700) inner.chmodSelf(0o700);
@@ -188,11 +192,17 @@ class Restoring {
     for (const batch of batches(files)) {
       const contents = await Promise.all(batch.map(([, entry]) => this.#trees.objects.get(entry.hash)));
       for (const [index, [name, entry]] of batch.entries()) {
-        await this.#settle(place, await makeFile(place, contents[index] as Uint8Array, entry.mode, this.#slices), name);
+        await this.#writeFile(place, name, entry, contents[index] as Uint8Array);
         this.#look(place, name, looks);
         if (this.#slices.due) await this.#slices.rest();
       }
     }
+  }
+
+  async #writeFile(place: Place, name: string, entry: FileEntry, bytes: Uint8Array): Promise<void> {
+    // Nobody looks at a directory of ours while it changes, so a new file needs no other name first.
+    if (this.#own && place.stat(name) === undefined) await makeFile(place, bytes, entry.mode, this.#slices, name);
+    else await this.#settle(place, await makeFile(place, bytes, entry.mode, this.#slices), name);
   }
 
   #look(place: Place, name: string, looks: Map<string, BigIntStats>): void {

@@ -6,10 +6,11 @@
 import { createHash } from "node:crypto";
 import type { BigIntStats } from "node:fs";
 import { RathError } from "../session/errors.ts";
-import { type Content, readContent, readProblem } from "./content.ts";
+import { type Content, look, readContent, readLink, readProblem } from "./content.ts";
 import type { Ignore } from "./ignore.ts";
 import { isCode, Place } from "./place.ts";
 import { Slices } from "./slices.ts";
+import { type SnapshotLimits, snapshotLimits, tooLarge } from "./snapshot-limits.ts";
 import { type CachedDirectory, looksLike, type Stamp, type StatCache, stampOf } from "./stat-cache.ts";
 import { type Directory, type Entry, sameEntry, sorted, type Trees } from "./tree.ts";
 
@@ -33,19 +34,6 @@ export interface SnapshotOptions {
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: { readonly files: number; readonly bytes: number }) => void) | undefined;
 }
-
-export interface SnapshotLimits {
-  /** Bytes of one file; the content of a larger one is withheld. */
-  readonly file: number;
-  /** Bytes of all files together. */
-  readonly total: number;
-  /** Everything that has a name counts. */
-  readonly files: number;
-  /** Directories in directories. */
-  readonly depth: number;
-}
-
-export const snapshotLimits: SnapshotLimits = { file: 100 * 2 ** 20, total: 4 * 2 ** 30, files: 500_000, depth: 200 };
 
 export interface Snapshot {
   readonly tree: string;
@@ -122,7 +110,9 @@ class Scan {
     };
     for (const name of this.#names(place)) {
       if (this.#slices.due) await this.#rest();
-      await this.#visit(draft, name);
+      if (this.#options.known !== undefined && (await this.#isKnown(draft, name))) continue;
+      const stat = this.#glance(draft, name);
+      if (stat !== undefined) await this.#visit(draft, name, stat);
     }
     await this.#arrived(draft);
     this.#carryOver(draft);
@@ -145,26 +135,45 @@ class Scan {
     }
   }
 
-  async #visit(draft: Draft, name: string): Promise<void> {
+  async #isKnown(draft: Draft, name: string): Promise<boolean> {
+    const entry = await this.#options.known?.(draft.place.path, name);
+    if (entry === undefined) return false;
+    draft.entries.set(name, entry);
+    if (entry.type !== "directory") this.files++;
+    return true;
+  }
+
+  /** Settles what needs no more than a look, which is nearly everything in a directory that is known. Gives the look of the rest. */
+  #glance(draft: Draft, name: string): BigIntStats | undefined {
+    const stat = look(draft.place, name);
+    if (stat === undefined || !this.#belongs(draft.place.below(name), stat)) return undefined;
+    const entry = this.#seen(draft, name, stat);
+    if (entry === undefined) return stat;
+    this.files++;
+    draft.entries.set(name, entry);
+    return undefined;
+  }
+
+  #belongs(path: string, stat: BigIntStats): boolean {
+    if (this.#options.ignore === undefined) return true;
+    const verdict = this.#options.ignore.verdict(path, stat.isDirectory());
+    if (verdict === "layer") this.layers.push(path);
+    return verdict === "keep";
+  }
+
+  async #visit(draft: Draft, name: string, first: BigIntStats): Promise<void> {
     const { place } = draft;
-    const known = await this.#options.known?.(place.path, name);
-    if (known !== undefined) {
-      draft.entries.set(name, known);
-      if (known.type !== "directory") this.files++;
-      return;
+    let stat: BigIntStats | undefined = first;
+    for (let tries = 1; tries <= patience && stat !== undefined; tries++) {
+      const entry = await this.#read(draft, name, stat, tries === patience);
+      if (entry !== undefined) {
+        if (entry !== "pending") draft.entries.set(name, entry);
+        if (!stat.isDirectory()) this.files++;
+        return;
+      }
+      stat = this.#glance(draft, name);
     }
-    for (let tries = 0; tries < patience; tries++) {
-      const stat = look(place, name);
-      if (stat === undefined) return;
-      const verdict = this.#options.ignore?.verdict(place.below(name), stat.isDirectory()) ?? "keep";
-      if (verdict === "layer") this.layers.push(place.below(name));
-      if (verdict !== "keep") return;
-      const entry = this.#seen(draft, name, stat) ?? (await this.#read(draft, name, stat, tries + 1 === patience));
-      if (entry === undefined) continue;
-      if (entry !== "pending") draft.entries.set(name, entry);
-      if (!stat.isDirectory()) this.files++;
-      return;
-    }
+    if (stat === undefined) return;
     throw new RathError("workspace.changed", `${JSON.stringify(place.below(name))} is replaced again and again: nothing could be read.`, {
       details: { paths: [place.below(name)] },
       retryable: true,
@@ -292,34 +301,8 @@ const patience = 5;
 const onTheWay = 8 * 2 ** 20;
 const placeholder: Entry = { type: "device" };
 
-function look(place: Place, name: string): BigIntStats | undefined {
-  try {
-    return place.stat(name);
-  } catch (error) {
-    throw readProblem(error, place.below(name));
-  }
-}
-
-function readLink(place: Place, name: string): Entry | undefined {
-  try {
-    return { type: "link", target: place.target(name) };
-  } catch (error) {
-    if (isCode(error, "EINVAL", "ENOENT")) return undefined;
-    throw error;
-  }
-}
-
 function sameDirectory(a: Directory, b: Directory): boolean {
   if (a.size !== b.size) return false;
   for (const [name, entry] of b) if (!sameEntry(entry, a.get(name))) return false;
   return true;
-}
-
-function tooLarge(limit: keyof SnapshotLimits, most: number, path: string): RathError {
-  const what = { file: "bytes in one file", total: "bytes", files: "files", depth: "directories in one another" }[limit];
-  return new RathError(
-    "workspace.too-large",
-    `The directory has more than ${most} ${what} (reached at ${JSON.stringify(path)}): list what does not belong in .openrathignore, or raise the limit "${limit}".`,
-    { details: { limit, most, path } },
-  );
 }

@@ -10,8 +10,14 @@ import type { Slices } from "./slices.ts";
 
 const { O_CREAT, O_EXCL, O_WRONLY, O_NOFOLLOW } = constants;
 
-export async function makeFile(place: Place, bytes: Uint8Array, mode: number, slices: Slices): Promise<string> {
-  const name = temporaryName();
+/** Makes a file that was not there, under a temporary name unless one is given. Fails with EEXIST where something is. */
+export async function makeFile(
+  place: Place,
+  bytes: Uint8Array,
+  mode: number,
+  slices: Slices,
+  name: string = temporaryName(),
+): Promise<string> {
   const descriptor = openSync(place.at(name), O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW, 0o600);
   try {
     for (let at = 0; at < bytes.length; ) {
