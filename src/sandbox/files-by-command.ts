@@ -19,11 +19,11 @@ export function filesByCommand(root: string, run: RunProgram): Pick<Sandbox, "re
     return ran.stdout;
   };
   return {
-    read: (path) => script("read", path, 'exec cat -- "$path"', [inside(root, path)]),
+    read: async (path) => script("read", path, `${onlyFile}exec cat -- "$path"`, [inside(root, path)]),
     async write(path, content) {
       const at = below(root, path);
       const bytes = typeof content === "string" ? Buffer.from(content) : content;
-      const body = `${decodeSecond}mkdir -p -- "$above" && exec cat > "$path"`;
+      const body = `${decodeSecond}${onlyFile}mkdir -p -- "$above" && exec cat > "$path"`;
       await script("write", path, body, [at, posix.dirname(at)], bytes);
     },
     async *list(path = "") {
@@ -63,6 +63,9 @@ const ownPath = "PATH=/usr/bin:/bin; ";
  */
 const decode = `path=$(printf '%bx' "$1"); path=\${path%x}; `;
 const decodeSecond = `above=$(printf '%bx' "$2"); above=\${above%x}; `;
+
+/** A fifo that was planted under the name of a file would be waited for, and a link to a device read without end. */
+const onlyFile = `if [ -e "$path" ] && ! [ -f "$path" ] && ! [ -d "$path" ]; then echo "It is no file" >&2; exit 1; fi; `;
 
 function encode(path: string): string {
   let text = "";
