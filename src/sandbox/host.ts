@@ -35,7 +35,8 @@ function openHost(spawner: Spawner, spec: SandboxSpec): OpenSandbox {
   const env = { PATH: defaultPath, HOME: process.env["HOME"] ?? "/", LANG: "C.UTF-8", TMPDIR: tmpdir(), ...spec.env };
   const closed = new AbortController();
   const running = new Set<Promise<unknown>>();
-  const run = (argv: readonly string[], call: Call): Promise<Ran> => {
+  const run = async (argv: readonly string[], call: Call): Promise<Ran> => {
+    if (closed.signal.aborted) throw new RathError("sandbox.failed", "This sandbox is closed: open another one.");
     const ran = runCommand(spawner, {
       argv: [...limited(bounds), ...argv],
       cwd: inside(root, call.cwd ?? ""),
