@@ -40,7 +40,7 @@ beforeAll(() => {
     results.set(name, result);
   }
   if (results.size < cases.length) console.error(stderr);
-}, 60_000);
+}, 180_000);
 afterAll(() => rmSync(built.folder, { recursive: true, force: true }));
 
 test.skipIf(impossible !== undefined).each(cases.map((each) => each.name))("%s", (name) => {
