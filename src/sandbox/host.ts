@@ -15,6 +15,10 @@ import { findProgram } from "./find-program.ts";
 import { asText, type Ran, runCommand } from "./run-command.ts";
 import type { OpenSandbox, SandboxBackend, SandboxSpec } from "./sandbox.ts";
 
+/**
+ * Commands on the host as it is. Files are reached below the directory, but links in it are followed wherever they lead, and a
+ * network of "none" is not kept: `capabilities` says so, and whoever opens it has to have asked for it by name.
+ */
 export function hostSandbox(options: { readonly spawner?: Spawner | undefined } = {}): SandboxBackend {
   const spawner = options.spawner ?? ownSpawner();
   return {
