@@ -10,7 +10,6 @@ import type { Change, CommandRecord, CommandResult, ExecOptions, Sandbox, Sandbo
 import type { Guard } from "../tool/policy.ts";
 import { changesBetween } from "../workspace/diff.ts";
 import { filesOf, listDirectory, removePath, writeFile } from "../workspace/files.ts";
-import { mergeTrees } from "../workspace/merge.ts";
 import { resolvePath } from "../workspace/path.ts";
 import { type Entry, emptyTree, type Trees } from "../workspace/tree.ts";
 import type { Held, Placed } from "./held.ts";
@@ -145,6 +144,7 @@ export class Acting implements Sandbox {
   adopt(base: string, theirs: string): Promise<void> {
     return this.#do(async (trees) => {
       const tree = await this.#current();
+      const { mergeTrees } = await import("../workspace/merge.ts");
       const { tree: merged, conflicts } = await mergeTrees(trees, base, tree, theirs);
       if (conflicts.length > 0)
         throw new RathError(
