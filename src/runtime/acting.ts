@@ -55,8 +55,10 @@ export class Acting implements Sandbox {
   readonly #stage: Stage;
   readonly #commands: CommandRecord[] = [];
   readonly #started: { readonly id: string; readonly command: string }[] = [];
+  /** What was asked for last: one thing is done after the other, since commands and writes would not see each other's files. */
+  #last: Promise<unknown> = Promise.resolve();
   /** What is under way. */
-  readonly #busy = new Set<Promise<unknown>>();
+  #busy: Promise<unknown> = Promise.resolve();
   readonly #stop = new AbortController();
   #placed: Placed | undefined;
   #before: string | undefined;
@@ -160,20 +162,26 @@ export class Acting implements Sandbox {
     }, true);
   }
 
-  /** Everything an effect does here; `writes` takes the sandbox for the rest of the effect. */
-  async #do<T>(act: (trees: Trees) => Promise<T>, writes = false): Promise<T> {
+  /** Everything an effect does here, in its order; `writes` takes the sandbox for the rest of the effect. */
+  #do<T>(act: (trees: Trees) => Promise<T>, writes = false): Promise<T> {
+    const doing = this.#last.then(async () => {
+      this.#assertGoing();
+      this.#placed ??= await this.#stage.placed();
+      if (writes) await this.#take();
+      await this.#begin();
+      // It may have been ended while it waited for its turn.
+      this.#assertGoing();
+      const acting = act(this.#stage.trees);
+      this.#busy = acting;
+      return acting;
+    });
+    this.#last = doing.catch(() => {});
+    return doing;
+  }
+
+  #assertGoing(): void {
     if (this.#over)
       throw new RathError("sandbox.failed", "The effect that this sandbox was given to has ended: it cannot be used any more.");
-    this.#placed ??= await this.#stage.placed();
-    if (writes) await this.#take();
-    await this.#begin();
-    const doing = act(this.#stage.trees);
-    this.#busy.add(doing);
-    try {
-      return await doing;
-    } finally {
-      this.#busy.delete(doing);
-    }
   }
 
   #take(): Promise<void> {
@@ -227,7 +235,7 @@ export class Acting implements Sandbox {
   async #settle(): Promise<Deed | undefined> {
     this.#over = true;
     this.#stop.abort(new Error("the effect has ended"));
-    await Promise.allSettled([...this.#busy]);
+    await this.#busy.catch(() => {});
     const [placed, before] = [this.#placed, this.#before];
     if (placed === undefined || before === undefined) return undefined;
     const tree = await this.#current();
