@@ -4,6 +4,7 @@
  */
 import { carryIn, carryOut } from "../sandbox/mirror.ts";
 import type { OpenSandbox, SandboxBackend, SandboxSpec } from "../sandbox/sandbox.ts";
+import { RathError } from "../session/errors.ts";
 import type { SandboxProcess } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import type { Checkout, Checkouts } from "../workspace/checkout.ts";
@@ -38,6 +39,9 @@ export class Held {
   readonly #checkouts: () => Promise<Checkouts>;
   readonly #newId: () => string;
   #opened: Opened | undefined;
+  #opening: Promise<void> | undefined;
+  /** Why it is not opened any more. */
+  #ended: string | undefined;
   /** The tree it holds; undefined when nobody knows. */
   #tree: string | undefined = emptyTree;
   #last: Promise<void> = Promise.resolve();
@@ -82,14 +86,22 @@ export class Held {
   /** Open, and holding a tree. */
   async ready(placed: Placed, trees: Trees, tree: string): Promise<OpenSandbox> {
     if (this.#opened !== undefined && this.#opened.placed.placement !== placed.placement) await this.close("placed elsewhere");
-    if (this.#opened === undefined) await this.#open(placed, trees, tree);
-    const { sandbox, checkout } = this.#opened as unknown as Opened;
+    const { sandbox, checkout } = this.#opened ?? (await this.#openFor(placed, trees, tree));
     if (this.#tree !== tree) {
       if (checkout !== undefined) await checkout.sync(trees, tree);
       else await carryIn(sandbox, trees, this.#tree ?? (await carryOut(sandbox, trees, emptyTree)), tree);
       this.#tree = tree;
     }
     return sandbox;
+  }
+
+  async #openFor(placed: Placed, trees: Trees, tree: string): Promise<Opened> {
+    if (this.#ended === undefined) {
+      this.#opening = this.#open(placed, trees, tree);
+      await this.#opening;
+    }
+    if (this.#opened === undefined) throw new RathError("sandbox.failed", `The sandbox is closed: ${this.#ended}.`);
+    return this.#opened;
   }
 
   async #open(placed: Placed, trees: Trees, tree: string): Promise<void> {
@@ -131,6 +143,14 @@ export class Held {
       if ((await trees.entry(before, path)) === undefined) tree = await trees.with(tree, path, undefined);
     this.#tree = opened.checkout === undefined ? tree : opened.checkout.tree;
     return tree;
+  }
+
+  /** Closes it for good, also when it is only just opening. */
+  async end(reason: string): Promise<void> {
+    this.#ended ??= reason;
+    await this.close(reason);
+    await this.#opening?.catch(() => {});
+    await this.close(reason);
   }
 
   /** Ends all that runs in it and lets its files go. */

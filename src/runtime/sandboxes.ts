@@ -48,6 +48,8 @@ export class Sandboxes {
   readonly places: Places;
   readonly #runtime: Services;
   readonly #held = new Map<Owner, Map<string, Held>>();
+  /** Owners that ended, and why: nothing is opened for what they left behind. */
+  readonly #ended = new WeakMap<Owner, string>();
   readonly #captured = new Map<string, Promise<Captured>>();
 
   constructor(runtime: Services, places: Places) {
@@ -180,23 +182,24 @@ export class Sandboxes {
       );
     else branches.delete(session);
     branches.set(session, held); // the newest last
+    const ended = this.#ended.get(owner);
+    if (ended !== undefined) void held.end(ended);
     this.#closeIdle(branches);
     return held;
   }
 
   #closeIdle(branches: Map<string, Held>): void {
     const idle = [...branches.values()].filter((held) => held.id !== undefined && held.idle);
-    for (const held of idle.slice(0, Math.max(0, idle.length - keptOpen))) {
-      branches.delete(held.session);
-      void held.close("not used for a while");
-    }
+    // Not forgotten: an effect that has begun may hold it, and would open it again where nobody closes it.
+    for (const held of idle.slice(0, Math.max(0, idle.length - keptOpen))) void held.close("not used for a while");
   }
 
   /** Ends everything that an owner holds open. */
   async close(owner: Owner, reason: string): Promise<void> {
     const branches = this.#held.get(owner);
     this.#held.delete(owner);
-    await Promise.all([...(branches?.values() ?? [])].map((held) => held.close(reason)));
+    this.#ended.set(owner, reason);
+    await Promise.all([...(branches?.values() ?? [])].map((held) => held.end(reason)));
   }
 
   async closeAll(): Promise<void> {
