@@ -30,6 +30,8 @@ export interface Stage {
   tree(): Promise<string>;
   /** Of these, the objects that are not on disk. */
   unsaved(names: Iterable<string>): ReadonlyMap<string, Uint8Array>;
+  /** Says of content that it may not be kept. */
+  withholds(this: void, bytes: Uint8Array): boolean;
 }
 
 /** What is stored of it, and what must be said in the facts. */
@@ -119,7 +121,9 @@ export class Acting implements Sandbox {
     return this.#do(async (trees) => {
       const tree = await this.#current();
       await this.#within(tree, path, true);
-      this.#tree = await writeFile(trees, tree, path, typeof content === "string" ? Buffer.from(content) : content);
+      const bytes = typeof content === "string" ? Buffer.from(content) : content;
+      if (this.#stage.withholds(bytes)) this.#allow(secretProblem(path));
+      this.#tree = await writeFile(trees, tree, path, bytes);
     }, true);
   }
 
@@ -276,6 +280,10 @@ export class Acting implements Sandbox {
     }
     return undefined;
   }
+}
+
+function secretProblem(path: string): string {
+  return `what was to be written to ${JSON.stringify(path)} holds a secret, and files are stored: give secrets to commands by name, with env of the placement`;
 }
 
 /** Files, directories and links; the rest is of no use to whoever lists files. */

@@ -2,7 +2,7 @@
  * The sandbox that a branch holds: opened when a command first needs it, brought to the recorded tree before each effect, and read
  * after it. One effect at a time has it. What is on disk is a cache: whatever is wrong with it, it is closed and made again.
  */
-import { carryIn, carryOut } from "../sandbox/mirror.ts";
+import { carryIn, carryOut, type Withholds } from "../sandbox/mirror.ts";
 import type { OpenSandbox, SandboxBackend, SandboxSpec } from "../sandbox/sandbox.ts";
 import { RathError } from "../session/errors.ts";
 import type { SandboxProcess } from "../session/session.ts";
@@ -38,6 +38,7 @@ export class Held {
   readonly journal: Journal;
   readonly #checkouts: () => Promise<Checkouts>;
   readonly #newId: () => string;
+  readonly #withholds: Withholds;
   #opened: Opened | undefined;
   #opening: Promise<void> | undefined;
   /** Why it is not opened any more. */
@@ -49,11 +50,12 @@ export class Held {
   /** Background processes that were started and not yet said to have ended. */
   readonly processes = new Map<string, SandboxProcess>();
 
-  constructor(session: string, journal: Journal, checkouts: () => Promise<Checkouts>, newId: () => string) {
+  constructor(session: string, journal: Journal, checkouts: () => Promise<Checkouts>, newId: () => string, withholds: Withholds) {
     this.session = session;
     this.journal = journal;
     this.#checkouts = checkouts;
     this.#newId = newId;
+    this.#withholds = withholds;
   }
 
   get id(): string | undefined {
@@ -89,7 +91,7 @@ export class Held {
     const { sandbox, checkout } = this.#opened ?? (await this.#openFor(placed, trees, tree));
     if (this.#tree !== tree) {
       if (checkout !== undefined) await checkout.sync(trees, tree);
-      else await carryIn(sandbox, trees, this.#tree ?? (await carryOut(sandbox, trees, emptyTree)), tree);
+      else await carryIn(sandbox, trees, this.#tree ?? (await carryOut(sandbox, trees, emptyTree, this.#withholds)), tree);
       this.#tree = tree;
     }
     return sandbox;
@@ -137,7 +139,8 @@ export class Held {
   async read(trees: Trees, before: string): Promise<string> {
     const opened = this.#opened;
     if (opened === undefined) return before;
-    let tree = opened.checkout === undefined ? await carryOut(opened.sandbox, trees, before) : await opened.checkout.scan(trees);
+    const { sandbox, checkout } = opened;
+    let tree = checkout === undefined ? await carryOut(sandbox, trees, before, this.#withholds) : await checkout.scan(trees);
     // Where a shared directory is seen, an empty one is made to hold it.
     for (const { path } of opened.placed.spec.layers ?? [])
       if ((await trees.entry(before, path)) === undefined) tree = await trees.with(tree, path, undefined);

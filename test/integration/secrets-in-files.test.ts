@@ -78,7 +78,9 @@ describe.each(placements)("on %s", (placement) => {
     expect(output.stdout).not.toContain("declared.env");
     expect(output.stdout).not.toContain("aws.txt");
     expect(output.stdout).toContain("nothing to hide");
-    expect(await listed(done)).toEqual(["open.txt"]);
+    // Their names are known, so that nobody takes them for deleted; their contents are not.
+    expect(await listed(done)).toEqual(["conf/aws.txt", "conf/declared.env", "open.txt"]);
+    await expect(done.files.read("conf/aws.txt")).rejects.toThrow(/not kept: it holds a secret/);
     await expect(done.call(readFile, { path: "conf/aws.txt" })).rejects.toThrow();
     await rath.close();
     await new Promise((resolve) => setImmediate(resolve));
@@ -109,7 +111,9 @@ describe.each(placements)("on %s", (placement) => {
     const after = await ran.call(leaks, {}).catch((error: { readonly session: Session }) => error.session);
     const last = await after.call(shell, { command: "cat d/fine" });
     expect((last.output as CommandResult).stdout).toBe("fine\n");
-    expect(await listed(last)).toEqual(["d/fine", "open.txt"]);
+    expect(after.calls.at(-1)).toMatchObject({ tool: "leaks", changes: [], outcome: { type: "denied" } });
+    expect(await listed(last)).toEqual(["d/by-command", "d/fine", "open.txt"]);
+    await expect(last.files.read("d/by-command")).rejects.toThrow(/not kept: it holds a secret/);
     await rath.close();
     const text = await stored(
       file,
