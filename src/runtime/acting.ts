@@ -6,7 +6,16 @@
 import type { OpenSandbox } from "../sandbox/sandbox.ts";
 import { RathError } from "../session/errors.ts";
 import { TreeName } from "../session/json.ts";
-import type { Change, CommandRecord, CommandResult, ExecOptions, Sandbox, SandboxEntry, SandboxProcess } from "../session/session.ts";
+import type {
+  Acted,
+  Change,
+  CommandRecord,
+  CommandResult,
+  ExecOptions,
+  Sandbox,
+  SandboxEntry,
+  SandboxProcess,
+} from "../session/session.ts";
 import type { Guard } from "../tool/policy.ts";
 import { changesBetween } from "../workspace/diff.ts";
 import { filesOf, listDirectory, removePath, writeFile } from "../workspace/files.ts";
@@ -28,6 +37,8 @@ export interface Stage {
   placed(): Promise<Placed>;
   /** The tree of the branch now. */
   tree(): Promise<string>;
+  /** Background processes of the branch that have not ended, as far as is on record. */
+  running(): readonly string[];
   /** Of these, the objects that are not on disk. */
   unsaved(names: Iterable<string>): ReadonlyMap<string, Uint8Array>;
   /** Says of content that it may not be kept. */
@@ -235,17 +246,23 @@ export class Acting implements Sandbox {
     this.#over = true;
     this.#stop.abort(new Error("the effect has ended"));
     await this.#busy.catch(() => {});
+    const { trees, discards, held } = this.#stage;
+    const ended = endedOf(this.#stage);
+    // That a process ended is on record, though no file was looked at.
+    if (ended.length > 0 && this.#before === undefined) {
+      this.#placed = await this.#stage.placed();
+      await this.#begin();
+    }
     const [placed, before] = [this.#placed, this.#before];
     if (placed === undefined || before === undefined) return undefined;
     const tree = await this.#current();
-    const { trees, discards, held } = this.#stage;
     const changes = await changesBetween(trees, before, tree);
     const denied = this.#outside(changes);
     const dropped = (discards || denied !== undefined) && tree !== before;
     const after = dropped ? before : tree;
     const names = dropped ? [] : await freshIn(trees, before, after);
     const objects = this.#stage.unsaved(names);
-    const ended = endedOf(held.processes);
+    for (const { id } of ended) held.told.add(id);
     const kept = dropped ? [] : changes;
     const acted = {
       sandbox: placed.backend.kind,
@@ -312,11 +329,11 @@ function recordOf(command: string | readonly string[], result: CommandResult): C
   };
 }
 
-/** Processes that have ended since they were last spoken of. */
-function endedOf(processes: Map<string, SandboxProcess>): readonly { readonly id: string; readonly exitCode?: number }[] {
-  const ended = [...processes.values()].filter(({ exitCode }) => exitCode !== undefined);
-  for (const { id } of ended) processes.delete(id);
-  return ended.map(({ id, exitCode }) => ({ id, exitCode: exitCode as number }));
+/** Processes that have ended since they were last spoken of, those of a sandbox that is gone included. */
+function endedOf({ held, running }: Stage): NonNullable<Acted["ended"]> {
+  const over = [...held.processes.values()].filter(({ id, exitCode }) => exitCode !== undefined && !held.told.has(id));
+  const gone = running().filter((id) => !held.processes.has(id));
+  return [...over.map(({ id, exitCode }) => ({ id, exitCode })), ...gone.map((id) => ({ id, reason: "its sandbox was closed" }))];
 }
 
 /** The objects that a tree has and another has not: directories and contents. */

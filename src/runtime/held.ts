@@ -47,8 +47,10 @@ export class Held {
   #tree: string | undefined = emptyTree;
   #last: Promise<void> = Promise.resolve();
   #waiting = 0;
-  /** Background processes that were started and not yet said to have ended. */
+  /** Background processes that were started here: what one wrote can be read after its end. */
   readonly processes = new Map<string, SandboxProcess>();
+  /** Those that were said to have ended. */
+  readonly told = new Set<string>();
 
   constructor(session: string, journal: Journal, checkouts: () => Promise<Checkouts>, newId: () => string, withholds: Withholds) {
     this.session = session;

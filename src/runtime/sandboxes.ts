@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { SandboxBackend } from "../sandbox/sandbox.ts";
-import { actedOf, recordedTree } from "../session/acted.ts";
+import { actedOf, processesOf, recordedTree } from "../session/acted.ts";
 import { dataText, parseEnvelope } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import type { DataOf } from "../session/event.ts";
@@ -79,6 +79,7 @@ export class Sandboxes {
       discards: called.kind === "check.called",
       placed: () => this.#placed(owner, called, how.progress),
       tree: () => this.#treeAt(owner, stateOf(branch()), how.progress),
+      running: () => processesOf(stateOf(branch()), this.#runtime.platform).map(({ process }) => process),
       unsaved: (names) => this.objects.unsaved(names),
       withholds: this.places.withholds,
     };
