@@ -19,7 +19,6 @@ import type {
 import type { Guard } from "../tool/policy.ts";
 import { changesBetween } from "../workspace/diff.ts";
 import { filesOf, listDirectory, removePath, writeFile } from "../workspace/files.ts";
-import { mergeTrees } from "../workspace/merge.ts";
 import { resolvePath } from "../workspace/path.ts";
 import { type Entry, emptyTree, type Trees } from "../workspace/tree.ts";
 import type { Held, Placed } from "./held.ts";
@@ -43,6 +42,8 @@ export interface Stage {
   unsaved(names: Iterable<string>): ReadonlyMap<string, Uint8Array>;
   /** Says of content that it may not be kept. */
   withholds(this: void, bytes: Uint8Array): boolean;
+  /** These are not kept. */
+  drop(names: Iterable<string>): void;
 }
 
 /** What is stored of it, and what must be said in the facts. */
@@ -162,6 +163,7 @@ export class Acting implements Sandbox {
   adopt(base: string, theirs: string): Promise<void> {
     return this.#do(async (trees) => {
       const tree = await this.#current();
+      const { mergeTrees } = await import("../workspace/merge.ts");
       const { tree: merged, conflicts } = await mergeTrees(trees, base, tree, theirs);
       if (conflicts.length > 0)
         throw new RathError(
@@ -260,8 +262,9 @@ export class Acting implements Sandbox {
     const denied = this.#outside(changes);
     const dropped = (discards || denied !== undefined) && tree !== before;
     const after = dropped ? before : tree;
-    const names = dropped ? [] : await freshIn(trees, before, after);
-    const objects = this.#stage.unsaved(names);
+    const names = await freshIn(trees, before, tree);
+    if (dropped) this.#stage.drop(names);
+    const objects = this.#stage.unsaved(dropped ? [] : names);
     for (const { id } of ended) held.told.add(id);
     const kept = dropped ? [] : changes;
     const acted = {
@@ -280,6 +283,13 @@ export class Acting implements Sandbox {
     // Who took no turn only looked, and others may have changed files meanwhile.
     const files = !discards && (this.#release === undefined ? "first" : true);
     return { acted, files, processes: this.#started.length + ended.length > 0, objects: [...objects.keys()], denied };
+  }
+
+  /** It has ended and does not count: nothing of what it made is kept. */
+  async undo(): Promise<void> {
+    const deed = await this.settle().catch(() => undefined);
+    this.#stage.drop(deed?.objects ?? []);
+    this.release();
   }
 
   /** Gives the sandbox back, once what came of it is linked. */

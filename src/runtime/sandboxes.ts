@@ -82,6 +82,7 @@ export class Sandboxes {
       running: () => processesOf(stateOf(branch()), this.#runtime.platform).map(({ process }) => process),
       unsaved: (names) => this.objects.unsaved(names),
       withholds: this.places.withholds,
+      drop: (names) => this.objects.drop(names),
     };
   }
 
@@ -117,6 +118,12 @@ export class Sandboxes {
     const { sandbox, spec: given } = placement.data<"placement.changed">(this.#runtime.platform);
     const spec = given as PlacementSpec;
     const backend = await this.places.backend(sandbox);
+    if (spec.network !== undefined && spec.network !== "all" && !backend.capabilities.network)
+      throw new RathError(
+        "sandbox.unavailable",
+        `A "${sandbox}" sandbox cannot keep commands off the network: say network: "all", or place the session elsewhere.`,
+        { details: { sandbox } },
+      );
     const captured =
       base === undefined ? undefined : ((await this.#capturedBefore(called, base)) ?? (await this.#captureOnce(owner, base, progress)));
     const layers = (captured?.layers ?? [])

@@ -38,6 +38,6 @@ export class Work extends Workflow {
 }
 
 export function placed(rath: Rath, placement: string, workspace: string): Session {
-  const network = placement === "network" ? "all" : "none";
-  return rath.session("go").to(placement === "network" ? "local" : placement, { workspace, network, env: { SLEEP: true } });
+  const network = placement === "network" ? ({ network: "all" } as const) : {};
+  return rath.session("go").to(placement === "network" ? "local" : placement, { workspace, ...network, env: { SLEEP: true } });
 }
