@@ -57,6 +57,7 @@ const nowhere: Places = {
   backend: async () => noPlace(),
   restorable: () => false,
   checkouts: async () => noPlace(),
+  withholds: () => false,
   capture: async () => noPlace(),
   close: async () => {},
 };
