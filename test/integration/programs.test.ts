@@ -157,11 +157,16 @@ describe("what the front of the repository shows", () => {
     expect(await run("examples/hello.ts")).toMatchObject(expected);
   });
 
-  test("npm start proves five things and leaves nothing behind", async () => {
+  test("npm start proves nine things and leaves only what it says it keeps", async () => {
     const { code, stdout, stderr } = await run("examples/start.ts", { TMPDIR: folder });
-    expect({ code, stderr, proofs: stdout.match(/^proved {2}/gm)?.length }).toEqual({ code: 0, stderr: "", proofs: 5 });
-    expect((await readdir(folder)).filter((name) => name.startsWith("openrath-"))).toEqual([]);
-  });
+    expect({ code, stderr, proofs: stdout.match(/^proved {2}/gm)?.length }).toEqual({ code: 0, stderr: "", proofs: 9 });
+    const kept = (await readdir(folder)).filter((name) => name.startsWith("openrath-"));
+    expect(kept).toHaveLength(1);
+    expect(stdout).toContain(`export OPENRATH_HOME=${join(folder, kept[0] as string)}\n`);
+    const [, id = ""] = /main\.ts show (\w+)/.exec(stdout) ?? [];
+    const shown = await run("src/cli/main.ts", { OPENRATH_HOME: join(folder, kept[0] as string) }, ["show", id]);
+    expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining("review: passed") });
+  }, 60_000);
 
   test("docs/formats/session.md names every kind, fact and mark that is stored", async () => {
     const format = await read("docs/formats/session.md");
