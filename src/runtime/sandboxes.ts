@@ -9,6 +9,7 @@ import { RathError } from "../session/errors.ts";
 import { type State, stateOf } from "../session/fold.ts";
 import { TreeName } from "../session/json.ts";
 import { current, history, type Node } from "../session/log.ts";
+import type { Platform } from "../session/platform.ts";
 import type { PlacementSpec } from "../session/session.ts";
 import type { Checkouts } from "../workspace/checkout.ts";
 import { emptyTree, Trees } from "../workspace/tree.ts";
@@ -46,12 +47,14 @@ export class Sandboxes {
   readonly objects: WorkspaceObjects;
   readonly trees: Trees;
   readonly places: Places;
+  readonly platform: Platform;
   readonly #runtime: Services;
   readonly #held = new Map<Owner, Map<string, Held>>();
   readonly #captured = new Map<string, Promise<Captured>>();
 
   constructor(runtime: Services, places: Places) {
     this.#runtime = runtime;
+    this.platform = runtime.platform;
     this.places = places;
     this.objects = new WorkspaceObjects(() => runtime.store());
     this.trees = new Trees(this.objects);
