@@ -8,7 +8,8 @@ test("the fix workflow still asks what it asked", async () => {
   await using rath = testRath();
   const session = await fixture("test/sessions/fix.jsonl", rath, async () => {
     await using live = openrath();
-    return (await live.run(new Fix(), live.session("Fix the failing test").to("local", { workspace: "fixtures/repo" }))).result();
+    // without the first await, live is closed before there is a result
+    return await (await live.run(new Fix(), live.session("Fix the failing test").to("local", { workspace: "fixtures/repo" }))).result();
   });
   await assertReplay(session, new Fix());
 });
