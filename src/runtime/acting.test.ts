@@ -86,7 +86,7 @@ describe("files of a session", () => {
     expect(await a?.files.text("x")).toBe("a\n");
     expect(await b?.files.text("x")).toBe("b\n");
     expect(await base.files.text("x")).toBe("base");
-    expect((b?.output as { stdout: string }).stdout).toBe("");
+    expect(b?.output).toMatchObject({ stdout: "" });
   });
 
   test("what a check writes is not kept", async () => {

@@ -94,18 +94,20 @@ export class Bases {
    * the last look at who names it. So one of the two notices, and a base that is in use is put back.
    */
   async prune(): Promise<void> {
+    const surplus = (await this.#all()).slice(kept);
+    if (surplus.length === 0) return;
     const used = async () => new Set((await openCheckouts(this.#home)).map(({ owner }) => owner?.base));
     const before = await used();
-    for (const tree of (await this.#all()).slice(kept)) {
+    for (const tree of surplus) {
       if (before.has(tree)) continue;
       const place = await toTrash(this.#home, this.path(tree));
       if (!(await used()).has(tree)) await emptyTrash(place);
       else await rename(place, this.path(tree)).catch(() => emptyTrash(place));
     }
-    await this.#pruneUnfinished();
   }
 
-  async #pruneUnfinished(): Promise<void> {
+  /** Throws away what other processes began and did not finish, and what is older than the machine's last start. */
+  async pruneUnfinished(): Promise<void> {
     const all = join(this.#home, "bases");
     for (const boot of await readdir(all).catch(() => [])) {
       if (boot !== bootId()) await emptyTrash(await toTrash(this.#home, join(all, boot)));
