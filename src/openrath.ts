@@ -242,7 +242,9 @@ function placesFor(options: RathOptions, redact: Redact): Places {
     },
     capture: async (trees, directory, onProgress) => {
       const { capture } = await import("./workspace/capture.ts");
-      const memory = home.lasting ? join(await home.folder(), "captures") : undefined;
+      // Files that are known are not looked into again: with secrets that were declared since, they must be.
+      const lasting = home.lasting && (options.secrets ?? []).length === 0;
+      const memory = lasting ? join(await home.folder(), "captures") : undefined;
       const taken = await capture(trees, directory, { withhold: secretIn(redact), memory, onProgress });
       return { directory, tree: taken.tree, layers: taken.layers, withheld: taken.withheld };
     },

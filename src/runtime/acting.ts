@@ -10,7 +10,6 @@ import type { Change, CommandRecord, CommandResult, ExecOptions, Sandbox, Sandbo
 import type { Guard } from "../tool/policy.ts";
 import { changesBetween } from "../workspace/diff.ts";
 import { filesOf, listDirectory, removePath, writeFile } from "../workspace/files.ts";
-import { mergeTrees } from "../workspace/merge.ts";
 import { resolvePath } from "../workspace/path.ts";
 import { type Entry, emptyTree, type Trees } from "../workspace/tree.ts";
 import type { Held, Placed } from "./held.ts";
@@ -30,6 +29,8 @@ export interface Stage {
   tree(): Promise<string>;
   /** Of these, the objects that are not on disk. */
   unsaved(names: Iterable<string>): ReadonlyMap<string, Uint8Array>;
+  /** These are not kept. */
+  drop(names: Iterable<string>): void;
 }
 
 /** What is stored of it, and what must be said in the facts. */
@@ -145,6 +146,7 @@ export class Acting implements Sandbox {
   adopt(base: string, theirs: string): Promise<void> {
     return this.#do(async (trees) => {
       const tree = await this.#current();
+      const { mergeTrees } = await import("../workspace/merge.ts");
       const { tree: merged, conflicts } = await mergeTrees(trees, base, tree, theirs);
       if (conflicts.length > 0)
         throw new RathError(
@@ -231,8 +233,9 @@ export class Acting implements Sandbox {
     const denied = this.#outside(changes);
     const dropped = (discards || denied !== undefined) && tree !== before;
     const after = dropped ? before : tree;
-    const names = dropped ? [] : await freshIn(trees, before, after);
-    const objects = this.#stage.unsaved(names);
+    const names = await freshIn(trees, before, tree);
+    if (dropped) this.#stage.drop(names);
+    const objects = this.#stage.unsaved(dropped ? [] : names);
     const ended = endedOf(held.processes);
     const kept = dropped ? [] : changes;
     const acted = {
@@ -251,6 +254,13 @@ export class Acting implements Sandbox {
     // Who took no turn only looked, and others may have changed files meanwhile.
     const files = !discards && (this.#release === undefined ? "first" : true);
     return { acted, files, processes: this.#started.length + ended.length > 0, objects: [...objects.keys()], denied };
+  }
+
+  /** It has ended and does not count: nothing of what it made is kept. */
+  async undo(): Promise<void> {
+    const deed = await this.settle().catch(() => undefined);
+    this.#stage.drop(deed?.objects ?? []);
+    this.release();
   }
 
   /** Gives the sandbox back, once what came of it is linked. */

@@ -15,11 +15,6 @@ export interface MergedFiles {
   readonly conflicts: readonly FileConflict[];
 }
 
-/** True when any of these has files to merge. */
-export function haveFiles(places: readonly Node[]): boolean {
-  return places.some((place) => stateOf(place).files !== undefined);
-}
-
 /** Folds the others into the receiver, in their order. */
 export async function mergeFiles(sandboxes: Sandboxes, head: Node, others: readonly Node[]): Promise<MergedFiles> {
   let tree = await treeOf(sandboxes, head, head, others[0] ?? head);

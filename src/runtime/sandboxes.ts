@@ -73,6 +73,7 @@ export class Sandboxes {
       placed: () => this.#placed(owner, called, how.progress),
       tree: () => this.#treeAt(owner, stateOf(branch()), how.progress),
       unsaved: (names) => this.objects.unsaved(names),
+      drop: (names) => this.objects.drop(names),
     };
   }
 
@@ -106,6 +107,12 @@ export class Sandboxes {
     const { sandbox, spec: given } = placement.data<"placement.changed">(this.#runtime.platform);
     const spec = given as PlacementSpec;
     const backend = await this.places.backend(sandbox);
+    if (spec.network !== undefined && spec.network !== "all" && !backend.capabilities.network)
+      throw new RathError(
+        "sandbox.unavailable",
+        `A "${sandbox}" sandbox cannot keep commands off the network: say network: "all", or place the session elsewhere.`,
+        { details: { sandbox } },
+      );
     const captured = base === undefined ? undefined : await this.#captureOnce(owner, base, progress);
     const layers = (captured?.layers ?? []).map((path) => ({ path, from: resolve(captured?.directory ?? "", path) }));
     return {

@@ -46,6 +46,19 @@ describe("a memory sandbox", () => {
     expect((await entries(sandbox)).map(({ path }) => path)).toEqual(["1", "2", "3", "4"]);
   });
 
+  test("does not lose what is written while its files move", async () => {
+    const sandbox = await open();
+    for (let n = 0; n < 50; n++) await sandbox.write(`old/${n}`, "");
+    const running = sandbox.exec("true");
+    const written: Promise<void>[] = [];
+    for (let n = 0; n < 200; n++) {
+      written.push(sandbox.write(`new/${n}`, ""));
+      await (n % 10 === 0 ? new Promise(setImmediate) : undefined);
+    }
+    await Promise.all([running, ...written]);
+    expect([(await entries(sandbox, "old")).length, (await entries(sandbox, "new")).length]).toEqual([50, 200]);
+  });
+
   test("tells modes, and where links lead", async () => {
     const sandbox = await open();
     await sandbox.write("run.sh", "");

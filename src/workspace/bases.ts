@@ -129,7 +129,7 @@ export interface Delta {
 }
 
 /** How far one tree is from another; undefined when it is further than that. */
-export async function delta(trees: Trees, from: string, to: string, most: Delta): Promise<Delta | undefined> {
+async function delta(trees: Trees, from: string, to: string, most: Delta): Promise<Delta | undefined> {
   let entries = 0;
   let bytes = 0;
   const walk = async (a: string, b: string): Promise<boolean> => {
