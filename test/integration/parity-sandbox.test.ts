@@ -333,10 +333,11 @@ describe.skipIf(noLocal !== undefined)("in local sandboxes", () => {
     await using rath = testRath();
     const session = rath.session("Go.").to("local", { workspace: repo, env: { MINE: "1" } });
     const looked = await session.call(shell, {
-      command: `env; cat ${outside}/secret; ls ${repo}; cat /etc/shadow; ls /home /root; ls /proc | grep -c '^[0-9]'; ls /sys/class/net; rm -rf ./*; ls`,
+      command: `env; cat ${outside}/secret; ls ${repo}; cat /etc/shadow; ls /home /root; echo "[$(ls /proc | grep -c '^[0-9]') $(tail -n +3 /proc/net/dev | cut -d: -f1 | xargs)]"; rm -rf ./*; ls`,
     });
     const { stdout, stderr } = looked.output;
     expect(stdout).toContain("MINE=1\n");
+    expect(stdout).toMatch(/^\[\d lo\]$/m);
     expect(stdout + stderr).not.toMatch(/OPENRATH_PARITY_SECRET|of the host/);
     expect(await readFile(join(repo, "README"), "utf8")).toBe("read me\n");
     expect(looked.calls[0]?.acted).toMatchObject({ sandbox: "local", isolation: "namespace" });
@@ -356,13 +357,15 @@ describe.skipIf(noLocal !== undefined)("in local sandboxes", () => {
           pending.push(...session.pending);
           return { calls: [{ tool: "shell", input: { process: begun(session), stop: true } }] };
         },
+        { calls: [{ tool: "shell", input: { command: "echo free" } }] },
         "It is over.",
       ),
       tools: coding,
     });
     const over = await server.forward(rath.session("Serve.").to("local", {}));
     expect(pending).toMatchObject([{ kind: "process", process: begun(over), command: "echo up; sleep 60" }]);
-    expect(over.calls.at(-1)).toMatchObject({ outcome: { type: "ok", value: { process: begun(over), exitCode: expect.any(Number) } } });
+    expect(over.calls[1]).toMatchObject({ outcome: { type: "ok", value: { process: begun(over), exitCode: expect.any(Number) } } });
+    expect(over.calls.flatMap(({ acted }) => acted?.ended ?? [])).toMatchObject([{ id: begun(over) }]);
     expect([over.text, over.pending]).toEqual(["It is over.", []]);
   });
 
