@@ -240,9 +240,10 @@ function placesFor(options: RathOptions, redact: Redact): Places {
       checkouts ??= (async () => (await import("./workspace/checkouts.ts")).checkouts(await home.folder()))();
       return checkouts;
     },
+    home: home.path,
     capture: async (trees, directory, onProgress) => {
       const { capture } = await import("./workspace/capture.ts");
-      const memory = home.lasting ? join(await home.folder(), "captures") : undefined;
+      const memory = home.path() === undefined ? undefined : join(await home.folder(), "captures");
       const taken = await capture(trees, directory, { withhold: secretIn(redact), memory, onProgress });
       return { directory, tree: taken.tree, layers: taken.layers, withheld: taken.withheld };
     },
@@ -280,19 +281,20 @@ function ownOf<T>(record: Readonly<Record<string, T>> | undefined, key: string):
 }
 
 /** Beside the store; for a store that is no file, a folder that goes with the process. */
-function workspaceHome(options: RathOptions): { readonly lasting: boolean; folder(): Promise<string>; close(): Promise<void> } {
+function workspaceHome(options: RathOptions): { path(): string | undefined; folder(): Promise<string>; close(): Promise<void> } {
   const { store } = options;
   if (typeof store !== "object" && store !== "memory") {
+    const path = (): string => (store === undefined ? join(home(), "workspaces") : `${resolve(store)}-workspaces`);
     const folder = async (): Promise<string> => {
-      const path = store === undefined ? join(await makeHome(), "workspaces") : `${resolve(store)}-workspaces`;
-      await mkdir(path, { recursive: true, mode: 0o700 });
-      return path;
+      if (store === undefined) await makeHome();
+      await mkdir(path(), { recursive: true, mode: 0o700 });
+      return path();
     };
-    return { lasting: true, folder, close: async () => {} };
+    return { path, folder, close: async () => {} };
   }
   let made: Promise<string> | undefined;
   return {
-    lasting: false,
+    path: () => undefined,
     folder: () => {
       made ??= mkdtemp(join(tmpdir(), "openrath-"));
       return made;

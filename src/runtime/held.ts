@@ -98,7 +98,7 @@ export class Held {
     const network = spec.network !== "none";
     const checkout =
       backend.capabilities.directory === true
-        ? await (await this.#checkouts()).open(trees, tree, { id: this.#newId(), plain, network })
+        ? await (await this.#checkouts()).open(trees, tree, { id: this.#newId(), plain, network, session: this.session })
         : undefined;
     try {
       const sandbox = await backend.open({

@@ -26,6 +26,8 @@ export interface Places {
   /** Whether what runs there can be undone: its files are ours and it reaches nothing else. */
   restorable(kind: string, network: PlacementSpec["network"]): boolean;
   checkouts(): Promise<Checkouts>;
+  /** Where files of sandboxes lie that outlive the process; undefined when none do. It may not be there yet. */
+  home(): string | undefined;
   /** Reads a directory into a tree. */
   capture(trees: Trees, directory: string, onProgress?: Progress): Promise<Captured>;
   close(): Promise<void>;

@@ -4,8 +4,8 @@ import { nodePlatform } from "../../src/runtime/platform.ts";
 import { type Rath, RathOnStore } from "../../src/runtime/rath.ts";
 import { redactor } from "../../src/runtime/redact.ts";
 import { Runs } from "../../src/runtime/runs.ts";
-import type { Places } from "../../src/runtime/sandboxes.ts";
 import { Runtime } from "../../src/runtime/runtime.ts";
+import type { Places } from "../../src/runtime/sandboxes.ts";
 import type { Price } from "../../src/session/host.ts";
 import type { ModelReply, ModelRequest, ReplyUsage } from "../../src/session/message.ts";
 import type { Model, ModelOptions, ModelPart } from "../../src/session/model.ts";
@@ -57,6 +57,7 @@ const nowhere: Places = {
   backend: async () => noPlace(),
   restorable: () => false,
   checkouts: async () => noPlace(),
+  home: () => undefined,
   capture: async () => noPlace(),
   close: async () => {},
 };
