@@ -67,7 +67,7 @@ const act = fc.oneof(
 
 async function play(rath: Rath, acts: readonly (typeof act extends fc.Arbitrary<infer T> ? T : never)[]): Promise<void> {
   const forks: Session[] = [];
-  let session = await rath.session("begin").to("memory").call(put, { path: "root", text: "root" });
+  let session: Session = await rath.session("begin").to("memory").call(put, { path: "root", text: "root" });
   for (const one of acts) {
     if (one.do === "put")
       session = await session.call(put, one).catch(() => session); // a file where a directory has to be
