@@ -2,18 +2,18 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
 import type { Session } from "../session/session.ts";
 import { testRath } from "../testing/test-rath.ts";
 import { tool } from "../tool/tool.ts";
 import { blame } from "./blame.ts";
 
-type Written = { readonly path: string; readonly text: string };
 const put = tool({
   name: "put",
   description: "Writes a file.",
-  input: { type: "object" },
+  input: z.object({ path: z.string(), text: z.string() }),
   writes: "files",
-  run: async (given, { sandbox }) => sandbox.write((given as Written).path, (given as Written).text),
+  run: async ({ path, text }, { sandbox }) => sandbox.write(path, text),
 });
 
 /** Which call wrote each line, by its number among the calls of the session; "-" for what was there before. */

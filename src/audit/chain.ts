@@ -91,8 +91,11 @@ function checkRow(gathered: Gathered, log: GatheredLog): Finding[] {
   return findings;
 }
 
+/** Kinds that a run says of itself. */
+const ofRuns = /^(?:run\.|sandbox\.|workspace\.|budget\.)/;
+
 function sortOf(kind: string): LogAbout["log"] {
-  return kind.startsWith("run.") || kind === "budget.crossed" ? "run" : kind === "answer.given" ? "answer" : "session";
+  return ofRuns.test(kind) ? "run" : kind === "answer.given" ? "answer" : "session";
 }
 
 /** A result has a call; an answer it names is the answer to that call. An answer is alone in the log of its question. */

@@ -234,7 +234,7 @@ class Gathering implements Gathered {
   }
 }
 
-/** A shared run says nothing of itself but its statements. */
-function isShared({ entries }: GatheredLog): boolean {
-  return entries.every((entry) => entry.kind === "run.signed") && entries[0]?.parents.length === 0;
+/** A shared run never started: it says of itself only what it signed, opened and found. */
+function isShared({ entries: [first] }: GatheredLog): boolean {
+  return first?.kind !== undefined && first.kind !== "run.started" && first.parents.length === 0;
 }

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sharedStore } from "../../test/support/shared-store.ts";
+import { memorySandbox } from "../sandbox/memory.ts";
 import { RathError } from "../session/errors.ts";
 import type { Session } from "../session/session.ts";
 import { memoryStore } from "../store/memory.ts";
@@ -85,7 +86,7 @@ describe("files of a session", () => {
     expect(await a?.files.text("x")).toBe("a\n");
     expect(await b?.files.text("x")).toBe("b\n");
     expect(await base.files.text("x")).toBe("base");
-    expect((b?.output as { stdout: string }).stdout).toBe("");
+    expect(b?.output).toMatchObject({ stdout: "" });
   });
 
   test("what a check writes is not kept", async () => {
@@ -162,6 +163,11 @@ describe("a placement", () => {
   });
 });
 
+/** Two placements of different kinds, which work the same. */
+function rathWithTwo() {
+  return testRath({ sandboxes: { other: { ...memorySandbox(), kind: "other" } } });
+}
+
 describe("merging", () => {
   async function branches(changes: readonly Readonly<Record<string, string>>[]): Promise<readonly Session[]> {
     const rath = testRath();
@@ -198,6 +204,24 @@ describe("merging", () => {
     const ours = await a.merge(b, { conflicts: "ours" });
     expect(ours.id).toBe(a.id);
     expect(await ours.files.text("x")).toBe("a\n");
+  });
+
+  test("refuses branches that wrote in different placements", async () => {
+    const base = rathWithTwo().session("x").to("memory", { workspace: repo });
+    const [a, b] = await Promise.all([
+      base.fork("a").call(put, { path: "a", text: "a" }),
+      base.fork("b").to("other").call(put, { path: "b", text: "b" }),
+    ]);
+    await expect(a.merge(b)).rejects.toMatchObject({ code: "merge.refused", details: { ours: "memory", theirs: "other" } });
+    expect(a.note("goes on").id).toBe(a.id);
+  });
+
+  test("refuses a criss-cross whose bases differ in files, and names them", async () => {
+    const [a, b] = (await branches([{ a: "a" }, { b: "b" }])) as [Session, Session];
+    const [ab, ba] = [await a.fork("x").merge(b), await b.fork("y").merge(a)];
+    const [left, right] = await Promise.all([ab.call(put, { path: "c", text: "1" }), ba.call(put, { path: "d", text: "2" })]);
+    const refused = await left.merge(right).catch((error: RathError) => error);
+    expect(refused).toMatchObject({ code: "merge.refused", details: { bases: expect.arrayContaining([a.head, b.head]) } });
   });
 
   test("settles conflicts by option, function or workflow", async () => {

@@ -7,18 +7,13 @@ import type { OpenSandbox } from "../sandbox/sandbox.ts";
 import { RathError } from "../session/errors.ts";
 import { TreeName } from "../session/json.ts";
 import type { Change, CommandRecord, CommandResult, ExecOptions, Sandbox, SandboxEntry, SandboxProcess } from "../session/session.ts";
+import type { Guard } from "../tool/policy.ts";
 import { changesBetween } from "../workspace/diff.ts";
 import { filesOf, listDirectory, removePath, writeFile } from "../workspace/files.ts";
 import { mergeTrees } from "../workspace/merge.ts";
 import { resolvePath } from "../workspace/path.ts";
 import { type Entry, emptyTree, type Trees } from "../workspace/tree.ts";
 import type { Held, Placed } from "./held.ts";
-
-/** What an effect may not do there. */
-export interface Guard {
-  refusesCommand(command: string | readonly string[]): string | undefined;
-  refusesPath(path: string): string | undefined;
-}
 
 /** What an effect needs to act. */
 export interface Stage {

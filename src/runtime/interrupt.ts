@@ -32,9 +32,11 @@ export function interruptible(value: Promise<unknown>, inner: InnerContext, how:
     };
     const stop = (): void => {
       const reason = reasonOf(signal as AbortSignal);
-      if (graceMs === 0) return interrupt("cancelled", reason);
-      inner.abort(reason);
-      timers.push(setTimeout(() => interrupt("cancelled", reason), graceMs));
+      if (graceMs === 0) interrupt("cancelled", reason);
+      else {
+        inner.abort(reason);
+        timers.push(setTimeout(() => interrupt("cancelled", reason), graceMs));
+      }
     };
     if (timeoutMs !== undefined) {
       timers.push(setTimeout(() => interrupt("timeout", `timed out after ${timeoutMs} ms`), timerMs(timeoutMs)));

@@ -28,11 +28,23 @@ export async function mergeFiles(sandboxes: Sandboxes, head: Node, others: reado
     if (isAncestor(other, head)) continue;
     const base = await baseOf(sandboxes, head, other);
     const theirs = await treeOf(sandboxes, other, head, other);
+    if (tree !== base && theirs !== base) refusePlacements(sandboxes, head, other);
     const merged = await mergeTrees(sandboxes.trees, base, tree, theirs);
     tree = merged.tree;
     conflicts.push(...merged.conflicts);
   }
   return { tree, conflicts };
+}
+
+/** A placement of another kind or image is another world, where both sides wrote. */
+function refusePlacements({ platform }: Sandboxes, ours: Node, theirs: Node): void {
+  const [a, b] = [ours, theirs].map((side) => stateOf(side).placement?.data<"placement.changed">(platform));
+  if (a === undefined || b === undefined || (a.sandbox === b.sandbox && a.spec["image"] === b.spec["image"])) return;
+  throw new RathError(
+    "merge.refused",
+    `Session ${theirs.log.id} wrote in "${b.sandbox}", the receiver in "${a.sandbox}": branches of different placements cannot be merged.`,
+    { details: { ours: a.sandbox, theirs: b.sandbox } },
+  );
 }
 
 /** The tree at a place; where it was never used, the one that others took from the same directory. */

@@ -27,7 +27,6 @@ export function mergeInto(
   const fresh = freshAmong(head, others);
   if (fresh.length === 0) return head;
   for (const place of [head, ...fresh]) refuseOpen(place);
-  for (const other of fresh) refusePlacements(execution, head, other);
   const context = contextOf(options, sessions);
   const data = {
     branches: fresh.map((place) => ({ session: place.log.id, head: place.id })),
@@ -88,25 +87,6 @@ function refuseOpen(place: Node): void {
       `Session ${place.log.id} has an open effect (${open.kind} ${open.id}): wait for it or resolve it before merging.`,
       { details: { event: open.id } },
     );
-}
-
-/** A placement of another kind or image is another world; a side that was never placed, or wrote nothing there, fits every one. */
-function refusePlacements(execution: Execution, ours: Node, theirs: Node): void {
-  const [a, b] = [placed(execution, ours), placed(execution, theirs)];
-  if (a === undefined || b === undefined || (a.sandbox === b.sandbox && a.spec["image"] === b.spec["image"])) return;
-  const used = [ours, theirs].every((side) => stateOf(side).files !== undefined);
-  if (!used) return;
-  throw new RathError(
-    "merge.refused",
-    `Session ${theirs.log.id} is placed in "${b.sandbox}", the receiver in "${a.sandbox}": branches of different placements cannot be merged.`,
-    {
-      details: { ours: a.sandbox, theirs: b.sandbox },
-    },
-  );
-}
-
-function placed(execution: Execution, place: Node) {
-  return stateOf(place).placement?.data<"placement.changed">(execution.runtime.platform);
 }
 
 /** The best common ancestors: the newest places in both pasts that are no ancestors of one another. */

@@ -3,7 +3,6 @@
  * logs in memory; it keeps no transcript, no state and no log of its own.
  */
 
-import { resolve } from "node:path";
 import { withTrees } from "../session/acted.ts";
 import { dataText } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
@@ -12,29 +11,26 @@ import { type State, stateOf } from "../session/fold.ts";
 import { givenName, givenText } from "../session/given.ts";
 import type { Context, Effect, Entering, Host, Judgement, Place, Price, PureKind } from "../session/host.ts";
 import { forkId, type Scope, sameScope } from "../session/id.ts";
-import { encode, type Redact, SharedText, TreeName } from "../session/json.ts";
+import { encode, type Redact, SharedText } from "../session/json.ts";
 import { Log, type Node } from "../session/log.ts";
 import type { Model, ModelLike } from "../session/model.ts";
 import type { Platform } from "../session/platform.ts";
 import type { ApplyOptions, Change, Conflict, Files, MergeOptions, Repeat, Session, Tool } from "../session/session.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
 import type { Store, StoredEvent } from "../store/store.ts";
-import type { Rules } from "../tool/policy.ts";
+import type { Guard, Rules } from "../tool/policy.ts";
 import { toolEffect } from "../tool/tool-call.ts";
 import { childrenOf, fallbackName } from "../workflow/children.ts";
 import { isWorkflow } from "../workflow/workflow.ts";
-import { applyTo } from "../workspace/apply.ts";
-import { filesOf } from "../workspace/files.ts";
 import { emptyTree } from "../workspace/tree.ts";
-import { freshIn, type Guard, type Stage } from "./acting.ts";
+import type { Stage } from "./acting.ts";
 import { Answers } from "./answers.ts";
 import { enter } from "./enter.ts";
 import { Execution } from "./execution.ts";
+import { applyFiles, conflictsOf, filesAt, mergeBranches } from "./file-verbs.ts";
 import type { Key } from "./key.ts";
 import { link } from "./link.ts";
 import { loadLogs, rowOf } from "./load.ts";
-import { freshAmong, mergeInto } from "./merge.ts";
-import { haveFiles, mergeFiles, publicConflict, settleFiles } from "./merge-files.ts";
 import { closedRath, never } from "./open-effect.ts";
 import { perform, performAll } from "./perform.ts";
 import { type Places, Sandboxes } from "./sandboxes.ts";
@@ -146,51 +142,22 @@ export class Runtime implements Host, Services {
   }
 
   async merge(session: Session, others: readonly Session[], options: MergeOptions): Promise<Session> {
-    const { node, context, execution } = this.#stand(session);
+    const standing = this.#stand(session);
     const places = others.map((other) => this.here(other).node);
-    const fresh = freshAmong(node, places);
-    if (fresh.length === 0 || !haveFiles([node, ...fresh])) {
-      const merged = mergeInto(execution, node, places, context.by, context.scope, options, others);
-      return merged === node ? session : new SessionValue(merged, context);
-    }
-    // Nobody continues the branch meanwhile: whoever tries, forks.
-    node.log.open++;
-    const files = await mergeFiles(this.sandboxes, node, fresh).finally(() => node.log.open--);
-    const settled = await settleFiles(this.sandboxes, session, files, options.conflicts);
-    const at = placeOf(settled.session).node;
-    const before = this.sandboxes.knownTreeAt(stateOf(at)) ?? emptyTree;
-    const objects = this.sandboxes.objects.unsaved(await freshIn(this.sandboxes.trees, before, settled.tree));
-    const { tree, resolved } = settled;
-    const merged = mergeInto(execution, at, places, context.by, context.scope, options, others, {
-      ...(resolved.length === 0 ? {} : { resolved }),
-      tree: new TreeName(tree, objects),
-    });
-    this.sandboxes.objects.goWith(merged, [...objects.keys()]);
-    return new SessionValue(merged, context);
+    return mergeBranches(this.sandboxes, { ...standing, session }, { places, sessions: others }, options);
   }
-
   async conflicts(session: Session, others: readonly Session[]): Promise<readonly Conflict[]> {
-    const { node } = this.here(session);
-    const fresh = freshAmong(
-      node,
+    return conflictsOf(
+      this.sandboxes,
+      this.here(session).node,
       others.map((other) => this.here(other).node),
     );
-    if (fresh.length === 0 || !haveFiles([node, ...fresh])) return [];
-    return (await mergeFiles(this.sandboxes, node, fresh)).conflicts.map(publicConflict);
   }
-
   files(session: Session): Files {
-    const tree = this.sandboxes.knownTreeAt(stateOf(placeOf(session).node)) ?? emptyTree;
-    return filesOf(this.sandboxes.trees, tree);
+    return filesAt(this.sandboxes, placeOf(session).node);
   }
-
   async apply(session: Session, directory: string, options: ApplyOptions): Promise<readonly Change[]> {
-    const { node } = this.here(session);
-    const state = stateOf(node);
-    const target = this.sandboxes.knownTreeAt(state);
-    const base = state.base === undefined ? emptyTree : this.sandboxes.firstTree(node, state.base);
-    if (target === undefined || base === undefined) return [];
-    return applyTo(this.sandboxes.trees, resolve(directory), base, target, options);
+    return applyFiles(this.sandboxes, this.here(session).node, directory, options);
   }
 
   repeatOf(session: Session, tool: Tool): Repeat {

@@ -9,10 +9,12 @@ import { RathError } from "../session/errors.ts";
 import { type State, stateOf } from "../session/fold.ts";
 import { TreeName } from "../session/json.ts";
 import { current, history, type Node } from "../session/log.ts";
+import type { Platform } from "../session/platform.ts";
 import type { PlacementSpec } from "../session/session.ts";
+import type { Guard } from "../tool/policy.ts";
 import type { Checkouts } from "../workspace/checkout.ts";
 import { emptyTree, Trees } from "../workspace/tree.ts";
-import type { Guard, Stage } from "./acting.ts";
+import type { Stage } from "./acting.ts";
 import { Held, type Journal, type Placed } from "./held.ts";
 import type { Captured, Owner, Services } from "./services.ts";
 import { WorkspaceObjects } from "./workspace-objects.ts";
@@ -48,12 +50,14 @@ export class Sandboxes {
   readonly objects: WorkspaceObjects;
   readonly trees: Trees;
   readonly places: Places;
+  readonly platform: Platform;
   readonly #runtime: Services;
   readonly #held = new Map<Owner, Map<string, Held>>();
   readonly #captured = new Map<string, Promise<Captured>>();
 
   constructor(runtime: Services, places: Places) {
     this.#runtime = runtime;
+    this.platform = runtime.platform;
     this.places = places;
     this.objects = new WorkspaceObjects(() => runtime.store());
     this.trees = new Trees(this.objects);

@@ -14,16 +14,16 @@ export type RunProgram = (argv: readonly string[], options: { readonly stdin?: U
 /** Where the workspace is in the sandbox, and how programs are run there. */
 export function filesByCommand(root: string, run: RunProgram): Pick<Sandbox, "read" | "write" | "list" | "remove"> {
   const script = async (what: string, path: string, body: string, args: readonly string[], stdin?: Uint8Array) => {
-    const ran = await run(["/bin/sh", "-c", `${decode}${body}`, "sh", ...args.map(encode)], { stdin });
+    const ran = await run(["/bin/sh", "-c", `${ownPath}${decode}${body}`, "sh", ...args.map(encode)], { stdin });
     if (ran.exitCode !== 0 || ran.stopped !== undefined) throw failed(what, path, ran);
     return ran.stdout;
   };
   return {
-    read: (path) => script("read", path, 'exec cat -- "$path"', [inside(root, path)]),
+    read: async (path) => script("read", path, `${onlyFile}exec cat -- "$path"`, [inside(root, path)]),
     async write(path, content) {
       const at = below(root, path);
       const bytes = typeof content === "string" ? Buffer.from(content) : content;
-      const body = `${decodeSecond}mkdir -p -- "$above" && exec cat > "$path"`;
+      const body = `${decodeSecond}${onlyFile}mkdir -p -- "$above" && exec cat > "$path"`;
       await script("write", path, body, [at, posix.dirname(at)], bytes);
     },
     async *list(path = "") {
@@ -54,12 +54,18 @@ function below(root: string, path: string): string {
   throw new RathError("sandbox.outside", `${JSON.stringify(path)} is the workspace itself: name something in it.`, { details: { path } });
 }
 
+/** Whatever PATH the sandbox has: a program of the workspace must not stand in for one of these. */
+const ownPath = "PATH=/usr/bin:/bin; ";
+
 /**
  * Arguments of programs are text, names are bytes: what is not plain ASCII is written in octal and read back by the shell. The x keeps
  * newlines at the end, which `$()` drops.
  */
 const decode = `path=$(printf '%bx' "$1"); path=\${path%x}; `;
 const decodeSecond = `above=$(printf '%bx' "$2"); above=\${above%x}; `;
+
+/** A fifo that was planted under the name of a file would be waited for, and a link to a device read without end. */
+const onlyFile = `if [ -e "$path" ] && ! [ -f "$path" ] && ! [ -d "$path" ]; then echo "It is no file" >&2; exit 1; fi; `;
 
 function encode(path: string): string {
   let text = "";

@@ -44,7 +44,7 @@ function openHost(spawner: Spawner, spec: SandboxSpec): OpenSandbox {
       timeMs: Math.min(call.timeoutMs ?? bounds.timeMs, bounds.timeMs),
       output: call.output ?? bounds.output,
       disk: spec.written && { most: bounds.disk, written: spec.written },
-      signal: call.signal === undefined ? closed.signal : AbortSignal.any([call.signal, closed.signal]),
+      signals: [call.signal, closed.signal],
       onOutput: call.onOutput,
       kill: (process) => process.kill(),
     });

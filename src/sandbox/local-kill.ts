@@ -6,12 +6,15 @@ import type { Spawned } from "../workspace/spawner.ts";
  * before the kernel has ended everything in there. Killing bubblewrap would be as sure, but reported too early.
  */
 export function killNamespace(command: Spawned): void {
-  const children = childrenOf(command.pid);
-  // Before there is a namespace all are of one group.
-  if (children.length === 0) command.kill();
-  for (const pid of children) kill(pid);
-  const timer = setTimeout(() => command.kill(), 500);
-  void command.exited.catch(() => {}).finally(() => clearTimeout(timer));
+  const kill = () => {
+    const children = childrenOf(command.pid);
+    for (const pid of children) killOne(pid);
+    // Before there is a namespace all are of one group.
+    if (children.length === 0) command.kill();
+  };
+  kill();
+  const timer = setInterval(kill, 100);
+  void command.exited.catch(() => {}).finally(() => clearInterval(timer));
 }
 
 function childrenOf(pid: number): readonly number[] {
@@ -22,7 +25,7 @@ function childrenOf(pid: number): readonly number[] {
   }
 }
 
-function kill(pid: number): void {
+function killOne(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {

@@ -27,7 +27,7 @@ export async function openLocal(spawner: Spawner, found: Found, spec: SandboxSpe
     return new LocalSandbox({ spawner, found, spec, directory, bounds, etc, group });
   } catch (error) {
     await etc[Symbol.asyncDispose]();
-    throw error;
+    throw new RathError("sandbox.failed", `The limits of a sandbox could not be set: ${(error as Error).message}.`, { cause: error });
   }
 }
 
@@ -119,7 +119,7 @@ class LocalSandbox implements OpenSandbox {
       timeMs: Math.min(call.timeoutMs ?? bounds.timeMs, bounds.timeMs),
       output: call.output ?? bounds.output,
       disk: spec.written && { most: bounds.disk, written: spec.written },
-      signal: call.signal === undefined ? this.#closed.signal : AbortSignal.any([call.signal, this.#closed.signal]),
+      signals: [call.signal, this.#closed.signal],
       onOutput: call.onOutput,
       kill: killNamespace,
     });

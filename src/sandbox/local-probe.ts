@@ -20,7 +20,17 @@ export interface Found {
   readonly hierarchy: Hierarchy | undefined;
 }
 
+/** Rejects with `sandbox.unavailable` when anything is not as it should be. */
 export async function probe(spawner: Spawner): Promise<Found> {
+  try {
+    return await findOut(spawner);
+  } catch (error) {
+    if (RathError.is(error, "sandbox.unavailable")) throw error;
+    throw notIsolated(error instanceof Error ? error.message : String(error));
+  }
+}
+
+async function findOut(spawner: Spawner): Promise<Found> {
   if (process.platform !== "linux")
     throw unavailable(`it needs Linux, and this is ${process.platform}`, "Run it on Linux, or in a virtual machine.");
   const filter = seccompFilter(process.arch);
@@ -28,20 +38,19 @@ export async function probe(spawner: Spawner): Promise<Found> {
     throw unavailable(`its filter of system calls is not written for ${process.arch}`, "Use an x64 or arm64 machine.");
   const bubblewrap = program("bwrap", "bubblewrap");
   const prlimit = program("prlimit", "util-linux");
-  const hierarchy = countProcesses();
   const disableUserNamespaces = (await ask(spawner, [bubblewrap, "--help"])).stdout.includes("--disable-userns");
-  const found: Found = {
-    machine: {
-      bubblewrap,
-      prlimit,
-      filter,
-      root: rootMounts(),
-      etc: systemEtc.filter((path) => existsSync(path)),
-      node: nodeFolder(),
-      disableUserNamespaces,
-    },
-    hierarchy,
-  };
+  const etc = systemEtc.filter((path) => existsSync(path));
+  const machine = { bubblewrap, prlimit, filter, root: rootMounts(), etc, node: nodeFolder(), disableUserNamespaces };
+  const hierarchy = countProcesses();
+  if (hierarchy !== undefined && !isRoot()) {
+    // A part of the hierarchy that looks as if it were given to this user may not be; then each namespace is counted.
+    const usable = await isolates(spawner, { machine, hierarchy }).then(
+      () => true,
+      () => false,
+    );
+    if (usable) return { machine, hierarchy };
+  }
+  const found = { machine, hierarchy: isRoot() ? hierarchy : undefined };
   await isolates(spawner, found);
   return found;
 }

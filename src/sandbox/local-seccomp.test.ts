@@ -34,7 +34,7 @@ describe.each([
 ] as const)("on %s", (architecture, arch, column) => {
   const filter = seccompFilter(architecture)!;
   const ask = (call: number, ...args: number[]) => run(filter, arch, call, args);
-  const examined = (name: keyof typeof examinedCalls) => examinedCalls[name][column];
+  const examined = (name: keyof typeof examinedCalls) => examinedCalls[name][column] as number;
 
   test.each(Object.entries(refusedCalls).filter(([, numbers]) => numbers[column] !== null))("%s is refused", (_name, numbers) => {
     expect(ask(numbers[column]!)).toBe(EPERM);
@@ -74,6 +74,15 @@ describe.each([
     for (const flag of [0x80, 0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000])
       expect([flag, ask(examined("clone"), flag | 17)]).toEqual([flag, EPERM]);
     expect(ask(examined("clone3"))).toBe(ENOSYS);
+  });
+
+  test("fifos and files can be made as nodes, devices cannot", () => {
+    for (const type of [0, 0o010000, 0o100000, 0o140000])
+      expect([type, ask(examined("mknodat"), -100, 0, type | 0o644)]).toEqual([type, allowed]);
+    for (const type of [0o020000, 0o060000]) expect([type, ask(examined("mknodat"), -100, 0, type | 0o644)]).toEqual([type, EPERM]);
+    if (architecture !== "x64") return;
+    expect(ask(examined("mknod"), 0, 0o010644)).toBe(allowed);
+    expect(ask(examined("mknod"), 0, 0o020644)).toBe(EPERM);
   });
 
   test("a personality can be asked for, and be the ordinary one", () => {

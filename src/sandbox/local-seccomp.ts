@@ -76,6 +76,8 @@ export const examinedCalls = {
   clone: [56, 220],
   personality: [135, 92],
   clone3: [435, 435],
+  mknodat: [259, 33],
+  mknod: [133, null],
 } as const;
 
 const allow = 0x7fff0000;
@@ -89,6 +91,9 @@ const newNamespaces = 0x7e020080;
 /** AF_UNIX, AF_INET, AF_INET6. AF_NETLINK is allowed for routes alone: programs list interfaces with it. */
 const families = [1, 2, 10];
 const AF_NETLINK = 16;
+/** S_IFCHR and S_IFBLK of S_IFMT. The kernel lets everybody make the device 0:0, by which an overlay says that a file was removed. */
+const fileType = 0o170000;
+const devices = [0o020000, 0o060000];
 /** TIOCSTI types into a terminal, TIOCLINUX pastes into a console. */
 const terminalInput = [0x5412, 0x541c];
 
@@ -99,7 +104,10 @@ const argument = (index: number) => 16 + 8 * index;
 
 function filterLines(architecture: Architecture): readonly Line[] {
   const column = columns[architecture];
-  const call = (name: keyof typeof examinedCalls) => examinedCalls[name][column];
+  const examine = (name: keyof typeof examinedCalls, yes: string): Line[] => {
+    const value = examinedCalls[name][column];
+    return value === null ? [] : [{ jump: "=", value, yes }];
+  };
   return [
     { load: architectureOf },
     { jump: "=", value: audit[architecture], no: "foreign" },
@@ -107,11 +115,13 @@ function filterLines(architecture: Architecture): readonly Line[] {
     // Calls of the x32 variant have this bit, and numbers of their own.
     { jump: ">=", value: 0x40000000, yes: "missing" },
     // Its arguments are behind a pointer, which no filter can follow; libraries fall back to clone.
-    { jump: "=", value: call("clone3"), yes: "missing" },
-    { jump: "=", value: call("ioctl"), yes: "ioctl" },
-    { jump: "=", value: call("socket"), yes: "socket" },
-    { jump: "=", value: call("clone"), yes: "clone" },
-    { jump: "=", value: call("personality"), yes: "personality" },
+    ...examine("clone3", "missing"),
+    ...examine("ioctl", "ioctl"),
+    ...examine("socket", "socket"),
+    ...examine("clone", "clone"),
+    ...examine("personality", "personality"),
+    ...examine("mknod", "mknod"),
+    ...examine("mknodat", "mknodat"),
     ...Object.values(refusedCalls).flatMap((numbers): Line[] => {
       const value = numbers[column];
       return value === null || value === undefined ? [] : [{ jump: "=", value, yes: "refused" }];
@@ -139,6 +149,15 @@ function filterLines(architecture: Architecture): readonly Line[] {
     { load: argument(0) },
     { jump: "=", value: 0, yes: "allowed" },
     { jump: "=", value: 0xffffffff, yes: "allowed", no: "refused" },
+
+    { label: "mknod" },
+    { load: argument(1) },
+    { goto: "mode" },
+    { label: "mknodat" },
+    { load: argument(2) },
+    { label: "mode" },
+    { and: fileType },
+    ...devices.map((value): Line => ({ jump: "=", value, yes: "refused" })),
 
     { label: "allowed" },
     { give: allow },

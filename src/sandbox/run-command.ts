@@ -11,7 +11,8 @@ export interface CommandRun extends Pick<SpawnRequest, "argv" | "cwd" | "env" | 
   /** Bytes, of each stream. */
   readonly output: number;
   readonly disk?: { readonly most: number; readonly written: () => Promise<number> } | undefined;
-  readonly signal?: AbortSignal | undefined;
+  /** Any of them ends it. */
+  readonly signals?: readonly (AbortSignal | undefined)[] | undefined;
   readonly onOutput?: ExecOptions["onOutput"];
   /** Ends it and all it started. */
   readonly kill: (process: Spawned) => void;
@@ -29,7 +30,8 @@ const diskEveryMs = 250;
 export async function runCommand(spawner: Spawner, run: CommandRun): Promise<Ran> {
   const begun = performance.now();
   const output = new Output(run.output, run.onOutput);
-  if (run.signal?.aborted === true) return ended(output, { code: undefined, signal: "SIGKILL" }, begun, "cancelled");
+  const signals = (run.signals ?? []).filter((signal) => signal !== undefined);
+  if (signals.some((signal) => signal.aborted)) return ended(output, { code: undefined, signal: "SIGKILL" }, begun, "cancelled");
   let stopped: CommandResult["stopped"];
   let process: Spawned | undefined;
   const stop = (why: CommandResult["stopped"]) => {
@@ -37,7 +39,7 @@ export async function runCommand(spawner: Spawner, run: CommandRun): Promise<Ran
     if (process !== undefined) run.kill(process);
   };
   const cancel = () => stop("cancelled");
-  run.signal?.addEventListener("abort", cancel, { once: true });
+  for (const signal of signals) signal.addEventListener("abort", cancel, { once: true });
   const timer = setTimeout(() => stop("time"), timerMs(run.timeMs));
   let disk: { end(): void } | undefined;
   try {
@@ -50,7 +52,7 @@ export async function runCommand(spawner: Spawner, run: CommandRun): Promise<Ran
   } finally {
     clearTimeout(timer);
     disk?.end();
-    run.signal?.removeEventListener("abort", cancel);
+    for (const signal of signals) signal.removeEventListener("abort", cancel);
   }
 }
 

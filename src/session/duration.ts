@@ -1,5 +1,5 @@
 import { RathError } from "./errors.ts";
-import type { Duration } from "./session.ts";
+import type { Duration } from "./span.ts";
 
 const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 

@@ -298,21 +298,13 @@ describe("a refused merge", () => {
     expect([view(receiver), view(other)]).toStrictEqual(before);
   }
 
-  test("names the different sandboxes or images", async () => {
+  test("does not come of a placement where nothing was written", async () => {
     const s = quiet().session("S");
     const local = s.fork("a").to("local");
-    await refuses(local, s.fork("b").to("docker"), /docker/);
-    await refuses(s.fork("c").to("docker", { image: "a" }), s.fork("d").to("docker", { image: "b" }), /placement/);
-    expect(local.note("goes on").id).toBe(local.id);
-    expect((await local.note("again").merge(s.fork("e").say("never placed"))).placement?.sandbox).toBe("local");
-  });
-
-  test("names the bases of a criss-cross that differ", async () => {
-    const s = quiet().session("S");
-    const [a, b] = [s.fork("a").to("local", { workspace: "./a" }), s.fork("b").to("local", { workspace: "./b" })];
-    const [ab, ba] = [await a.fork().merge(b), await b.fork().merge(a)];
-    await refuses(ab, ba, /best common ancestors/);
-    expect(texts(ab)).toStrictEqual(["S"]);
+    const merged = await local.note("again").merge([s.fork("b").to("docker", { image: "a" }), s.fork("e").say("never placed")]);
+    expect(merged.placement).toMatchObject({ sandbox: "local" });
+    const taken = await s.fork("f").merge(s.fork("g").to("docker", { image: "b" }));
+    expect(taken.placement).toMatchObject({ sandbox: "docker", image: "b" });
   });
 
   test("names the open effect, on either side", async () => {

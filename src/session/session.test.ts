@@ -191,14 +191,14 @@ describe("verbs without effect", () => {
       recall: () => session.recall("x"),
       remember: () => session.remember({ key: "k", content: "c" }),
       forget: () => session.forget("k", "r"),
-      apply: () => session.apply("."),
     };
     for (const [name, verb] of Object.entries(verbs)) {
       const refused = (await verb().catch((error: unknown) => error)) as RathError;
       expect(refused).toMatchObject({ code: "session.not-here", message: expect.stringContaining(`session.${name}`) });
       expect(refused.session).toBe(session);
     }
-    await expect(session.files.text("a.txt")).rejects.toMatchObject({ code: "session.not-here" });
+    await expect(session.files.text("a.txt")).rejects.toMatchObject({ code: "workspace.not-found" });
+    expect(await session.apply(".")).toEqual([]);
     expect(session.note("goes on").id).toBe(session.id);
   });
 });

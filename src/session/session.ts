@@ -2,10 +2,32 @@
  * The Session as its users see it: an immutable value whose verbs give the next value and whose views are folds over events.
  * The class behind it is in value.ts; what its verbs need from a runtime is in host.ts.
  */
+
 import type { Event } from "./event.ts";
 import type { Content, Message, ModelRequest, Outcome } from "./message.ts";
+import type { Acted, ApplyOptions, Change, Files, Placement, PlacementSpec, Sandbox, SandboxName } from "./placement.ts";
+import type { Duration } from "./span.ts";
 
 export type { Content, Message, MessagePart, ModelRequest, Outcome, Part } from "./message.ts";
+export type {
+  Acted,
+  ApplyOptions,
+  Change,
+  CommandRecord,
+  CommandResult,
+  ExecOptions,
+  Files,
+  Isolation,
+  Network,
+  Placement,
+  PlacementSpec,
+  Sandbox,
+  SandboxEntry,
+  SandboxLimits,
+  SandboxName,
+  SandboxProcess,
+} from "./placement.ts";
+export type { Duration } from "./span.ts";
 
 /**
  * Immutable. `Output` is what the newest agent, effect or question produced. Verbs give the next value and leave this one
@@ -197,39 +219,6 @@ export interface ToolCall {
   readonly by: string;
   readonly step: number;
 }
-/** Where an effect acted, and what it left behind. */
-export interface Acted {
-  readonly sandbox: string;
-  readonly id?: string | undefined;
-  readonly isolation: Isolation;
-  /** How the files were laid out on disk. */
-  readonly workspace?: "overlay" | "reflink" | "copy" | "mirror" | undefined;
-  /** Trees: what `session.files.hash` was before and is after. */
-  readonly before: string;
-  readonly after: string;
-  readonly changes: readonly Change[];
-  /** How many more there are than are listed; `session.files.changes` has them all. */
-  readonly omitted?: number | undefined;
-  readonly commands?: readonly CommandRecord[] | undefined;
-  readonly started?: readonly { readonly id: string; readonly command: string }[] | undefined;
-  readonly ended?:
-    | readonly { readonly id: string; readonly exitCode?: number | undefined; readonly reason?: string | undefined }[]
-    | undefined;
-  /** What it wrote was not kept: a check judges, and a rule may undo. */
-  readonly discarded?: true | undefined;
-}
-/** A command on record, with all it wrote. */
-export interface CommandRecord {
-  readonly command: string | readonly string[];
-  readonly exitCode: number;
-  readonly signal?: string | undefined;
-  readonly stopped?: CommandResult["stopped"];
-  readonly ms: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-/** How far a sandbox is from its host. */
-export type Isolation = "none" | "process" | "namespace" | "container" | "microvm";
 /** A choice that a selector made. */
 export interface Route {
   readonly choice: string;
@@ -241,72 +230,6 @@ export interface Route {
   readonly placement?: ({ readonly sandbox: string } & PlacementSpec) | undefined;
   readonly check?: string | undefined;
   readonly event: string;
-}
-/** One file that differs. */
-export interface Change {
-  /** From the root of the workspace. Bytes that are no UTF-8 are lone surrogates U+DC80 to U+DCFF. */
-  readonly path: string;
-  readonly kind: "added" | "changed" | "removed";
-  /** SHA-256 of the content; of a link, of its target. Absent where there is none or it was not kept. */
-  readonly before?: string;
-  readonly after?: string;
-  /** What changed, when it is not the content. */
-  readonly of?: "mode" | "type";
-}
-/** The files of a session at this place: the tree that was recorded, never a live directory. */
-export interface Files {
-  /** Names the tree: equal files, equal hash. */
-  readonly hash: string;
-  /** Paths of files and links, in order; with a glob those that match it. */
-  list(glob?: string): AsyncIterable<string>;
-  /** The content of a file; links inside the workspace are followed. */
-  read(path: string): Promise<Uint8Array>;
-  text(path: string): Promise<string>;
-  /** What differs from other files, in order of paths. */
-  changes(since: Files): Promise<readonly Change[]>;
-  /** The difference as a unified patch, for people and for `git apply`. */
-  patch(since: Files): Promise<string>;
-}
-/** How files are written back. */
-export interface ApplyOptions {
-  /** Only says what would be written. */
-  readonly dryRun?: boolean | undefined;
-  /** Only these files, or what is under these directories. */
-  readonly paths?: readonly string[] | undefined;
-}
-/** A kind of placement. */
-export type SandboxName = "local" | "host" | "docker" | "e2b" | "opensandbox" | "cube" | "memory" | (string & {});
-/** What a sandbox may reach. */
-export type Network = "none" | "all" | { readonly allow: readonly string[] };
-/** How a sandbox is to be opened. */
-export interface PlacementSpec {
-  /** The directory whose files it works on. It is read, and never written before `apply`. */
-  readonly workspace?: string | undefined;
-  readonly image?: string | undefined;
-  /** The whole environment. `true` passes the runtime's own variable of that name, whose value is never recorded. */
-  readonly env?: Readonly<Record<string, string | true>> | undefined;
-  /** Default: "none". */
-  readonly network?: Network | undefined;
-  readonly limits?: SandboxLimits | undefined;
-}
-/** What a sandbox may use. Sizes are like "512mb" or "2gb". */
-export interface SandboxLimits {
-  readonly memory?: string | undefined;
-  /** Of one command. */
-  readonly time?: Duration | undefined;
-  /** What may be written to the workspace beyond what is there, together. */
-  readonly disk?: string | undefined;
-  /** Of one file. */
-  readonly file?: string | undefined;
-  /** Of one command, each of stdout and stderr. */
-  readonly output?: string | undefined;
-  readonly processes?: number | undefined;
-}
-/** Where the tools of a session act. */
-export interface Placement extends PlacementSpec {
-  readonly sandbox: string;
-  readonly isolation: string | undefined;
-  readonly id: string | undefined;
 }
 /** Something two branches changed differently. */
 export type Conflict =
@@ -334,8 +257,6 @@ export interface MergeOptions {
   readonly context?: "answers" | "all" | ((branches: readonly Session[]) => Content) | undefined;
   readonly reason?: string | undefined;
 }
-/** A time span like "250ms", "30s" or "2d". */
-export type Duration = `${number}${"ms" | "s" | "m" | "h" | "d"}`;
 /** What may be spent; `rounds` are model calls of one agent. */
 export interface Limits {
   /** Model calls of one agent; choices of a Selector. */
@@ -397,65 +318,6 @@ export type Decision = { readonly by: string; readonly reason?: string | undefin
   | { readonly approve: boolean; readonly input?: unknown }
   | { readonly outcome: Exclude<Outcome, { readonly type: "unknown" }> | "run-again" }
 );
-
-/** What a tool holds of a sandbox. Opens at the first call. Paths are relative to the workspace, or absolute inside the sandbox. */
-export interface Sandbox {
-  /** Runs a command and waits for it: text is given to a shell, a list is run as it is. A command that fails is a result; it does not reject. */
-  exec(command: string | readonly string[], options?: ExecOptions): Promise<CommandResult>;
-  read(path: string): Promise<Uint8Array>;
-  /** Directories above it are made. */
-  write(path: string, content: string | Uint8Array): Promise<void>;
-  /** What is in a directory, not below it. */
-  list(path?: string): AsyncIterable<SandboxEntry>;
-  /** A file, a link, or a directory with all that is in it. Nothing happens when nothing is there. */
-  remove(path: string): Promise<void>;
-  /** Starts a command that goes on after the call. It sees the files and cannot change them. */
-  start?(command: string | readonly string[], options?: { readonly cwd?: string | undefined }): Promise<SandboxProcess>;
-  /** A process that was started here. */
-  process?(id: string): SandboxProcess | undefined;
-}
-/** How a command is run. */
-export interface ExecOptions {
-  readonly cwd?: string | undefined;
-  readonly stdin?: string | undefined;
-  readonly signal?: AbortSignal | undefined;
-  /** Milliseconds; never more than the limit of the placement. */
-  readonly timeoutMs?: number | undefined;
-  /** Gets output as it comes. */
-  readonly onOutput?: ((from: "stdout" | "stderr", text: string) => void) | undefined;
-}
-/** Something in a directory of a sandbox. */
-export interface SandboxEntry {
-  /** From the root of the workspace. */
-  readonly path: string;
-  readonly kind: "file" | "directory" | "link";
-  /** Permissions, where the sandbox tells. */
-  readonly mode?: number | undefined;
-  /** Of a link, where the sandbox tells. */
-  readonly target?: string | undefined;
-}
-/** A command that goes on in the background. */
-export interface SandboxProcess {
-  readonly id: string;
-  readonly command: string;
-  /** Undefined while it runs. */
-  readonly exitCode: number | undefined;
-  /** What it wrote since this was last asked. */
-  read(): Promise<{ readonly stdout: string; readonly stderr: string }>;
-  /** Ends it and everything it started. */
-  stop(): Promise<void>;
-}
-/** What a command came to. */
-export interface CommandResult {
-  /** 128 and the signal's number when a signal ended it. */
-  readonly exitCode: number;
-  readonly stdout: string;
-  readonly stderr: string;
-  readonly durationMs: number;
-  readonly signal?: string | undefined;
-  /** The limit that ended it. */
-  readonly stopped?: "time" | "output" | "disk" | "memory" | "cancelled" | undefined;
-}
 
 /** Something a model or a program can call. Made by `tool()`, `workflow.asTool()` or an MCP server. */
 // biome-ignore lint/suspicious/noExplicitAny: a list of tools has tools of every input type, the one place for `any`

@@ -30,7 +30,7 @@ export class CountingTrees extends Trees {
 }
 
 /** The entry of a file with this content. */
-export async function fileEntry(trees: Trees, content: string | Uint8Array, mode = 0o644): Promise<Entry> {
+async function fileEntry(trees: Trees, content: string | Uint8Array, mode = 0o644): Promise<Entry> {
   const bytes = typeof content === "string" ? Buffer.from(content) : content;
   return { type: "file", mode, size: bytes.length, hash: await trees.objects.put(bytes) };
 }

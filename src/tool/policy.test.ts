@@ -144,7 +144,12 @@ describe("a policy", () => {
   });
 
   test.each<readonly [string, object, RegExp]>([
-    ["a field it does not know", { commands: ["rm"] }, /policy\.commands is not enforced/],
+    ["a field it does not know", { placements: ["host"] }, /policy\.placements is not enforced/],
+    ["commands that are a list", { commands: ["rm"] }, /policy\.commands is \["rm"\]: give \{ allow, deny \}/],
+    ["commands that are no patterns", { commands: { deny: "rm" } }, /policy\.commands\.deny is "rm": give a list of names/],
+    ["a misspelt list of commands", { commands: { allowed: ["ls"] } }, /policy\.commands\.allowed is not known/],
+    ["paths that are no list", { paths: "src" }, /policy\.paths is "src": give a list/],
+    ["a path out of the workspace", { paths: ["src", "../other"] }, /policy\.paths has "\.\.\/other": give paths inside the workspace/],
     ["a limit that is none", { calls: -1 }, /policy\.calls is -1/],
     ["half a call", { calls: 1.5 }, /policy\.calls is 1\.5/],
     ["a name instead of a list", { deny: "shell" }, /policy\.deny is "shell": give a list of names/],

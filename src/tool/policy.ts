@@ -4,12 +4,26 @@
  * the call.
  */
 import { RathError } from "../session/errors.ts";
+import { type CommandRules, isUnder, readCommand, refusedByRules, refusedRedirection } from "./command-rules.ts";
+import { matches } from "./pattern.ts";
+import { workspacePath } from "./workspace-path.ts";
 
 /** A rule. Names are patterns in which "*" stands for anything. */
 export interface Policy {
   /** Only these tools may be called. */
   readonly allow?: readonly string[] | undefined;
   readonly deny?: readonly string[] | undefined;
+  /**
+   * The directories and files of the workspace that may be read and written, and all that is under them. Links are followed before
+   * it is looked where a path leads.
+   */
+  readonly paths?: readonly string[] | undefined;
+  /**
+   * The commands that sandboxes may be given, by pattern: "npm test", "git *". Each simple command is matched by itself, its words
+   * joined by one space, variables set before it included. A command line that cannot be read, or that hides a command (`$(…)`,
+   * `eval`, `sudo`, `sh -c`, …), is refused. Programs that start others by themselves are as safe as the pattern that allows them.
+   */
+  readonly commands?: { readonly allow?: readonly string[] | undefined; readonly deny?: readonly string[] | undefined } | undefined;
   /** How many calls a run may make. */
   readonly calls?: number | undefined;
   readonly needsApproval?: ((call: { readonly tool: string; readonly input: unknown }) => boolean) | undefined;
@@ -25,6 +39,14 @@ export interface Judged {
   readonly input: unknown;
   readonly by: string;
   readonly principal: string | undefined;
+}
+
+/** What a call may do in its sandbox; the reason why not, or undefined. */
+export interface Guard {
+  /** Before a command runs. `cwd` is from the root of the workspace. */
+  refusesCommand(command: string | readonly string[], cwd?: string): string | undefined;
+  /** Before a file is opened: its path with all links followed, from the root of the workspace or absolute in the sandbox. */
+  refusesPath(resolvedPath: string): string | undefined;
 }
 
 export class Rules {
@@ -53,6 +75,14 @@ export class Rules {
     return undefined;
   }
 
+  /** What holds for the commands and files of a call; undefined when nothing does. */
+  guard(call: Judged): Guard | undefined {
+    const applying = this.#policies.filter((policy) => applies(policy, call));
+    const commands = applying.flatMap((policy) => policy.commands ?? []);
+    const paths = applying.flatMap((policy) => (policy.paths === undefined ? [] : [policy.paths]));
+    return commands.length + paths.length === 0 ? undefined : guardOf(commands, paths);
+  }
+
   asks(call: Judged): boolean {
     return this.#policies.some((policy) => applies(policy, call) && policy.needsApproval?.(call));
   }
@@ -65,44 +95,70 @@ function applies(policy: Policy, call: Judged): boolean {
   );
 }
 
-/** Each part as early as it can be: models choose the names, and no name may take long to judge. */
+function guardOf(commands: readonly CommandRules[], paths: readonly (readonly string[])[]): Guard {
+  return {
+    refusesCommand: (command, cwd = ".") => {
+      const read = readCommand(command);
+      if ("problem" in read) return `the policy cannot read the command, because ${read.problem}: give a simpler one`;
+      return first([
+        ...commands.map((rules) => () => refusedByRules(rules, read.commands)),
+        ...paths.map((roots) => () => refusedRedirection(roots, read.commands, cwd)),
+      ]);
+    },
+    refusesPath: (path) => {
+      const roots = paths.find((one) => !isUnder(one, path));
+      return roots === undefined
+        ? undefined
+        : `the policy limits files to ${roots.join(", ") || "none"}: ${JSON.stringify(path)} is not among them`;
+    },
+  };
+}
+
+function first(reasons: readonly (() => string | undefined)[]): string | undefined {
+  for (const reason of reasons) {
+    const found = reason();
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
 /** A path, and what is left of it without those it is inside of. */
 function pathsTo(path: string): readonly string[] {
   const names = path.split("/");
   return names.map((_, from) => names.slice(from).join("/"));
 }
 
-function matches(pattern: string, name: string): boolean {
-  const [first = "", ...parts] = pattern.split("*");
-  const last = parts.pop();
-  if (last === undefined) return pattern === name;
-  if (name.length < first.length + last.length || !name.startsWith(first) || !name.endsWith(last)) return false;
-  let at = first.length;
-  for (const part of parts) {
-    const found = name.indexOf(part, at);
-    if (found < 0) return false;
-    at = found + part.length;
-  }
-  return at <= name.length - last.length;
-}
-
-const lists = ["allow", "deny", "agents", "principals"] as const;
-const known: ReadonlySet<string> = new Set([...lists, "calls", "needsApproval"]);
+const lists = ["allow", "deny", "agents", "principals", "paths"] as const;
+const known: ReadonlySet<string> = new Set([...lists, "calls", "commands", "needsApproval"]);
 
 /** A rule that is not understood would not be enforced. */
 function check(policy: Policy): void {
   for (const key of Object.keys(policy))
     if (!known.has(key)) throw unsupported(key, "is not enforced by this version of openrath: leave it out");
-  for (const key of lists) {
-    const list: unknown = policy[key];
-    if (list !== undefined && !(Array.isArray(list) && list.every((name) => typeof name === "string")))
-      throw unsupported(key, `is ${JSON.stringify(list)}: give a list of names`);
-  }
+  for (const key of lists) checkList(key, policy[key]);
+  for (const root of policy.paths ?? [])
+    if (workspacePath(root) === undefined) throw unsupported("paths", `has ${JSON.stringify(root)}: give paths inside the workspace`);
+  checkCommands(policy.commands);
   const { calls, needsApproval } = policy;
   if (calls !== undefined && !(Number.isInteger(calls) && calls >= 0))
     throw unsupported("calls", `is ${String(calls)}: give a whole number`);
   if (needsApproval !== undefined && typeof needsApproval !== "function")
     throw unsupported("needsApproval", `is ${String(needsApproval)}: give a function`);
+}
+
+function checkList(key: string, list: unknown): void {
+  if (list !== undefined && !(Array.isArray(list) && list.every((name) => typeof name === "string")))
+    throw unsupported(key, `is ${JSON.stringify(list)}: give a list of names`);
+}
+
+function checkCommands(commands: unknown): void {
+  if (commands === undefined) return;
+  if (typeof commands !== "object" || commands === null || Array.isArray(commands))
+    throw unsupported("commands", `is ${JSON.stringify(commands)}: give { allow, deny }`);
+  for (const [key, list] of Object.entries(commands)) {
+    if (key !== "allow" && key !== "deny") throw unsupported(`commands.${key}`, "is not known: give allow or deny");
+    checkList(`commands.${key}`, list);
+  }
 }
 
 function unsupported(key: string, problem: string): RathError {

@@ -25,7 +25,8 @@ export async function readContent(place: Place, name: string, stat: BigIntStats,
   try {
     const before = fstatSync(opened.descriptor, { bigint: true });
     if (before.ino !== stat.ino || before.dev !== stat.dev || !before.isFile()) return undefined;
-    const bytes = await readAll(opened.descriptor, Number(before.size), options.slices);
+    // A file that grew is not read beyond the size that was allowed.
+    const bytes = await readAll(opened.descriptor, Number(stat.size), options.slices);
     const after = fstatSync(opened.descriptor, { bigint: true });
     const steady =
       bytes.length === Number(after.size) &&

@@ -51,8 +51,15 @@ describe("the files of a session", () => {
     expect(await all(files.list("./{a,c}/**"))).toEqual(["a/.hidden.ts", "a/b.ts", "c/d/e.ts"]);
     expect(await all(files.list("a/b.ts"))).toEqual(["a/b.ts"]);
     expect(await all(files.list("!**/*.ts"))).toEqual(["a.txt", "big", "link"]);
+    expect(await all(files.list("!a/**"))).toEqual(["a.txt", "big", "c/d/e.ts", "link"]);
     expect(await all(files.list("../*"))).toEqual([]);
     expect(await all(files.list("nowhere/**"))).toEqual([]);
+  });
+
+  test("an escaped star is a star", async () => {
+    const { files } = await made({ "s*r/file": "", "sur/file": "" });
+    expect(await all(files.list("s\\*r/f*"))).toEqual(["s*r/file"]);
+    expect(await all(files.list("s*r/f*"))).toEqual(["s*r/file", "sur/file"]);
   });
 
   test("a pattern with a beginning reads only what is below it", async () => {

@@ -21,7 +21,7 @@ export function filesOf(trees: Trees, tree: string): Files {
 }
 
 /** Paths of files and links, in the byte order of paths; with a pattern those that match it. Links are not followed. */
-export async function* listFiles(trees: Trees, tree: string, pattern?: string): AsyncGenerator<string> {
+async function* listFiles(trees: Trees, tree: string, pattern?: string): AsyncGenerator<string> {
   if (pattern === undefined) return yield* leaves(trees, { type: "directory", mode: 0, hash: tree }, "");
   const glob = globOf(pattern);
   const top = await trees.entry(tree, glob.base);

@@ -120,6 +120,12 @@ describe("directories", () => {
     expect([kept.tree, kept.conflicts]).toEqual([await kept.is({ "d/new": "2" }), []]);
   });
 
+  test("one that theirs removed goes when the conflict in it is settled so", async () => {
+    const { conflicts, settle, theirs } = await merged({ "d/e/f": "1", g: "" }, { "d/e/f": "2", g: "" }, { g: "" });
+    expect(conflicts).toMatchObject([{ path: "d/e/f", problem: "delete-edit" }]);
+    expect(await settle("theirs")).toBe(theirs);
+  });
+
   test("a file that both removed, one for a directory, is that directory", async () => {
     const { tree, conflicts, theirs } = await merged({ f: "1" }, {}, { "f/g": "2" });
     expect([tree, conflicts]).toEqual([theirs, []]);
@@ -152,6 +158,8 @@ test("what one side alone changed is not read", async () => {
   const ours = await treeFrom(trees, { ...model, "d1/e1/file": "ours", "d2/e2/file": "ours" });
   const theirs = await treeFrom(trees, { ...model, "d3/e3/file": "theirs", "d2/e4/file": "theirs" });
   trees.reads.length = 0;
+  expect((await mergeTrees(trees, base, ours, base)).tree).toBe(ours);
+  expect(trees.reads).toHaveLength(0);
   expect((await mergeTrees(trees, base, ours, theirs)).conflicts).toEqual([]);
   // The root and d2, on three sides.
   expect(trees.reads).toHaveLength(6);

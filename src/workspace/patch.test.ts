@@ -31,6 +31,8 @@ const numbered = (count: number, change: (i: number) => string = String): string
 test("changes far apart are hunks of their own, near ones share their context", async () => {
   const text = await patch({ f: numbered(30) }, { f: numbered(30, (i) => (i === 5 || i === 10 || i === 25 ? `new ${i}` : `${i}`)) });
   expect(text.match(/@@.*@@/g)).toEqual(["@@ -3,12 +3,12 @@", "@@ -23,7 +23,7 @@"]);
+  const near = (i: number): string => (i === 2 || i === 9 ? "new" : `${i}`);
+  expect((await patch({ f: numbered(20) }, { f: numbered(20, near) })).match(/@@.*@@/g)).toEqual(["@@ -1,13 +1,13 @@"]);
   const tight = await patch({ f: numbered(9) }, { f: numbered(9, (i) => (i === 4 ? "x" : `${i}`)) }, { context: 0 });
   expect(tight).toBe("diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -5 +5 @@\n-4\n+x\n");
 });

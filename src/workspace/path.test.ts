@@ -63,6 +63,7 @@ describe("links", () => {
     "src/main.ts": "main",
     "src/deep/file": "deep",
     "src/up": linkTo("../README"),
+    "src/deep/far": linkTo("/workspace/README"),
     README: "read",
     code: linkTo("src"),
     absolute: linkTo("/workspace/src//deep/."),
@@ -94,6 +95,7 @@ describe("links", () => {
     ["absolute/file", "src/deep/file"],
     ["root/code/up", "README"],
     ["root", ""],
+    ["src/deep/far", "README"],
     ["", ""],
     ["/workspace/code/deep", "src/deep"],
   ])("%j leads to %j", async (given, path) => expect((await resolve(given)).path).toBe(path));

@@ -34,6 +34,9 @@ export async function restore(trees: Trees, directory: string, from: string, to:
     const restoring = new Restoring(trees, options);
     await restoring.directory(root, from, to);
     restoring.remember();
+  } catch (error) {
+    if (!isCode(error, "ENAMETOOLONG", "EILSEQ")) throw error;
+    throw new RathError("workspace.invalid", `The tree ${to} has a name that this file system cannot hold.`, { cause: error });
   } finally {
     root.close();
   }
@@ -83,7 +86,7 @@ class Restoring {
     }
     await this.#write(place, files, looks);
     for (const [index, made] of (await makeFifos(place, fifos.length)).entries()) await this.#settle(place, made, fifos[index] as string);
-    this.#written.push({ path: place.path, hash: to, entries: after, looks });
+    if (this.#options.cache !== undefined) this.#written.push({ path: place.path, hash: to, entries: after, looks });
   }
 
   /** Tells the cache about the new files. Nobody else wrote meanwhile, so they count as seen now. */

@@ -111,7 +111,8 @@ class Scan {
     for (const name of this.#names(place)) {
       if (this.#slices.due) await this.#rest();
       if (this.#options.known !== undefined && (await this.#told(draft, name))) continue;
-      if (!this.#glance(draft, name)) await this.#visit(draft, name);
+      const stat = this.#glance(draft, name);
+      if (stat !== undefined) await this.#visit(draft, name, stat);
     }
     await this.#arrived(draft);
     this.#carryOver(draft);
@@ -143,15 +144,15 @@ class Scan {
     return true;
   }
 
-  /** Settles what needs no more than a look, which is nearly everything in a directory that is known. */
-  #glance(draft: Draft, name: string): boolean {
+  /** Settles what needs no more than a look, which is nearly everything in a directory that is known. Gives the look of the rest. */
+  #glance(draft: Draft, name: string): BigIntStats | undefined {
     const stat = look(draft.place, name);
-    if (stat === undefined || !this.#belongs(draft.place.below(name), stat)) return true;
+    if (stat === undefined || !this.#belongs(draft.place.below(name), stat)) return undefined;
     const entry = this.#seen(draft, name, stat);
-    if (entry === undefined) return false;
+    if (entry === undefined) return stat;
     this.files++;
     draft.entries.set(name, entry);
-    return true;
+    return undefined;
   }
 
   #belongs(path: string, stat: BigIntStats): boolean {
@@ -161,18 +162,19 @@ class Scan {
     return verdict === "keep";
   }
 
-  async #visit(draft: Draft, name: string): Promise<void> {
+  async #visit(draft: Draft, name: string, first: BigIntStats): Promise<void> {
     const { place } = draft;
-    for (let tries = 1; tries <= patience; tries++) {
-      if (tries > 1 && this.#glance(draft, name)) return;
-      const stat = look(place, name);
-      if (stat === undefined) return;
+    let stat: BigIntStats | undefined = first;
+    for (let tries = 1; tries <= patience && stat !== undefined; tries++) {
       const entry = await this.#read(draft, name, stat, tries === patience);
-      if (entry === undefined) continue;
-      if (entry !== "pending") draft.entries.set(name, entry);
-      if (!stat.isDirectory()) this.files++;
-      return;
+      if (entry !== undefined) {
+        if (entry !== "pending") draft.entries.set(name, entry);
+        if (!stat.isDirectory()) this.files++;
+        return;
+      }
+      stat = this.#glance(draft, name);
     }
+    if (stat === undefined) return;
     throw new RathError("workspace.changed", `${JSON.stringify(place.below(name))} is replaced again and again: nothing could be read.`, {
       details: { paths: [place.below(name)] },
       retryable: true,
@@ -198,7 +200,6 @@ class Scan {
   async #read(draft: Draft, name: string, stat: BigIntStats, last: boolean): Promise<Entry | "pending" | undefined> {
     if (stat.isDirectory()) return this.#enter(draft, name, stat);
     if (stat.isSymbolicLink()) return readLink(draft.place, name);
-    if (!stat.isFile()) return undefined;
     const at = Date.now();
     const content = await readContent(draft.place, name, stat, { own: this.#options.own ?? false, slices: this.#slices });
     // A file that somebody writes all the time is taken as it was read last.

@@ -15,8 +15,9 @@ import { encode } from "../../src/session/json.ts";
 import { testRath } from "../../src/testing/testing.ts";
 import { agentCases } from "./agent-cases.ts";
 import { type Case, sessionCases } from "./cases.ts";
+import { fileCases } from "./file-cases.ts";
 
-const cases: Readonly<Record<string, Case>> = { ...sessionCases, ...agentCases };
+const cases: Readonly<Record<string, Case>> = { ...sessionCases, ...agentCases, ...fileCases };
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const fileOf = (name: string): string => join(here, name, "session.jsonl");
@@ -31,8 +32,9 @@ beforeAll(async () => {
   if (process.env["UPDATE_GOLDEN"] === undefined) return;
   for (const [name, one] of Object.entries(cases)) {
     await mkdir(join(here, name), { recursive: true });
-    const session = await recorded(one, fileOf(name));
-    await writeFile(viewOf(name), await view(session));
+    await recorded(one, fileOf(name));
+    await using rath = openrath({ store: "memory" });
+    await writeFile(viewOf(name), await view(await rath.import(fileOf(name))));
   }
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -54,10 +56,19 @@ async function view(session: Session): Promise<string> {
     pending: pending.map(({ kind }) => kind),
     messages: messages.map(({ role, by, session: branch, parts }) => ({ role, by, branch, parts: parts.map(plain) })),
     events,
+    ...(await filesOf(session)),
     ...(requests.length === 0 ? {} : { requests, calls: session.calls, routes: session.routes, stop: session.stop }),
   };
   const { text } = encode(shown, nodePlatform, () => undefined);
   return `${JSON.stringify(JSON.parse(text), undefined, 2)}\n`;
+}
+
+/** The files of a session that has some, and what its calls did to them. */
+async function filesOf(session: Session): Promise<object> {
+  const { files, calls } = session;
+  const contents: Record<string, string> = {};
+  for await (const path of files.list()) contents[path] = await files.text(path).catch((error: RathError) => error.message);
+  return Object.keys(contents).length === 0 ? {} : { files: { hash: files.hash, contents }, calls };
 }
 
 /** What every model read, made again from the log and checked against its digest: another rendering would show here. */

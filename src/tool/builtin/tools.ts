@@ -20,7 +20,7 @@ export { editFile, listFiles, readFile, runCode, searchFiles, shell, writeFile }
  * All seven, for agents that work on code.
  *
  * @example
- * const fixer = new Agent({ model: "anthropic/claude-sonnet-5", tools: coding });
+ * const fixer = new Agent({ model: "openai/gpt-5.5", tools: coding });
  * const fixed = await fixer.forward(rath.session("Make the tests pass").to("local", { workspace: "." }));
  */
 export const coding: readonly Tool[] = Object.freeze([shell, readFile, writeFile, editFile, listFiles, searchFiles, runCode]);

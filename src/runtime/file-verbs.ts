@@ -1,0 +1,74 @@
+/** What sessions do with files as a whole: read them, merge them, write them back. */
+import { resolve } from "node:path";
+import { stateOf } from "../session/fold.ts";
+import type { Context } from "../session/host.ts";
+import { TreeName } from "../session/json.ts";
+import type { Node } from "../session/log.ts";
+import type { ApplyOptions, Change, Conflict, Files, MergeOptions, Session } from "../session/session.ts";
+import { placeOf, SessionValue } from "../session/value.ts";
+import { applyTo } from "../workspace/apply.ts";
+import { filesOf } from "../workspace/files.ts";
+import { emptyTree } from "../workspace/tree.ts";
+import { freshIn } from "./acting.ts";
+import type { Execution } from "./execution.ts";
+import { freshAmong, mergeInto } from "./merge.ts";
+import { haveFiles, mergeFiles, publicConflict, settleFiles } from "./merge-files.ts";
+import type { Sandboxes } from "./sandboxes.ts";
+
+/** The files at a place, as far as is known without looking at any directory. */
+export function filesAt(sandboxes: Sandboxes, node: Node): Files {
+  return filesOf(sandboxes.trees, sandboxes.knownTreeAt(stateOf(node)) ?? emptyTree);
+}
+
+/** Who receives a merge. */
+interface Receiver {
+  readonly session: Session;
+  readonly node: Node;
+  readonly context: Context;
+  readonly execution: Execution;
+}
+
+/** Claims the receiver's head before it waits for anything. */
+export async function mergeBranches(
+  sandboxes: Sandboxes,
+  { session, node, context, execution }: Receiver,
+  others: { readonly places: readonly Node[]; readonly sessions: readonly Session[] },
+  options: MergeOptions,
+): Promise<Session> {
+  const { places, sessions } = others;
+  const { by, scope } = context;
+  const fresh = freshAmong(node, places);
+  if (fresh.length === 0 || !haveFiles([node, ...fresh])) {
+    const merged = mergeInto(execution, node, places, by, scope, options, sessions);
+    return merged === node ? session : new SessionValue(merged, context);
+  }
+  // Nobody continues the branch meanwhile: whoever tries, forks.
+  node.log.open++;
+  const files = await mergeFiles(sandboxes, node, fresh).finally(() => node.log.open--);
+  const { tree, resolved, session: asked } = await settleFiles(sandboxes, session, files, options.conflicts);
+  const at = placeOf(asked).node;
+  const before = sandboxes.knownTreeAt(stateOf(at)) ?? emptyTree;
+  const objects = sandboxes.objects.unsaved(await freshIn(sandboxes.trees, before, tree));
+  const merged = mergeInto(execution, at, places, by, scope, options, sessions, {
+    ...(resolved.length === 0 ? {} : { resolved }),
+    tree: new TreeName(tree, objects),
+  });
+  sandboxes.objects.goWith(merged, [...objects.keys()]);
+  return new SessionValue(merged, context);
+}
+
+/** What a merge would have to decide. */
+export async function conflictsOf(sandboxes: Sandboxes, node: Node, places: readonly Node[]): Promise<readonly Conflict[]> {
+  const fresh = freshAmong(node, places);
+  if (fresh.length === 0 || !haveFiles([node, ...fresh])) return [];
+  return (await mergeFiles(sandboxes, node, fresh)).conflicts.map(publicConflict);
+}
+
+/** Writes back what was changed since the files were taken; nothing when none were. */
+export async function applyFiles(sandboxes: Sandboxes, node: Node, directory: string, options: ApplyOptions): Promise<readonly Change[]> {
+  const state = stateOf(node);
+  const target = sandboxes.knownTreeAt(state);
+  const base = state.base === undefined ? emptyTree : sandboxes.firstTree(node, state.base);
+  if (target === undefined || base === undefined) return [];
+  return applyTo(sandboxes.trees, resolve(directory), base, target, options);
+}

@@ -1,0 +1,2 @@
+/** A time span like "250ms", "30s" or "2d". */
+export type Duration = `${number}${"ms" | "s" | "m" | "h" | "d"}`;
