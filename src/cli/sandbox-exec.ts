@@ -25,20 +25,22 @@ export async function execIn(cli: Cli, id: string, words: readonly string[], opt
     const { exitCode, stdout, stderr, stopped = null, ms } = command;
     return cli.data({ session: done.toJSON(), from: source.toJSON(), exitCode, stopped, ms, stdout, stderr, changes });
   }
-  await tell(cli, done, command);
+  await tell(cli, source, done, command);
 }
 
-async function tell(cli: Cli, done: Session, { stopped }: CommandRecord): Promise<void> {
+async function tell(cli: Cli, source: Session, done: Session, { stopped }: CommandRecord): Promise<void> {
   const changes = done.calls.at(-1)?.changes ?? [];
   if (stopped !== undefined) cli.warn(show`${cli.errInk.yellow("stopped:")} ${stopped}`);
   const most = 20;
   for (const change of changes.slice(0, most)) cli.note(show`${cli.errInk.dim(kindOf(change))} ${change.path}`);
   if (changes.length > most) cli.note(cli.errInk.dim(`… ${changes.length - most} more`));
-  const id = (await shortIds(cli))(done.id);
+  const short = await shortIds(cli);
+  const id = short(done.id);
   cli.note(
     show`${cli.errInk.dim(`session ${id}, ${changes.length === 0 ? "no file changed" : `${plural(changes.length, "file")} changed`}`)}`,
   );
-  if (changes.length > 0) cli.next(`openrath apply ${id}`);
+  if (changes.length > 0)
+    cli.next(done.placement?.workspace === undefined ? `openrath diff ${short(source.id)}@${source.step} ${id}` : `openrath apply ${id}`);
 }
 
 /** The codes of commands are theirs; a limit or Ctrl+C is said as everywhere. */

@@ -64,7 +64,7 @@ async function checked(cli: Cli, session: Session, directory: string, paths: rea
     throw new Fault(
       exits.differs,
       `${plural(conflicts.length, "file")} changed in ${directory} and in session ${short}. Nothing was written.`,
-      { next: `openrath apply ${short} --paths …, without them; or undo what changed in the directory`, cause: error },
+      { next: `openrath apply ${short} ${directory} --paths …, without them; or undo what changed there`, cause: error },
     );
   }
 }
@@ -78,10 +78,14 @@ async function preview(
 ): Promise<void> {
   if (cli.asJson) {
     const text = patch === true ? { patch: await patchTaken(session, changes) } : {};
-    return cli.data({ session: session.toJSON(), directory, written: dryRun !== true, changes, ...text });
+    return cli.data({ session: session.toJSON(), directory, written: dryRun !== true && changes.length > 0, changes, ...text });
   }
   if (patch === true && changes.length > 0) return printPatch(cli, await patchTaken(session, changes));
-  printChanges(cli, changes, { empty: show`Nothing to write: ${directory} has all that session ${session.id} changed.` });
+  const id = (await shortIds(cli))(session.id);
+  const unchanged = (await session.files.changes(filesTaken(session))).length === 0;
+  printChanges(cli, changes, {
+    empty: unchanged ? show`Session ${id} changed no files.` : show`Nothing to write: ${directory} has all that session ${id} changed.`,
+  });
 }
 
 /** The directory that was named, or the one the session was placed on. */
