@@ -3,6 +3,7 @@
  * gets them on disk, and what it left there is read back. The first write or command takes the branch's sandbox until the effect
  * has ended, so that every change is known to be this effect's.
  */
+import { setMaxListeners } from "node:events";
 import type { OpenSandbox } from "../sandbox/sandbox.ts";
 import { RathError } from "../session/errors.ts";
 import { TreeName } from "../session/json.ts";
@@ -81,6 +82,7 @@ export class Acting implements Sandbox {
 
   constructor(stage: Stage) {
     this.#stage = stage;
+    setMaxListeners(0, stage.signal, this.#stop.signal); // any number of commands may be under them
   }
 
   /** True once anything was read, written or run. */
@@ -90,7 +92,7 @@ export class Acting implements Sandbox {
 
   exec(command: string | readonly string[], options: ExecOptions = {}): Promise<CommandResult> {
     return this.#do(async () => {
-      this.#allow(this.#stage.guard?.refusesCommand(command));
+      this.#allow(this.#stage.guard?.refusesCommand(command, options.cwd));
       const sandbox = await this.#onDisk();
       this.#dirty = true;
       this.#stage.held.touched();
@@ -103,7 +105,7 @@ export class Acting implements Sandbox {
 
   start(command: string | readonly string[], options: { readonly cwd?: string | undefined } = {}): Promise<SandboxProcess> {
     return this.#do(async () => {
-      this.#allow(this.#stage.guard?.refusesCommand(command));
+      this.#allow(this.#stage.guard?.refusesCommand(command, options.cwd));
       const sandbox = await this.#onDisk();
       if (sandbox.start === undefined)
         throw new RathError(

@@ -33,6 +33,8 @@ export interface Places {
   checkouts(): Promise<Checkouts>;
   /** Says of content that it may not be kept: it holds a secret. */
   withholds(this: void, bytes: Uint8Array): boolean;
+  /** Where files of sandboxes lie that outlive the process; undefined when none do. It may not be there yet. */
+  home(): string | undefined;
   /** Reads a directory into a tree. */
   capture(trees: Trees, directory: string, onProgress?: Progress): Promise<Captured>;
   close(): Promise<void>;
@@ -132,6 +134,7 @@ export class Sandboxes {
     return {
       placement: current(placement).id,
       backend,
+      from: captured?.directory,
       spec: {
         session: called.log.id,
         network: spec.network ?? "none",

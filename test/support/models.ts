@@ -58,6 +58,7 @@ const nowhere: Places = {
   restorable: () => false,
   checkouts: async () => noPlace(),
   withholds: () => false,
+  home: () => undefined,
   capture: async () => noPlace(),
   close: async () => {},
 };
