@@ -134,7 +134,7 @@ export class Sandboxes {
     return {
       placement: current(placement).id,
       backend,
-      from: captured?.directory,
+      from: captured !== undefined && existsSync(captured.directory) ? captured.directory : undefined,
       spec: {
         session: called.log.id,
         network: spec.network ?? "none",
