@@ -1,29 +1,29 @@
 /**
- * `npm start`: a team of agents works on a task, is killed in the middle, and goes on in another process. Then everything is
- * looked at again: the graph, the cost, a replay that calls nothing, and a verification of every stored byte.
- * It needs no key; with one (OPENAI_API_KEY, or MODEL and its key) the models are live.
+ * `npm start`: a team of agents repairs a repository in a sandbox, is killed while a command runs there, and goes on in another
+ * process. Then everything is looked at again: the patch, the graph, the cost, a replay that calls nothing, and a verification of
+ * every stored byte. It needs no key; with one (OPENAI_API_KEY, or MODEL and its key) the models are live.
  */
 import { fork, spawn } from "node:child_process";
-import { rmSync } from "node:fs";
-import { appendFile, mkdtemp, readFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { runInNewContext } from "node:vm";
 import { graph } from "../src/audit/audit.ts";
-import { openrath, type Run, replay, type Session, verify } from "../src/index.ts";
-import { type Desk, liveModels, offline, Team, task } from "./team.ts";
+import { type Event, openrath, RathError, type Run, replay, type Session, verify } from "../src/index.ts";
+import { shell } from "../src/tool/builtin/tools.ts";
+import { cases, liveModels, offline, repository, Team, type Tests, task } from "./team.ts";
 
-const [role, given] = process.argv.slice(2);
+const [role, given, where = await placement()] = process.argv.slice(2);
 const folder = given ?? (await mkdtemp(join(tmpdir(), "openrath-start-")));
-const ledger = join(folder, "ledger.txt");
+const repo = join(folder, "repo");
 const model = process.env["MODEL"] ?? (process.env["OPENAI_API_KEY"] === undefined ? undefined : "openai/gpt-5.5");
-const team = new Team(model === undefined ? offline : liveModels(model));
+const team = new Team(model === undefined ? offline : liveModels(model), where === "local" ? undefined : testsHere);
 const settings = { store: join(folder, "store.db"), workflows: { team } };
-const key = "slugify";
+const key = "make the tests pass";
 
 if (role === "doomed") await doomed();
 else {
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   process.once("SIGINT", () => process.exit(130));
   try {
     await Promise.race([main(), tooLong(model === undefined ? 50 : 600)]);
@@ -33,49 +33,49 @@ else {
   }
 }
 
-/** The first life ends without a word when the first draft has reached the desk. */
+/** The first life ends without a word when a command in the sandbox has written its first line. */
 async function doomed(): Promise<void> {
-  const desk: Desk = {
-    draft: async (code, draft) => {
-      await write("draft", draft, code);
-      process.kill(process.pid, "SIGKILL");
-    },
-    publish: async () => "never",
-  };
-  const rath = openrath({ ...settings, deps: desk });
-  await show(rath.run(team, rath.session(task), { key }));
+  const rath = openrath(settings);
+  await show(rath.run(team, rath.session(task).to(where, { workspace: repo }), { key }), () => process.kill(process.pid, "SIGKILL"));
 }
 
 /** The second life, and what it proves. */
 async function main(): Promise<void> {
   const began = performance.now();
   console.log(model === undefined ? "The models are scripted: no key, no network." : `The models are live: ${model}.`);
-  const first = fork(fileURLToPath(import.meta.url), ["doomed", folder], { killSignal: "SIGKILL", timeout: 300_000 });
+  await mkdir(repo);
+  for (const [path, text] of Object.entries(repository)) await writeFile(join(repo, path), text);
+  console.log(`The repository is ${repo}: ${Object.keys(repository).join(", ")}.`);
+
+  const first = fork(fileURLToPath(import.meta.url), ["doomed", folder, where], { killSignal: "SIGKILL", timeout: 300_000 });
   const signal = await new Promise<string | null>((resolve) => first.on("exit", (_, by) => resolve(by)));
-  prove(signal === "SIGKILL", `process ${first.pid} was killed when a draft was on the desk`);
+  prove(signal === "SIGKILL", `process ${first.pid} was killed in the middle of a shell call in the sandbox "${where}"`);
 
-  const desk: Desk = {
-    draft: (code, draft) => write("draft", draft, code),
-    publish: async (code) => {
-      await write("publish", "", code);
-      return `published ${code.length} characters`;
-    },
-  };
-  await using rath = openrath({ ...settings, deps: desk });
-  const run = rath.run(team, rath.session(task), { key });
-  const session = await show(run);
-  const { drafts, keys, published } = await desks();
+  await using rath = openrath(settings);
+  const { session, recorded } = await show(rath.run(team, rath.session(task).to(where, { workspace: repo }), { key }));
+  prove(recorded > 0, `process ${process.pid} found the run by its key: ${recorded} answers were taken from the record`);
+  const notes = (await session.files.text("CHANGES.md")).match(/drops accents/g)?.length;
   prove(
-    published === 1 && keys === 2,
-    `process ${process.pid} found the run by its key: ${drafts} drafts under ${keys} keys, published ${published} time`,
+    model !== undefined || notes === 1,
+    "the files were brought back to what was on record: the command ran twice, its line is there once",
   );
-  console.log(`        ${String(session.output)}`);
-
   const rejected = await rejectedBranches(session);
-  prove(rejected.length === 1, `the winner was adopted, and ${rejected.length} branch stays rejected: ${rejected.join("; ")}`);
+  prove(rejected.length === 1, `of two branches with files of their own, ${rejected.length} stays rejected: ${rejected.join("; ")}`);
+
+  const before = session.at(session.calls[0]?.id ?? "").files;
+  console.log(`\n${indented(await session.files.patch(before))}`);
+  prove(await untouched(), "until here the directory of the repository was only read");
+  const preview = await session.apply(repo, { dryRun: true });
+  for (const { kind, path } of preview) console.log(`        apply would write: ${path} (${kind})`);
+  prove(await untouched(), "a dry run wrote nothing");
+  const applied = await session.apply(repo);
+  prove(
+    applied.length === preview.length && (await readFile(join(repo, "slugify.js"), "utf8")) === (await session.files.text("slugify.js")),
+    `apply wrote ${applied.map(({ path }) => path).join(" and ")}`,
+  );
 
   const report = await replay(session, team);
-  prove(report.identical && (await desks()).drafts === drafts, `replay compared ${report.events} events and called nothing`);
+  prove(report.identical, `replay compared ${report.events} events and called nothing`);
   const { ok, events, problems, unsigned } = await verify(session);
   prove(
     ok,
@@ -83,20 +83,71 @@ async function main(): Promise<void> {
   );
   await command("cost", session.id, "--by", "agent");
   await command("log", session.id, "--graph", "--oneline");
-  console.log(`All of this took ${((performance.now() - began) / 1000).toFixed(1)} s.`);
+  console.log(
+    `\nProved: killed in the sandbox and resumed, two forks apart, one rejected, written back only when asked, replayed, verified.`,
+  );
+  console.log(`All of this took ${((performance.now() - began) / 1000).toFixed(1)} s. It is kept in ${folder}. To look around:`);
+  console.log(`  export OPENRATH_HOME=${folder}`);
+  console.log(`  npx tsx src/cli/main.ts show ${session.id.slice(0, 8)}   # then: ls, log ID --graph, replay ID, verify ID, cost ID`);
 }
 
-/** Prints what the agents say and call while they do, and gives the end. */
-async function show(starting: Promise<Run>): Promise<Session> {
-  const run = await starting;
-  const stream = run.stream();
-  for await (const part of stream) {
-    if (part.type !== "event" || part.event.kind !== "model.returned") continue;
-    const { parts = [] } = part.event.data;
-    const said = parts.map((piece) => (piece.type === "text" ? piece.text : piece.type === "call" ? `[${piece.tool}]` : "")).join(" ");
-    console.log(`  ${part.by.padEnd(22)} ${said.replace(/\s+/g, " ").slice(0, 90)}`);
+/** Where commands run: isolated on this machine where that can be had, else in a simulation that has no Node. */
+async function placement(): Promise<string> {
+  await using rath = openrath({ store: "memory" });
+  try {
+    await rath.session().to("local").call(shell, { command: "node --version" });
+    return "local";
+  } catch (error) {
+    if (!RathError.is(error)) throw error;
+    console.log(`Commands run in "memory", a simulated shell, and tests in this process: ${error.message}`);
+    return "memory";
   }
-  return stream.result();
+}
+
+/** The tests where the sandbox has no Node. */
+function testsHere(...[{ sandbox }]: Parameters<Tests>): ReturnType<Tests> {
+  return sandbox.read("slugify.js").then((bytes) => {
+    const source = Buffer.from(bytes).toString().replace("export ", "");
+    const failed = Object.entries(cases).filter(
+      ([title, slug]) => runInNewContext(`${source}\nslugify(${JSON.stringify(title)})`, {}, { timeout: 2000 }) !== slug,
+    );
+    return {
+      passed: failed.length === 0,
+      reason: failed.length === 0 ? "All tests pass." : `Tests fail: ${failed.map(([title]) => title).join(", ")}.`,
+    };
+  });
+}
+
+/** Prints what happens while it happens; what an earlier process left on record is only counted. */
+async function show(starting: Promise<Run>, onCommand = (): void => {}): Promise<Shown> {
+  const began = new Date().toISOString();
+  const labels = new Map<string, string | undefined>();
+  let recorded = 0;
+  const stream = (await starting).stream();
+  for await (const part of stream) {
+    if (part.type === "tool-progress") onCommand();
+    if (part.type !== "event") continue;
+    const { event } = part;
+    if (event.kind === "session.forked") labels.set(event.session, event.data.label);
+    const line = lineOf(event);
+    if (line === undefined) continue;
+    if (event.at < began) recorded++;
+    else console.log(`  ${part.by.padEnd(13)} ${(labels.get(event.session) ?? "").padEnd(8)}  ${line.replace(/\s+/g, " ").slice(0, 90)}`);
+  }
+  return { session: await stream.result(), recorded };
+}
+
+interface Shown {
+  readonly session: Session;
+  /** How many answers and verdicts were there before. */
+  readonly recorded: number;
+}
+
+function lineOf(event: Event): string | undefined {
+  if (event.kind === "check.returned") return `[check ${event.data.passed ? "passed" : "failed"}] ${event.data.reason}`;
+  if (event.kind !== "model.returned") return undefined;
+  const { parts = [] } = event.data;
+  return parts.map((piece) => (piece.type === "text" ? piece.text : piece.type === "call" ? `[${piece.tool}]` : "")).join(" ");
 }
 
 async function rejectedBranches(session: Session): Promise<readonly string[]> {
@@ -104,16 +155,11 @@ async function rejectedBranches(session: Session): Promise<readonly string[]> {
   return nodes.flatMap((node) => (node.status === "rejected" ? [`${node.label}: ${node.reason}`] : []));
 }
 
-async function write(what: string, draft: string, code: string): Promise<void> {
-  await appendFile(ledger, `${JSON.stringify({ what, draft, code })}\n`);
-}
-
-/** What is on the desk: drafts, under how many keys, and how often something was published. */
-async function desks(): Promise<{ readonly drafts: number; readonly keys: number; readonly published: number }> {
-  const lines = (await readFile(ledger, "utf8")).split("\n").filter((line) => line !== "");
-  const notes = lines.map((line) => JSON.parse(line) as { readonly what: string; readonly draft: string });
-  const drafts = notes.filter(({ what }) => what === "draft");
-  return { drafts: drafts.length, keys: new Set(drafts.map(({ draft }) => draft)).size, published: notes.length - drafts.length };
+/** Whether the user's directory is as it was made. */
+async function untouched(): Promise<boolean> {
+  const names = await readdir(repo);
+  const texts = await Promise.all(names.map((name) => readFile(join(repo, name), "utf8")));
+  return names.length === Object.keys(repository).length && names.every((name, index) => repository[name] === texts[index]);
 }
 
 /** The same questions from the command line, on the same store. */
@@ -129,6 +175,10 @@ async function command(...args: readonly string[]): Promise<void> {
 function prove(holds: boolean, claim: string): void {
   if (!holds) throw new Error(`not proved: ${claim}`);
   console.log(`proved  ${claim}`);
+}
+
+function indented(text: string): string {
+  return text.replace(/^(?=.)/gm, "        ");
 }
 
 async function tooLong(seconds: number): Promise<never> {

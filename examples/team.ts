@@ -1,135 +1,116 @@
 /**
- * A small team writes a function. A planner plans, two coders work on two forks at once, tests really run the code, a reviewer
- * judges each branch, the better one is published and the other stays in the graph with the reason why it was rejected.
+ * A small team repairs a repository. A planner reads it, two coders work on two forks of its files at once, real tests run in the
+ * sandbox of each fork, a reviewer reads each patch; the better branch goes on, and the other stays in the graph with the reason why
+ * it was rejected. The directory they were given is only read.
  */
-import { runInNewContext } from "node:vm";
 import { z } from "zod";
-import { Agent, best, type Model, type ModelRequest, type Session, scripted, tool, Workflow } from "../src/index.ts";
+import { Agent, best, type EffectContext, type Model, type ModelRequest, type Session, scripted, Workflow } from "../src/index.ts";
+import { coding, listFiles, readFile } from "../src/tool/builtin/tools.ts";
 
-export const task = 'Write a JavaScript function slugify(title) that makes "Ça va, World!" into "ca-va-world".';
+export const task = "The tests of this repository fail. Make them pass.";
 
 const styles = {
-  small: "Make it as short as you can.",
-  thorough: "Think of accents, punctuation and repeated dashes.",
+  small: "Make the smallest change you can.",
+  thorough: "Fix the cause, add a line to CHANGES.md, and run the tests.",
 };
-const expected = { "Hello World": "hello-world", "Ça va, World!": "ca-va-world", "a -- b": "a-b" };
-
-/** Where the team's work goes: live objects that are given again when a run is resumed, and never stored. */
-export interface Desk {
-  draft(code: string, key: string): Promise<void>;
-  publish(code: string): Promise<string>;
-}
-
-const submit = tool({
-  name: "submit",
-  description: "Hands in the source of the function.",
-  input: z.object({ code: z.string() }),
-  repeat: "keyed", // may be repeated with the same key
-  run: async ({ code }, { key, deps }) => {
-    await (deps as Desk).draft(code, key);
-    return { characters: code.length };
-  },
-});
-
-export const publish = tool({
-  name: "publish",
-  description: "Publishes the function. Cannot be undone.",
-  input: z.object({ code: z.string() }),
-  repeat: "once", // never repeated by itself
-  run: ({ code }, { deps }) => (deps as Desk).publish(code),
-});
 
 const Verdict = z.object({ accept: z.boolean(), reason: z.string() });
 
 export class Team extends Workflow {
   readonly name = "team";
-  readonly expert: Agent;
   readonly planner: Agent;
   readonly coder: Agent;
   readonly reviewer: Agent<z.infer<typeof Verdict>>;
+  readonly #tests: Tests;
 
-  constructor(models: TeamModels = offline) {
+  constructor(models: TeamModels = offline, tests: Tests = nodeTests) {
     super();
-    this.expert = new Agent({ model: models.expert, instructions: "You know Unicode. Answer in one line." });
-    const ask = this.expert.asTool({ name: "ask_expert", description: "Asks somebody who knows Unicode." });
-    this.planner = new Agent({ model: models.planner, instructions: "Plan in three short steps. Write no code." });
-    this.coder = new Agent({ model: models.coder, instructions: "Write the code and submit it.", tools: [submit, ask] });
-    this.reviewer = new Agent({ model: models.reviewer, instructions: "Accept only code that passes its tests.", output: Verdict });
+    this.planner = new Agent({ model: models.planner, instructions: "Plan in three short steps.", tools: [readFile, listFiles] });
+    this.coder = new Agent({ model: models.coder, instructions: "Carry out the plan.", tools: coding });
+    this.reviewer = new Agent({ model: models.reviewer, instructions: "Accept only patches whose tests pass.", output: Verdict });
+    this.#tests = tests;
   }
 
   async forward(session: Session) {
     const planned = await this.planner.forward(session);
     const tries = await Promise.all(
       Object.entries(styles).map(async ([label, style]) => {
-        const coded = await this.coder.forward(planned.fork(label).say(style));
-        const tested = await coded.check("tests", () => runTests(codeOf(coded)));
-        const found = tested.checks.at(-1);
-        const reviewed = await this.reviewer.forward(tested.say(`The tests ${found?.passed ? "pass" : `fail: ${found?.reason}`}. Accept?`));
-        const { accept, reason } = reviewed.output;
-        return reviewed.check("review", () => ({ passed: accept, reason }));
+        const coded = await this.coder.forward(planned.fork(label).say(style)); // its own files from here on
+        const tested = await coded.check("tests", this.#tests);
+        const patch = await tested.files.patch(planned.files);
+        const reviewed = await this.reviewer.forward(tested.say(`${tested.checks.at(-1)?.reason}\nAccept this patch?\n${patch}`));
+        return reviewed.check("review", () => ({ passed: reviewed.output.accept, reason: reviewed.output.reason }));
       }),
     );
-    const winner = await best(tries); // the other one is rejected, with the reason, and stays in the graph
-    return winner.call(publish, { code: codeOf(winner) });
+    return best(tries); // the other one is rejected, with the reason
   }
 }
 
-function codeOf(session: Session): string {
-  const call = session.calls.findLast(({ tool: name, outcome }) => name === "submit" && outcome.type === "ok");
-  return (call?.input as { readonly code: string } | undefined)?.code ?? "";
-}
+/** Judges the files of a branch. What a check writes is not kept. */
+export type Tests = (context: EffectContext) => Promise<{ readonly passed: boolean; readonly reason: string }>;
 
-/** Runs the code for real, in a context of its own, for two seconds at most. */
-function runTests(code: string): { readonly passed: boolean; readonly score: number; readonly reason: string } {
-  const failures: string[] = [];
-  for (const [title, slug] of Object.entries(expected)) {
-    let got: string;
-    try {
-      got = String(runInNewContext(`${code}\nslugify(${JSON.stringify(title)})`, {}, { timeout: 2000 }));
-    } catch (error) {
-      got = String(error);
-    }
-    if (got !== slug) failures.push(`${title} gave ${got}`);
-  }
-  const all = Object.keys(expected).length;
-  return { passed: failures.length === 0, score: (all - failures.length) / all, reason: failures.join("; ") || "all pass" };
-}
+const nodeTests: Tests = async ({ sandbox }) => {
+  const { exitCode, stdout } = await sandbox.exec("node --test --test-reporter=tap");
+  const failed = [...stdout.matchAll(/^not ok \d+ - (.*)$/gm)].map(([, name]) => name);
+  return {
+    passed: exitCode === 0,
+    reason: exitCode === 0 ? "All tests pass." : `Tests fail: ${failed.join(", ") || `exit code ${exitCode}`}.`,
+  };
+};
 
 /** The models of the team: by name when there is a key, else scripts that need none. */
 export interface TeamModels {
   readonly planner: string | Model;
   readonly coder: string | Model;
-  readonly expert: string | Model;
   readonly reviewer: string | Model;
 }
 
 export function liveModels(name: string): TeamModels {
-  return { planner: name, coder: name, expert: name, reviewer: name };
+  return { planner: name, coder: name, reviewer: name };
 }
 
-const short = 'const slugify = (title) => title.toLowerCase().replace(/ /g, "-");';
-const careful = `function slugify(title) {
-  const plain = title.normalize("NFD").replace(/\\p{M}/gu, "").toLowerCase();
-  return plain.replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
-}`;
+export const cases = { "Hello World": "hello-world", "Ça va, World!": "ca-va-world", "a -- b": "a-b" };
+
+/** The repository: one function with a bug, and the tests that show it. */
+export const repository: Readonly<Record<string, string>> = {
+  "package.json": `${JSON.stringify({ name: "slugs", type: "module", scripts: { test: "node --test" } }, null, 2)}\n`,
+  "CHANGES.md": "# Changes\n\n- slugify makes dashes of spaces\n",
+  "slugify.js": `export function slugify(title) {
+  return title.toLowerCase().replaceAll(" ", "-");
+}
+`,
+  "slugify.test.js": `import assert from "node:assert/strict";
+import { test } from "node:test";
+import { slugify } from "./slugify.js";
+
+const cases = ${JSON.stringify(cases)};
+for (const [title, slug] of Object.entries(cases)) test(title, () => assert.equal(slugify(title), slug));
+`,
+};
+
+const line = '  return title.toLowerCase().replaceAll(" ", "-");';
+const short = '  return title.toLowerCase().replace(/[^a-zç]+/g, "-").replace(/-$/, "");';
+const careful = `  const plain = title.normalize("NFD").replace(/\\p{M}/gu, "").toLowerCase();
+  return plain.replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");`;
+const edit = (replace: string) => ({ tool: "edit_file", input: { path: "slugify.js", find: line, replace } });
+const record = "echo '- slugify drops accents and punctuation' >> CHANGES.md && node --test";
 
 function isSmall(request: ModelRequest): boolean {
   return JSON.stringify(request.messages).includes(styles.small);
 }
 
 export const offline: TeamModels = {
-  planner: scripted("1. Lower the case. 2. Take accents off. 3. Put one dash between words."),
-  expert: scripted("Normalise to NFD and drop \\p{M}."),
+  planner: scripted(
+    { calls: ["slugify.js", "slugify.test.js"].map((path) => ({ tool: "read_file", input: { path } })) },
+    "1. Take accents off. 2. Make one dash of all that is no letter or digit. 3. Run the tests.",
+  ),
   coder: scripted(
-    (request) =>
-      isSmall(request)
-        ? { text: "One line will do.", calls: [{ tool: "submit", input: { code: short } }] }
-        : { calls: [{ tool: "ask_expert", input: { task: "How do I take accents off letters?" } }] },
-    (request) => (isSmall(request) ? "Done in one line." : { calls: [{ tool: "submit", input: { code: careful } }] }),
-    "Done, with accents and punctuation.",
+    (request) => (isSmall(request) ? { text: "One line will do.", calls: [edit(short)] } : { calls: [edit(careful)] }),
+    (request) => (isSmall(request) ? "Done in one line." : { calls: [{ tool: "shell", input: { command: record } }] }),
+    "Done: no accents, no punctuation.",
   ),
   reviewer: scripted((request) => {
-    const passes = JSON.stringify(request.messages.at(-1)).includes("tests pass");
-    return { output: { accept: passes, reason: passes ? "Every test passes." : "Accents and punctuation are left in." } };
+    const passes = JSON.stringify(request.messages.at(-1)).includes("All tests pass.");
+    return { output: { accept: passes, reason: passes ? "The patch is small and every test passes." : "Accents are left in." } };
   }),
 };

@@ -218,6 +218,7 @@ const planned: ReadonlySet<string> = new Set(["docker", "e2b", "opensandbox", "c
 function placesFor(options: RathOptions, redact: Redact): Places {
   const loaded = new Map<string, Promise<SandboxBackend>>();
   const home = workspaceHome(options);
+  const withholds = secretIn(redact);
   let checkouts: Promise<Checkouts> | undefined;
   return {
     backend: (kind) => {
@@ -237,14 +238,18 @@ function placesFor(options: RathOptions, redact: Redact): Places {
         : given.capabilities.isolation !== "none" && given.capabilities.network;
     },
     checkouts: () => {
-      checkouts ??= (async () => (await import("./workspace/checkouts.ts")).checkouts(await home.folder()))();
+      checkouts ??= (async () =>
+        (await import("./workspace/checkouts.ts")).checkouts(await home.folder(), { scan: { withhold: withholds } }))();
       return checkouts;
     },
     home: home.path,
+    withholds,
     capture: async (trees, directory, onProgress) => {
       const { capture } = await import("./workspace/capture.ts");
-      const memory = home.path() === undefined ? undefined : join(await home.folder(), "captures");
-      const taken = await capture(trees, directory, { withhold: secretIn(redact), memory, onProgress });
+      // Files that are known are not looked into again: with secrets that were declared since, they must be.
+      const lasting = home.path() !== undefined && (options.secrets ?? []).length === 0;
+      const memory = lasting ? join(await home.folder(), "captures") : undefined;
+      const taken = await capture(trees, directory, { withhold: withholds, memory, onProgress });
       return { directory, tree: taken.tree, layers: taken.layers, withheld: taken.withheld };
     },
     close: async () => {

@@ -6,13 +6,11 @@ import { TreeName } from "../session/json.ts";
 import type { Node } from "../session/log.ts";
 import type { ApplyOptions, Change, Conflict, Files, MergeOptions, Session } from "../session/session.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
-import { applyTo } from "../workspace/apply.ts";
 import { filesOf } from "../workspace/files.ts";
 import { emptyTree } from "../workspace/tree.ts";
 import { freshIn } from "./acting.ts";
 import type { Execution } from "./execution.ts";
 import { freshAmong, mergeInto } from "./merge.ts";
-import { haveFiles, mergeFiles, publicConflict, settleFiles } from "./merge-files.ts";
 import type { Sandboxes } from "./sandboxes.ts";
 
 /** The files at a place, as far as is known without looking at any directory. */
@@ -44,8 +42,9 @@ export async function mergeBranches(
   }
   // Nobody continues the branch meanwhile: whoever tries, forks.
   node.log.open++;
-  const files = await mergeFiles(sandboxes, node, fresh).finally(() => node.log.open--);
-  const { tree, resolved, session: asked } = await settleFiles(sandboxes, session, files, options.conflicts);
+  const merging = import("./merge-files.ts").then(async (verbs) => ({ verbs, files: await verbs.mergeFiles(sandboxes, node, fresh) }));
+  const { verbs, files } = await merging.finally(() => node.log.open--);
+  const { tree, resolved, session: asked } = await verbs.settleFiles(sandboxes, session, files, options.conflicts);
   const at = placeOf(asked).node;
   const before = sandboxes.knownTreeAt(stateOf(at)) ?? emptyTree;
   const objects = sandboxes.objects.unsaved(await freshIn(sandboxes.trees, before, tree));
@@ -61,7 +60,13 @@ export async function mergeBranches(
 export async function conflictsOf(sandboxes: Sandboxes, node: Node, places: readonly Node[]): Promise<readonly Conflict[]> {
   const fresh = freshAmong(node, places);
   if (fresh.length === 0 || !haveFiles([node, ...fresh])) return [];
+  const { mergeFiles, publicConflict } = await import("./merge-files.ts");
   return (await mergeFiles(sandboxes, node, fresh)).conflicts.map(publicConflict);
+}
+
+/** True when any of these has files to merge. */
+function haveFiles(places: readonly Node[]): boolean {
+  return places.some((place) => stateOf(place).files !== undefined);
 }
 
 /** Writes back what was changed since the files were taken; nothing when none were. */
@@ -70,5 +75,6 @@ export async function applyFiles(sandboxes: Sandboxes, node: Node, directory: st
   const target = sandboxes.knownTreeAt(state);
   const base = state.base === undefined ? emptyTree : sandboxes.firstTree(node, state.base);
   if (target === undefined || base === undefined) return [];
+  const { applyTo } = await import("../workspace/apply.ts");
   return applyTo(sandboxes.trees, resolve(directory), base, target, options);
 }

@@ -15,11 +15,6 @@ export interface MergedFiles {
   readonly conflicts: readonly FileConflict[];
 }
 
-/** True when any of these has files to merge. */
-export function haveFiles(places: readonly Node[]): boolean {
-  return places.some((place) => stateOf(place).files !== undefined);
-}
-
 /** Folds the others into the receiver, in their order. */
 export async function mergeFiles(sandboxes: Sandboxes, head: Node, others: readonly Node[]): Promise<MergedFiles> {
   let tree = await treeOf(sandboxes, head, head, others[0] ?? head);
@@ -50,10 +45,11 @@ function refusePlacements({ platform }: Sandboxes, ours: Node, theirs: Node): vo
 /** The tree at a place; where it was never used, the one that others took from the same directory. */
 async function treeOf(sandboxes: Sandboxes, place: Node, ours: Node, theirs: Node): Promise<string> {
   const state = stateOf(place);
-  const known = sandboxes.knownTreeAt(state);
-  if (known !== undefined || state.base === undefined) return known ?? emptyTree;
+  const recorded = sandboxes.recordedTreeAt(state);
+  if (recorded !== undefined || state.base === undefined) return recorded ?? emptyTree;
   const found = [ours, theirs].flatMap((side) => sandboxes.firstTree(side, state.base as Node) ?? []);
-  const [first = emptyTree, second = first] = found;
+  // What these branches found there, not what others may have found since.
+  const [first = sandboxes.knownTreeAt(state) ?? emptyTree, second = first] = found;
   if (first !== second) throw refused(`the branches took different files from the same directory, which had changed meanwhile`, [place]);
   return first;
 }

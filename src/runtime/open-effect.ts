@@ -212,8 +212,7 @@ export class OpenEffect implements Open {
 
   /** An attempt that does not count leaves nothing behind: the next one begins with the files as they are on record. */
   async #undone({ acting }: InnerContext): Promise<void> {
-    await acting?.settle().catch(() => {});
-    acting?.release();
+    await acting?.undo();
   }
 
   #failedWith(error: unknown, why: "timeout" | "threw"): EffectResult {

@@ -9,6 +9,8 @@ import { missing, type Objects } from "../workspace/objects.ts";
 
 /** So much is written in one piece. */
 const pieceBytes = 8 * 1024 * 1024;
+/** So much of what was dropped is remembered: somebody may be about to make the same. */
+const droppedBytes = 64 * 1024 * 1024;
 /** So much that was read is remembered. */
 const rememberedBytes = 16 * 1024 * 1024;
 
@@ -18,19 +20,19 @@ export class WorkspaceObjects implements Objects {
   readonly #unsaved = new Map<string, Uint8Array>();
   /** Which of them go with which event. */
   #going: { readonly node: Node; readonly names: readonly string[] }[] = [];
-  readonly #read = new Map<string, Uint8Array>();
-  #readBytes = 0;
+  readonly #read = new Bounded(rememberedBytes);
+  readonly #dropped = new Bounded(droppedBytes);
 
   constructor(store: () => Promise<Store>) {
     this.#store = store;
   }
 
   async get(name: string): Promise<Uint8Array> {
-    const known = this.#unsaved.get(name) ?? this.#read.get(name);
+    const known = this.#unsaved.get(name) ?? this.#read.get(name) ?? this.#dropped.get(name);
     if (known !== undefined) return known;
     const bytes = await (await this.#store()).blob(name);
     if (bytes === undefined) throw missing(name);
-    this.#remember(name, bytes);
+    this.#read.set(name, bytes);
     return bytes;
   }
 
@@ -45,10 +47,20 @@ export class WorkspaceObjects implements Objects {
     this.#settle();
     const found = new Map<string, Uint8Array>();
     for (const name of names) {
-      const bytes = this.#unsaved.get(name);
+      const bytes = this.#unsaved.get(name) ?? this.#dropped.get(name);
       if (bytes !== undefined) found.set(name, bytes);
     }
     return found;
+  }
+
+  /** Work that made them does not count: they are not kept. */
+  drop(names: Iterable<string>): void {
+    for (const name of names) {
+      const bytes = this.#unsaved.get(name);
+      if (bytes === undefined || this.#going.some((going) => going.names.includes(name))) continue;
+      this.#unsaved.delete(name);
+      this.#dropped.set(name, bytes);
+    }
   }
 
   /** They go to disk with this event. */
@@ -89,15 +101,31 @@ export class WorkspaceObjects implements Objects {
       flush,
     };
   }
+}
 
-  #remember(name: string, bytes: Uint8Array): void {
-    if (bytes.length > rememberedBytes / 8) return;
-    this.#read.set(name, bytes);
-    this.#readBytes += bytes.length;
-    for (const [oldest, content] of this.#read) {
-      if (this.#readBytes <= rememberedBytes) break;
-      this.#read.delete(oldest);
-      this.#readBytes -= content.length;
+/** The newest bytes, up to a size. */
+class Bounded {
+  readonly #limit: number;
+  readonly #map = new Map<string, Uint8Array>();
+  #size = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+  get(name: string): Uint8Array | undefined {
+    return this.#map.get(name);
+  }
+  has(name: string): boolean {
+    return this.#map.has(name);
+  }
+  set(name: string, bytes: Uint8Array): void {
+    if (this.#map.has(name) || bytes.length > this.#limit / 8) return;
+    this.#map.set(name, bytes);
+    this.#size += bytes.length;
+    for (const [oldest, content] of this.#map) {
+      if (this.#size <= this.#limit) break;
+      this.#map.delete(oldest);
+      this.#size -= content.length;
     }
   }
 }

@@ -15,6 +15,10 @@ import { findProgram } from "./find-program.ts";
 import { asText, type Ran, runCommand } from "./run-command.ts";
 import type { OpenSandbox, SandboxBackend, SandboxSpec } from "./sandbox.ts";
 
+/**
+ * Commands on the host as it is. Files are reached below the directory, but links in it are followed wherever they lead, and a
+ * network of "none" is not kept: `capabilities` says so, and whoever opens it has to have asked for it by name.
+ */
 export function hostSandbox(options: { readonly spawner?: Spawner | undefined } = {}): SandboxBackend {
   const spawner = options.spawner ?? ownSpawner();
   return {
@@ -35,7 +39,8 @@ function openHost(spawner: Spawner, spec: SandboxSpec): OpenSandbox {
   const env = { PATH: defaultPath, HOME: process.env["HOME"] ?? "/", LANG: "C.UTF-8", TMPDIR: tmpdir(), ...spec.env };
   const closed = new AbortController();
   const running = new Set<Promise<unknown>>();
-  const run = (argv: readonly string[], call: Call): Promise<Ran> => {
+  const run = async (argv: readonly string[], call: Call): Promise<Ran> => {
+    if (closed.signal.aborted) throw new RathError("sandbox.failed", "This sandbox is closed: open another one.");
     const ran = runCommand(spawner, {
       argv: [...limited(bounds), ...argv],
       cwd: inside(root, call.cwd ?? ""),

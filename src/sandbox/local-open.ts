@@ -74,9 +74,7 @@ class LocalSandbox implements OpenSandbox {
 
   async start(command: string | readonly string[], options: { readonly cwd?: string | undefined } = {}) {
     const cwd = inside(workspaceRoot, options.cwd ?? "");
-    // From now on all commands share a network of their own, so that they reach each other's ports.
-    if (this.#parts.spec.inside === undefined && this.#parts.spec.network === "none")
-      this.#namespaces ??= holdNamespaces({ network: false });
+    await this.#shareNetwork();
     const placing = await this.#placing(false);
     const text = typeof command === "string" ? command : command.join(" ");
     const process = await startBackground(this.#parts.spawner, text, placed(placing, argvOf(command), cwd));
@@ -99,6 +97,19 @@ class LocalSandbox implements OpenSandbox {
     );
     await group?.remove();
     await etc[Symbol.asyncDispose]();
+  }
+
+  /** From now on all commands share a network of their own, so that they reach each other's ports. */
+  async #shareNetwork(): Promise<void> {
+    const { spec } = this.#parts;
+    if (spec.inside !== undefined || spec.network !== "none") return;
+    this.#namespaces ??= holdNamespaces({ network: false });
+    try {
+      await this.#namespaces;
+    } catch (error) {
+      this.#namespaces = undefined;
+      throw error;
+    }
   }
 
   #run(argv: readonly string[], call: Call): Promise<Ran> {

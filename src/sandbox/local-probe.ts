@@ -1,5 +1,5 @@
 /** Looks once whether this machine can isolate commands, by isolating one and looking at it from inside. */
-import { existsSync, lstatSync, readFileSync, readlinkSync } from "node:fs";
+import { lstatSync, readFileSync, readlinkSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { homedir, release, tmpdir } from "node:os";
 import { dirname, join, posix } from "node:path";
@@ -8,7 +8,7 @@ import type { Spawner } from "../workspace/spawner.ts";
 import { boundsOf } from "./bounds.ts";
 import { findProgram } from "./find-program.ts";
 import { findHierarchy, type Group, type Hierarchy, makeGroup } from "./local-cgroup.ts";
-import { makeEtc } from "./local-etc.ts";
+import { makeEtc, removeLeftEtc } from "./local-etc.ts";
 import { killNamespace } from "./local-kill.ts";
 import { type Machine, placed, systemEtc } from "./local-profile.ts";
 import { seccompFilter } from "./local-seccomp.ts";
@@ -39,8 +39,9 @@ async function findOut(spawner: Spawner): Promise<Found> {
   const bubblewrap = program("bwrap", "bubblewrap");
   const prlimit = program("prlimit", "util-linux");
   const disableUserNamespaces = (await ask(spawner, [bubblewrap, "--help"])).stdout.includes("--disable-userns");
-  const etc = systemEtc.filter((path) => existsSync(path));
+  const etc = systemEtc.filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory());
   const machine = { bubblewrap, prlimit, filter, root: rootMounts(), etc, node: nodeFolder(), disableUserNamespaces };
+  await removeLeftEtc();
   const hierarchy = countProcesses();
   if (hierarchy !== undefined && !isRoot()) {
     // A part of the hierarchy that looks as if it were given to this user may not be; then each namespace is counted.

@@ -20,7 +20,7 @@ export interface Machine {
   readonly filter: Uint8Array;
   /** Mounts that make the root: /usr and the links into it. */
   readonly root: readonly string[];
-  /** Files of the host's /etc that are seen. */
+  /** Directories of the host's /etc that are seen. */
   readonly etc: readonly string[];
   /** Where Node is installed, when that is outside /usr and in nobody's home. */
   readonly node: string | undefined;
@@ -136,15 +136,13 @@ function mounts({ machine, etc, workspace, layers, bounds }: Placing): readonly 
   ];
 }
 
-/** Of the host's /etc: certificates without the keys beside them, which program stands for which, and where libraries are. */
+/** Of the host's /etc: certificates, without the keys beside them, and which program stands for which. */
 export const systemEtc = [
   "/etc/ssl/certs",
-  "/etc/ssl/openssl.cnf",
   "/etc/pki/tls/certs",
   "/etc/pki/ca-trust",
-  "/etc/ca-certificates",
+  "/etc/ca-certificates/extracted",
   "/etc/alternatives",
-  "/etc/ld.so.cache",
 ];
 
 function confinement({ machine, network }: Placing): readonly string[] {

@@ -85,6 +85,34 @@ describe.each([
     expect(ask(examined("mknod"), 0, 0o020644)).toBe(EPERM);
   });
 
+  test("no file gets the rights of its owner", () => {
+    const create = 0o101;
+    expect(ask(examined("openat"), -100, 0, create, 0o644)).toBe(allowed);
+    expect(ask(examined("openat"), -100, 0, create, 0o4755)).toBe(EPERM);
+    expect(ask(examined("openat"), -100, 0, 0o20000002, 0o2755)).toBe(EPERM);
+    // What is not read may be anything.
+    expect(ask(examined("openat"), -100, 0, 0, 0o7777)).toBe(allowed);
+    expect(ask(examined("openat"), -100, 0, 0o200000, 0xffffffff)).toBe(allowed);
+    expect(ask(examined("openat2"))).toBe(ENOSYS);
+    for (const [name, place] of [
+      ["fchmod", 1],
+      ["fchmodat", 2],
+      ["fchmodat2", 2],
+      ["mknodat", 2],
+      ["chmod", 1],
+      ["creat", 1],
+      ["mknod", 1],
+    ] as const) {
+      if (examined(name) === null) continue;
+      const call = (mode: number) => ask(examined(name), ...[0, 0, 0].map((_, index) => (index === place ? mode : 0o4000)));
+      expect([name, call(0o1777), call(0o4755), call(0o2755)]).toEqual([name, allowed, EPERM, EPERM]);
+    }
+    if (architecture !== "x64") return;
+    expect(ask(examined("open"), 0, create, 0o4755)).toBe(EPERM);
+    expect(ask(examined("open"), 0, create, 0o755)).toBe(allowed);
+    expect(ask(examined("open"), 0, 0, 0o4755)).toBe(allowed);
+  });
+
   test("a personality can be asked for, and be the ordinary one", () => {
     expect(ask(examined("personality"), 0)).toBe(allowed);
     expect(ask(examined("personality"), 0xffffffff)).toBe(allowed);

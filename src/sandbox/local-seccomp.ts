@@ -1,6 +1,7 @@
 /**
  * The filter of system calls that every command runs under. It takes away what a command never needs and what reaches far into the
  * kernel: other processes' memory, mounts and namespaces, kernel keys, programs in the kernel, clocks, modules, terminals' input.
+ * Nor can it leave a file behind that gives who runs it the rights of its owner: to the host that is whoever runs this.
  */
 import { assemble, type Line } from "./bpf.ts";
 
@@ -71,6 +72,14 @@ export const refusedCalls: Readonly<Record<string, readonly [number, number | nu
 
 /** Calls whose arguments decide. */
 export const examinedCalls = {
+  open: [2, null],
+  openat: [257, 56],
+  openat2: [437, 437],
+  creat: [85, null],
+  chmod: [90, null],
+  fchmod: [91, 52],
+  fchmodat: [268, 53],
+  fchmodat2: [452, 452],
   ioctl: [16, 29],
   socket: [41, 198],
   clone: [56, 220],
@@ -91,6 +100,10 @@ const newNamespaces = 0x7e020080;
 /** AF_UNIX, AF_INET, AF_INET6. AF_NETLINK is allowed for routes alone: programs list interfaces with it. */
 const families = [1, 2, 10];
 const AF_NETLINK = 16;
+/** O_CREAT and O_TMPFILE: without them the permissions of `open` are not read, and may be anything. */
+const creates = 0o20000100;
+/** S_ISUID and S_ISGID. */
+const rightsOfOwner = 0o6000;
 /** S_IFCHR and S_IFBLK of S_IFMT. The kernel lets everybody make the device 0:0, by which an overlay says that a file was removed. */
 const fileType = 0o170000;
 const devices = [0o020000, 0o060000];
@@ -114,8 +127,17 @@ function filterLines(architecture: Architecture): readonly Line[] {
     { load: number },
     // Calls of the x32 variant have this bit, and numbers of their own.
     { jump: ">=", value: 0x40000000, yes: "missing" },
-    // Its arguments are behind a pointer, which no filter can follow; libraries fall back to clone.
+    // First what is called most.
+    ...examine("openat", "openat"),
+    ...examine("open", "open"),
+    // Its arguments are behind a pointer, which no filter can follow; libraries fall back to clone. So it is with openat2.
     ...examine("clone3", "missing"),
+    ...examine("openat2", "missing"),
+    ...examine("creat", "second"),
+    ...examine("chmod", "second"),
+    ...examine("fchmod", "second"),
+    ...examine("fchmodat", "third"),
+    ...examine("fchmodat2", "third"),
     ...examine("ioctl", "ioctl"),
     ...examine("socket", "socket"),
     ...examine("clone", "clone"),
@@ -152,12 +174,33 @@ function filterLines(architecture: Architecture): readonly Line[] {
 
     { label: "mknod" },
     { load: argument(1) },
-    { goto: "mode" },
-    { label: "mknodat" },
-    { load: argument(2) },
-    { label: "mode" },
     { and: fileType },
     ...devices.map((value): Line => ({ jump: "=", value, yes: "refused" })),
+    { goto: "second" },
+    { label: "mknodat" },
+    { load: argument(2) },
+    { and: fileType },
+    ...devices.map((value): Line => ({ jump: "=", value, yes: "refused" })),
+    { goto: "third" },
+
+    { label: "openat" },
+    { load: argument(2) },
+    { and: creates },
+    { jump: "=", value: 0, yes: "allowed" },
+    { load: argument(3) },
+    { goto: "permissions" },
+    { label: "open" },
+    { load: argument(1) },
+    { and: creates },
+    { jump: "=", value: 0, yes: "allowed" },
+    { label: "third" },
+    { load: argument(2) },
+    { goto: "permissions" },
+    { label: "second" },
+    { load: argument(1) },
+    { label: "permissions" },
+    { and: rightsOfOwner },
+    { jump: "=", value: 0, no: "refused" },
 
     { label: "allowed" },
     { give: allow },

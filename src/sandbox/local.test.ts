@@ -73,7 +73,7 @@ describe.skipIf(impossible !== undefined)("a local sandbox", () => {
     expect(await sandbox.exec("exit 255")).not.toHaveProperty("signal");
   });
 
-  test("a cancelled command is dead within a tenth of a second", async () => {
+  test("a cancelled command is dead at once", async () => {
     await using sandbox = await open();
     const controller = new AbortController();
     const running = sandbox.exec("echo up; sleep 30 & sleep 30", { signal: controller.signal, onOutput: () => controller.abort() });

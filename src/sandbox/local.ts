@@ -14,7 +14,15 @@ import type { SandboxBackend, SandboxSpec } from "./sandbox.ts";
 /**
  * Commands in namespaces of their own. Limits hold for the sandbox together where control groups can be made (root, or a user with a
  * delegated part of the hierarchy). Otherwise memory is limited for each process, and processes are counted by the kernel for each
- * command.
+ * command; memory that processes share by a mapping without a file is then bounded by their address space alone.
+ *
+ * Commands find programs in /usr alone, and Node where it has a folder of its own outside every home. `/tmp` is empty for each
+ * command and holds half of the memory, 512 MB at most. Variables are those of `spec.env`, PATH, HOME, LANG and TERM.
+ *
+ * As root, commands are root to files all the same: what only root may read below /usr they can read. An ordinary user is better.
+ *
+ * @example
+ * const rath = openrath({ sandboxes: { local: localSandbox() } });
  */
 export function localSandbox(options: { readonly spawner?: Spawner | undefined } = {}): SandboxBackend {
   const spawner = options.spawner ?? ownSpawner();

@@ -10,6 +10,7 @@ import type { Files } from "./memory-files.ts";
 import { MapFiles } from "./memory-files.ts";
 import { openShell, type Shell } from "./memory-shell.ts";
 import type { CommandResult, ExecOptions, OpenSandbox, SandboxBackend, SandboxEntry, SandboxSpec } from "./sandbox.ts";
+import { sizeBytes } from "./size.ts";
 
 const root = "/workspace";
 
@@ -61,7 +62,7 @@ class MemorySandbox implements OpenSandbox {
       env: { HOME: root, PATH: "/usr/bin:/bin", ...env },
       signal: AbortSignal.any(signals),
       timeoutMs: Math.min(options.timeoutMs ?? Infinity, limits?.time === undefined ? Infinity : durationMs(limits.time)),
-      outputBytes: bytesOf(limits?.output ?? "8mb"),
+      outputBytes: sizeBytes(limits?.output ?? "8mb"),
     });
     for (const from of ["stdout", "stderr"] as const) if (result[from] !== "") options.onOutput?.(from, result[from]);
     return result;
@@ -119,13 +120,4 @@ class MemorySandbox implements OpenSandbox {
   #checkOpen(): void {
     if (this.#closed.signal.aborted) throw new RathError("sandbox.failed", `Sandbox ${this.id} is closed: open another one.`);
   }
-}
-
-const units: Readonly<Record<string, number>> = { b: 1, kb: 2 ** 10, mb: 2 ** 20, gb: 2 ** 30 };
-
-function bytesOf(size: string): number {
-  const [, count, unit = "b"] = /^(\d+(?:\.\d+)?)\s*([kmg]?b)?$/i.exec(size) ?? [];
-  if (count === undefined)
-    throw new RathError("value.unsupported", `${JSON.stringify(size)} is no size: give one like "512mb".`, { details: { size } });
-  return Math.floor(Number(count) * (units[unit.toLowerCase()] as number));
 }

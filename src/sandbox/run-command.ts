@@ -35,7 +35,8 @@ export async function runCommand(spawner: Spawner, run: CommandRun): Promise<Ran
   let stopped: CommandResult["stopped"];
   let process: Spawned | undefined;
   const stop = (why: CommandResult["stopped"]) => {
-    stopped ??= why;
+    if (stopped !== undefined) return;
+    stopped = why;
     if (process !== undefined) run.kill(process);
   };
   const cancel = () => stop("cancelled");
@@ -46,7 +47,7 @@ export async function runCommand(spawner: Spawner, run: CommandRun): Promise<Ran
     const { argv, cwd, env, stdin, extra } = run;
     process = await spawner.spawn({ argv, cwd, env, stdin, extra, onOutput: (from, bytes) => output.take(from, bytes) || stop("output") });
     // It may have been cancelled while it was being started.
-    if (stopped !== undefined || output.full) run.kill(process);
+    if (stopped !== undefined) run.kill(process);
     disk = run.disk && watchDisk(run.disk, () => stop("disk"));
     return ended(output, await process.exited, begun, stopped);
   } finally {

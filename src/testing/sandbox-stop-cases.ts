@@ -55,8 +55,8 @@ export const stopCases: readonly SandboxCase[] = [
     name: "what a stopped command had started is stopped too",
     async run({ open }) {
       const sandbox = await open();
-      await sandbox.exec("(sleep 2; echo late > late.txt) & sleep 60", { timeoutMs: 300 });
-      await pause(2500);
+      await sandbox.exec("(sleep 1; echo late > late.txt) & sleep 60", { timeoutMs: 300 });
+      await pause(1500);
       await rejects(sandbox.read("late.txt"));
     },
   },

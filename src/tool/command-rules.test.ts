@@ -43,6 +43,7 @@ describe("allowed commands", () => {
     "ls 2>&1 >&2 2>&-",
     "cat - <<< 'rm -rf /'",
     "FOO=1 npm test",
+    "echo x A=1",
     "git log --format='%h %s' -- 'a b'",
     "echo 日本 ü 😀",
     "",
@@ -95,6 +96,11 @@ describe("allowed commands", () => {
     "echo #x\nrm",
     "echo x#;rm",
     "ls;;rm",
+    "'!' ls",
+    "\\{ ls",
+    "2>&1 ! ls",
+    "<<< x if ls",
+    ">&2 for x in ls; do ls; done",
   ])("%j may not", (command) => {
     expect(refusesCommand(command)).toMatch(/^the policy (does not allow the command|cannot read the command)/);
   });
@@ -318,6 +324,11 @@ describe("a list is one command", () => {
   ])("%j", (command, allowed) => {
     expect(refusesCommand(command) === undefined).toBe(allowed);
   });
+
+  test("and a shell that is given more than a command line hides one", () => {
+    expect(allowing("*").refusesCommand(["bash", "-c", "-x", "rm"])).toMatch(/"bash" runs commands of its own/);
+    expect(allowing("*").refusesCommand(["bash", "-c", "+x", "rm"])).toMatch(/"bash" runs commands of its own/);
+  });
 });
 
 describe("paths", () => {
@@ -435,8 +446,12 @@ test.skipIf(shells.length === 0)("what may run is read as real shells read it", 
     "echo|echo | |bad|;|&&|||\n|'|\"|\\|$|(|)|{|}|`|#|<|>|x|=|!|if |then |fi|for |in |do |done|$x|${x}|~|*|[|]|,|..|&|1|2|-|\\\n|$'|<<|case |function |eval |>&|&>|<<<|@|?|+|x=|{a,b}"
       .split("|")
       .filter((piece) => piece !== "")
-      .concat("|", "||", "|&");
-  const line = fc.array(fc.constantFrom(...pieces), { minLength: 2, maxLength: 10 }).map((parts) => `echo ${parts.join("")}`);
+      .concat("|", "||", "|&", "<<< ", "2>&1 ");
+  const begin = fc.constantFrom("echo ", "echo ", "\n", "<<< ", "! ", "");
+  const line = fc
+    .tuple(begin, fc.array(fc.constantFrom(...pieces), { minLength: 2, maxLength: 10 }))
+    .map(([first, rest]) => [first, ...rest])
+    .map((parts) => parts.join(""));
   const allowed = fc.sample(line, { numRuns: 2000, seed: 7 }).filter((text) => refusesCommand(text) === undefined);
   expect(allowed.length).toBeGreaterThan(20);
   const cwd = await mkdtemp(join(tmpdir(), "openrath-shell-"));

@@ -36,6 +36,8 @@ class CommandReader {
   #assignments: Word[] = [];
   #words: Word[] = [];
   #redirections: Word[] = [];
+  /** After a redirection, also one to no file, a keyword is a word like any other. */
+  #redirected = false;
 
   constructor(tokens: readonly Token[]) {
     this.#tokens = tokens;
@@ -77,6 +79,7 @@ class CommandReader {
 
   #redirection(operator: string): void {
     const target = this.#next("word");
+    this.#redirected = true;
     // Text as input, or another descriptor: no file.
     if (operator === "<<<") return;
     if ((operator === ">&" || operator === "<&") && /^(?:\d+-?|-)$/.test(target.text)) return;
@@ -101,7 +104,7 @@ class CommandReader {
   }
 
   get #isBeginning(): boolean {
-    return this.#words.length === 0 && this.#assignments.length === 0 && this.#redirections.length === 0;
+    return this.#words.length === 0 && this.#assignments.length === 0 && !this.#redirected;
   }
 
   #end(): void {
@@ -109,5 +112,6 @@ class CommandReader {
     this.#assignments = [];
     this.#words = [];
     this.#redirections = [];
+    this.#redirected = false;
   }
 }

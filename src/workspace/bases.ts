@@ -95,8 +95,10 @@ export class Bases {
 
   /** Trees whose bases nobody uses: those beyond the few newest, and those made before a time, in milliseconds since 1970. */
   async unused(before = 0): Promise<readonly string[]> {
+    const surplus = (await this.#aged()).flatMap(({ name, at }, index) => (index >= kept || at < before ? [name] : []));
+    if (surplus.length === 0) return [];
     const used = await this.#used();
-    return (await this.#aged()).flatMap(({ name, at }, index) => ((index >= kept || at < before) && !used.has(name) ? [name] : []));
+    return surplus.filter((name) => !used.has(name));
   }
 
   async #used(): Promise<ReadonlySet<string | undefined>> {
@@ -113,10 +115,10 @@ export class Bases {
       if (!(await this.#used()).has(tree)) await emptyTrash(place);
       else await rename(place, this.path(tree)).catch(() => emptyTrash(place));
     }
-    await this.#pruneUnfinished();
   }
 
-  async #pruneUnfinished(): Promise<void> {
+  /** Throws away what other processes began and did not finish, and what is older than the machine's last start. */
+  async pruneUnfinished(): Promise<void> {
     const all = join(this.#home, "bases");
     for (const boot of await readdir(all).catch(() => [])) {
       if (boot !== bootId()) await emptyTrash(await toTrash(this.#home, join(all, boot)));
@@ -138,7 +140,7 @@ export interface Delta {
 }
 
 /** How far one tree is from another; undefined when it is further than that. */
-export async function delta(trees: Trees, from: string, to: string, most: Delta): Promise<Delta | undefined> {
+async function delta(trees: Trees, from: string, to: string, most: Delta): Promise<Delta | undefined> {
   let entries = 0;
   let bytes = 0;
   const walk = async (a: string, b: string): Promise<boolean> => {

@@ -24,7 +24,7 @@ import { Trees } from "./tree.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "openrath-crash-"));
 chmodSync(scratch, 0o755);
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+afterAll(() => rmSync(scratch, { recursive: true, force: true }), 60_000);
 const source = (name: string) => JSON.stringify(fileURLToPath(new URL(name, import.meta.url)));
 
 /** A program that opens a checkout in a home, over the tree { file: "hello" }, and then does something. */

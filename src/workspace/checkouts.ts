@@ -116,6 +116,7 @@ class Home implements Checkouts {
       (async () => {
         for (const orphan of await orphans(this.#home)) await removeOrphan(this.#home, orphan).catch(() => undefined);
         for (const left of await leftTrash(this.#home)) await emptyTrash(left);
+        await this.#bases.pruneUnfinished();
       })(),
     );
   }

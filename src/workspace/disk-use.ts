@@ -8,8 +8,9 @@ import { type FileHandle, lstat, open, readdir } from "node:fs/promises";
 
 /** What a name costs beside its content, so that a million empty files are not free. */
 const entryCost = 4096;
-/** A walk is repeated when this many times its own duration has passed. */
+/** A walk is repeated when this many times its own duration has passed, or so many milliseconds. */
 const rest = 4;
+const longest = 2000;
 
 export class DiskUse {
   readonly #directory: string;
@@ -46,7 +47,7 @@ export class DiskUse {
     this.#last = handle === undefined ? 0 : await below(handle);
     const end = performance.now();
     // A short walk may be repeated as often as one likes.
-    this.#again = end - start < 10 ? 0 : end + rest * (end - start);
+    this.#again = end - start < 10 ? 0 : end + Math.min(longest, rest * (end - start));
     return this.#last;
   }
 }

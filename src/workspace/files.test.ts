@@ -71,13 +71,13 @@ describe("the files of a session", () => {
     expect(trees.reads).not.toContain(((await trees.entry(tree, "a")) as { hash: string }).hash);
   });
 
-  test("a pattern that would take hours is refused, soon", async () => {
+  test("a pattern that would take hours is refused, as is one that is none", async () => {
     const { files } = await made({ ["a".repeat(250)]: "" });
-    const start = performance.now();
     await expect(all(files.list("(a+)+b"))).rejects.toEqual(code("workspace.invalid"));
     await expect(all(files.list("*a*a*a*a*a*a*a*b"))).rejects.toThrow(/takes too long/);
-    expect(performance.now() - start).toBeLessThan(10_000);
     expect(await all(files.list("a*"))).toHaveLength(1);
+    for (const pattern of ["", "./", `*${"a".repeat(70_000)}`])
+      await expect(all(files.list(pattern))).rejects.toEqual(code("workspace.invalid"));
   });
 
   test("any files are listed in byte order", async () => {

@@ -1,10 +1,11 @@
-/** The files of a tree, to read and to write. Trees are values: writing gives the hash of another one. */
+/**
+ * The files of a tree, to read and to write. Trees are values: writing gives the hash of another one. Patterns and patches need
+ * packages that are loaded when somebody asks.
+ */
 import { RathError } from "../session/errors.ts";
 import type { Files } from "../session/session.ts";
 import { changesBetween, inOrder, join } from "./diff.ts";
-import { globOf } from "./glob.ts";
 import { bytesOf } from "./name.ts";
-import { patchBetween } from "./patch.ts";
 import { normalPath, resolvePath } from "./path.ts";
 import type { Entry, Trees } from "./tree.ts";
 
@@ -16,14 +17,14 @@ export function filesOf(trees: Trees, tree: string): Files {
     read: (path) => readFile(trees, tree, path),
     text: async (path) => Buffer.from(await readFile(trees, tree, path)).toString("utf8"),
     changes: (since) => changesBetween(trees, since.hash, tree),
-    patch: (since) => patchBetween(trees, since.hash, tree),
+    patch: async (since) => (await import("./patch.ts")).patchBetween(trees, since.hash, tree),
   };
 }
 
 /** Paths of files and links, in the byte order of paths; with a pattern those that match it. Links are not followed. */
 async function* listFiles(trees: Trees, tree: string, pattern?: string): AsyncGenerator<string> {
   if (pattern === undefined) return yield* leaves(trees, { type: "directory", mode: 0, hash: tree }, "");
-  const glob = globOf(pattern);
+  const glob = (await import("./glob.ts")).globOf(pattern);
   const top = await trees.entry(tree, glob.base);
   if (top === undefined) return;
   let batch: string[] = [];

@@ -11,7 +11,7 @@ import { mount } from "./path.ts";
 export interface Glob {
   /** The directory or file below which everything is that can match; "" for the root. */
   readonly base: string;
-  /** Those that match, in the order given. Throws `workspace.invalid` when the pattern takes too long. */
+  /** Those that match, in the order given. Throws `workspace.invalid` when the pattern is none or takes too long. */
   filter(paths: readonly string[]): readonly string[];
 }
 
@@ -37,10 +37,8 @@ function limited<T>(pattern: string, run: () => T): T {
   try {
     return call.runInContext(createContext({ run }), { timeout }) as T;
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw cause;
-    throw new RathError("workspace.invalid", `The pattern ${JSON.stringify(pattern)} takes too long to match: use fewer stars.`, {
-      cause,
-      details: { pattern },
-    });
+    const slow = (cause as NodeJS.ErrnoException).code === "ERR_SCRIPT_EXECUTION_TIMEOUT";
+    const why = slow ? "takes too long to match: use fewer stars" : `is none: ${(cause as Error).message}`;
+    throw new RathError("workspace.invalid", `The pattern ${JSON.stringify(pattern.slice(0, 200))} ${why}.`, { cause });
   }
 }

@@ -31,8 +31,8 @@ export interface Orphan {
   readonly owner: Owner | undefined;
 }
 
-export const sandboxesOf = (home: string): string => join(home, "sandboxes");
-export const trashOf = (home: string): string => join(home, "trash");
+const sandboxesOf = (home: string): string => join(home, "sandboxes");
+const trashOf = (home: string): string => join(home, "trash");
 
 /** Checkouts whose process is gone. Those of other machines are left alone: nobody here can know. */
 export async function orphans(home: string): Promise<readonly Orphan[]> {

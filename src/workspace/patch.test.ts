@@ -127,15 +127,24 @@ describe.skipIf(!hasGit)("git apply", () => {
   });
 
   test("takes the patch between any files", async () => {
-    await fc.assert(fc.asyncProperty(someFiles.map(plain), someFiles.map(plain), applied), { numRuns: 120 });
+    // Git looks through a link that is to become a directory, and so refuses its own patches for that: `git diff` gives the same.
+    const possible = (a: TreeModel, b: TreeModel): boolean =>
+      !Object.entries(a).some(([path, spec]) => isLink(spec) && Object.keys(b).some((other) => other.startsWith(`${path}/`)));
+    const pair = fc.tuple(someFiles.map(plain), someFiles.map(plain)).filter(([a, b]) => possible(a, b));
+    await fc.assert(
+      fc.asyncProperty(pair, ([a, b]) => applied(a, b)),
+      { numRuns: 60 },
+    );
   });
 });
 
+function isLink(spec: TreeModel[string]): boolean {
+  return typeof spec === "object" && "type" in spec && spec.type === "link";
+}
+
 /** Without what git does not know. */
 function plain(model: TreeModel): TreeModel {
-  return Object.fromEntries(
-    Object.entries(model).filter(([, spec]) => typeof spec === "string" || "text" in spec || ("type" in spec && spec.type === "link")),
-  );
+  return Object.fromEntries(Object.entries(model).filter(([, spec]) => typeof spec === "string" || "text" in spec || isLink(spec)));
 }
 
 async function materialise(trees: Trees, tree: string, directory: string): Promise<void> {

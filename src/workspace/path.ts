@@ -2,7 +2,6 @@
  * Paths that users, models and tools give. A path is relative to the workspace, or absolute under "/workspace". Links are followed
  * inside the recorded tree, as a kernel would with the workspace as its root: never to a file of the host.
  */
-import { diffChars } from "diff";
 import { RathError } from "../session/errors.ts";
 import { join } from "./diff.ts";
 import { bytesOf, nameOf } from "./name.ts";
@@ -78,7 +77,7 @@ export async function resolvePath(trees: Trees, tree: string, path: string, opti
     const entry = directory.get(step);
     if (entry === undefined) {
       if (options.missing !== true || rest.some((next) => next === "." || next === ".."))
-        throw notFound(path, here, step, directory.keys());
+        throw await notFound(path, here, step, directory.keys());
       return { path: [here, ...rest].join("/"), entry: undefined };
     }
     if (entry.type !== "link" || (rest.length === 0 && options.followLast === false)) {
@@ -88,7 +87,7 @@ export async function resolvePath(trees: Trees, tree: string, path: string, opti
     links += 1;
     if (links > mostLinks)
       throw new RathError("workspace.invalid", `The links on the way to ${quoted(path)} go in circles.`, { details: { path } });
-    if (entry.target === "") throw notFound(path, here, step, []);
+    if (entry.target === "") throw await notFound(path, here, step, []);
     if (entry.target.startsWith("/")) found = [root];
     // An empty step stands where a slash demands a directory, as "." does.
     const steps = (entry.target.startsWith("/") ? underMount(entry.target, path, here) : entry.target).split("/");
@@ -136,8 +135,8 @@ function notDirectory(path: string, at: Found): RathError {
 }
 
 /** Says where the path ends, and which names there are like the missing one. */
-function notFound(path: string, at: string, name: string, names: Iterable<string>): RathError {
-  const near = nearNames(name, names);
+async function notFound(path: string, at: string, name: string, names: Iterable<string>): Promise<RathError> {
+  const near = await nearNames(name, names);
   const where = at === normalPath(path) ? "" : ` (${quoted(at)} does not exist)`;
   const hint = near.length === 0 ? "" : ` Near it: ${near.map(quoted).join(", ")}.`;
   return new RathError("workspace.not-found", `Nothing is at ${quoted(path)} in the workspace${where}.${hint}`, {
@@ -146,7 +145,8 @@ function notFound(path: string, at: string, name: string, names: Iterable<string
 }
 
 /** Names that differ in case or by a letter or two. Looks at a bounded number of them: this only helps to word an error. */
-function nearNames(name: string, names: Iterable<string>): readonly string[] {
+async function nearNames(name: string, names: Iterable<string>): Promise<readonly string[]> {
+  const { diffChars } = await import("diff");
   const lower = name.toLowerCase();
   const near: string[] = [];
   let looked = 0;

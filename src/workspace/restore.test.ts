@@ -28,6 +28,14 @@ import { type Entry, emptyTree, sorted, Trees } from "./tree.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "openrath-restore-"));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+/** Where links of the generated trees lead. Never to the host's own files: a test of a guard must do no harm when the guard fails. */
+const decoy = join(scratch, "decoy");
+mkdirSync(decoy);
+writeFileSync(join(decoy, "a"), "untouched");
+chmodSync(decoy, 0o751);
+function decoyIsUntouched(): void {
+  expect([lstatSync(decoy).mode & 0o777, readdirSync(decoy), readFileSync(join(decoy, "a"), "utf8")]).toEqual([0o751, ["a"], "untouched"]);
+}
 let made = 0;
 function fresh(): string {
   const directory = join(scratch, `d${made++}`);
@@ -64,7 +72,7 @@ const { node } = fc.letrec<{ node: Node; directory: Node }>((tie) => ({
       weight: 2,
       arbitrary: fc.record({
         type: fc.constant("link" as const),
-        target: fc.oneof(name, fc.constantFrom("/etc/passwd", "/etc", "..", "../..", "a/b")),
+        target: fc.oneof(name, fc.constantFrom(decoy, `${decoy}/a`, "../decoy", "../../decoy", "/nowhere/at/all", "a/b")),
       }),
     },
     { weight: 1, arbitrary: fc.constantFrom<Node>({ type: "socket" }, { type: "device" }, { type: "withheld" }) },
@@ -113,6 +121,7 @@ describe("snapshot after restore", () => {
         }
         await restore(trees, directory, from, emptyTree);
         expect(readdirSync(directory)).toEqual([]);
+        decoyIsUntouched();
       }),
       { numRuns: 60 },
     );
@@ -139,6 +148,23 @@ describe("snapshot after restore", () => {
         }),
         { numRuns: 40 },
       );
+    } finally {
+      process.seteuid?.(0);
+    }
+  });
+
+  test("changes what is in a directory that its owner may not write to, and leaves it so", async () => {
+    if (process.geteuid?.() !== 0) return;
+    const directory = fresh();
+    chmodSync(directory, 0o777);
+    process.seteuid?.(65_534);
+    try {
+      const trees = new Trees(new ObjectMap());
+      const from = await stored(trees, new Map([["in", closed("one")]]));
+      const to = await stored(trees, new Map([["in", closed("two")]]));
+      await restore(trees, directory, emptyTree, from);
+      await restore(trees, directory, from, to);
+      expect((await snapshot(trees, directory, { own: true })).tree).toBe(to);
     } finally {
       process.seteuid?.(0);
     }
@@ -297,6 +323,13 @@ describe("restore", () => {
     expect(again.hashed).toBeLessThan(300);
   });
 
+  test("says so when a name is too long for the file system", async () => {
+    const trees = new Trees(new ObjectMap());
+    const to = await trees.with(emptyTree, "x".repeat(300), await file(trees, "x"));
+    const restoring = restore(trees, fresh(), emptyTree, to);
+    await expect(restoring).rejects.toSatisfy((error) => RathError.is(error, "workspace.invalid"));
+  });
+
   test("stops when it is told to", async () => {
     const { trees, directory } = await two();
     const { tree: from } = await snapshot(trees, directory);
@@ -312,14 +345,19 @@ describe("a place", () => {
     const root = Place.open(directory);
     const inner = root.enter("in");
     renameSync(join(directory, "in"), join(directory, "moved"));
-    symlinkSync("/etc", join(directory, "in"));
+    symlinkSync(decoy, join(directory, "in"));
     if (process.platform === "linux") expect(inner?.names()).toEqual([]);
     expect(root.enter("in")).toBeUndefined();
     expect(() => root.chmod("in", 0o700)).toThrow();
+    decoyIsUntouched();
     inner?.close();
     root.close();
   });
 });
+
+function closed(text: string): Node {
+  return { type: "directory", mode: 0o555, children: new Map([[text, { type: "file", mode: 0o400, content: Buffer.from(text) }]]) };
+}
 
 async function file(trees: Trees, text: string): Promise<Entry> {
   return { type: "file", mode: 0o644, size: Buffer.byteLength(text), hash: await trees.objects.put(Buffer.from(text)) };

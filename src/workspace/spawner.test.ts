@@ -81,6 +81,22 @@ test("all output comes before the end, also when much is written at once", async
   for (let round = 0; round < 20; round++) expect((await shell("head -c 300000 /dev/zero")).stdout.length).toBe(300_000);
 });
 
+test("what is left in the pipe when a process has ended is handed over too", async () => {
+  let seen = 0;
+  const spawned = await spawner().spawn({
+    argv: ["head", "-c", "1090000", "/dev/zero"],
+    env,
+    onOutput: (_, bytes) => {
+      // While the first piece is looked at, the rest is held back and the process ends.
+      const until = performance.now() + (seen === 0 ? 500 : 0);
+      while (performance.now() < until);
+      seen += bytes.length;
+    },
+  });
+  await spawned.exited;
+  expect(seen).toBe(1_090_000);
+});
+
 test("a child that keeps the output open does not outlive the command", async () => {
   const start = performance.now();
   const { stdout } = await shell("sleep 100 & echo $!");
@@ -90,7 +106,7 @@ test("a child that keeps the output open does not outlive the command", async ()
 
 test("one that left the group keeps nobody waiting", async () => {
   const start = performance.now();
-  const { stdout } = await shell("setsid sleep 30 & echo $!");
+  const { stdout } = await shell("setsid sleep 30 & echo $!; sleep 0.5");
   expect(performance.now() - start).toBeLessThan(5_000);
   process.kill(Number(stdout), "SIGKILL");
 });

@@ -31,7 +31,7 @@ const namesIn = (path: string): Promise<readonly string[]> => readdir(join(home(
 async function worked(): Promise<Session> {
   await using rath = openrath({ store: store() });
   const first = await rath.session("Work").to("memory", { workspace: repo() }).call(shell, { command: "echo three >> a.txt" });
-  return first.call(write, { path: "b/new.txt", content: "new\n" });
+  return await first.call(write, { path: "b/new.txt", content: "new\n" });
 }
 
 describe("apply", () => {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { type Desk, offline, Team, type TeamModels, task } from "../../examples/team.ts";
 import type { Model, Rath, Session, Settled } from "../../src/index.ts";
 import { replay, rerun } from "../../src/index.ts";
 import { runtimeOf } from "../../src/runtime/replay.ts";
 import { placeOf } from "../../src/session/value.ts";
 import { whatOf } from "../../src/session/what.ts";
 import { memoryStore } from "../../src/store/memory.ts";
+import { type Desk, offline, Team, type TeamModels, task } from "./desk-team.ts";
 import { Life, rathOf, World } from "./world.ts";
 
 /** The team in a process that may die before and after every model call, tool and commit. */
@@ -89,7 +89,7 @@ async function answered(store: ReturnType<typeof memoryStore>): Promise<number> 
   return count;
 }
 
-describe("the team of the demo", () => {
+describe("a team whose tools act outside", () => {
   test("killed before and after every model call, tool and commit, it resumes to the same result and publishes once", async () => {
     const expected = await calm();
     const expectedCalls = asked(expected.world);

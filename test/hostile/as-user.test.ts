@@ -7,12 +7,13 @@ import { cases } from "./cases.ts";
 import { plainScripts } from "./plain-node.ts";
 
 const nobody = "65534";
+const setpriv = findProgram("setpriv");
 const impossible = whyNot();
 if (impossible !== undefined) console.warn(`The hostile cases are not run as another user: ${impossible}`);
 
 function whyNot(): string | undefined {
   if (process.getuid?.() !== 0) return "only root can become another, and whoever runs this is an ordinary user already";
-  if (findProgram("setpriv") === undefined || findProgram("bwrap") === undefined) return "setpriv and bwrap are needed";
+  if (setpriv === undefined || findProgram("bwrap") === undefined) return "setpriv and bwrap are needed";
   const { status, stderr } = asNobody([process.execPath, "-e", "0"]);
   if (status !== 0) return `Node does not run as user ${nobody}: ${stderr}`;
   const { status: namespaces, stderr: said } = asNobody(["bwrap", "--ro-bind", "/", "/", "--unshare-user", "true"]);
@@ -21,7 +22,7 @@ function whyNot(): string | undefined {
 
 function asNobody(argv: readonly string[]) {
   const become = ["--reuid", nobody, "--regid", nobody, "--clear-groups", "--"];
-  return spawnSync("setpriv", [...become, ...argv], {
+  return spawnSync(setpriv as string, [...become, ...argv], {
     cwd: "/",
     env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", HOME: "/tmp" },
     encoding: "utf8",
@@ -40,7 +41,7 @@ beforeAll(() => {
     results.set(name, result);
   }
   if (results.size < cases.length) console.error(stderr);
-}, 60_000);
+}, 180_000);
 afterAll(() => rmSync(built.folder, { recursive: true, force: true }));
 
 test.skipIf(impossible !== undefined).each(cases.map((each) => each.name))("%s", (name) => {

@@ -1,9 +1,10 @@
 /** Files of the host, of other workspaces and other branches. */
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { RathError } from "../../src/session/errors.ts";
 import { bytesOf, nameOf } from "../../src/workspace/name.ts";
+import { holdNamespaces } from "../../src/workspace/namespace.ts";
 import type { Case } from "./stage.ts";
 
 const none = /No such file or directory/;
@@ -123,6 +124,27 @@ export const fileCases: readonly Case[] = [
       assert.equal((await a.exec(places.map((place) => `echo x > ${place}`).join(" && "))).exitCode, 0);
       for (const sandbox of [b, a]) for (const place of places) assert.match((await sandbox.exec(`cat ${place}`)).stderr, none, place);
       assert.match((await b.exec(`touch x; ls ${join(directory, "workspace")}`)).stderr, none);
+    },
+  },
+  {
+    name: "34 in an overlay a file is removed by removing it, and in no other way",
+    async run({ open, directory }) {
+      for (const name of ["lower", "upper", "work", "merged"]) mkdirSync(join(directory, name));
+      for (const name of ["kept", "removed"]) writeFileSync(join(directory, "lower", name), name);
+      const overlay = { directory, lower: "lower", upper: "upper", work: "work", merged: "merged" };
+      await using namespaces = await holdNamespaces({ network: false, overlay });
+      const merged = join(directory, "merged");
+      const sandbox = await open({ directory: namespaces.outside(merged), inside: { enter: namespaces.enter, directory: merged } });
+      const { stdout, stderr } = await sandbox.exec("id -u; rm removed; echo new > made; mknod forged c 0 0; ls");
+      assert.equal(stdout, "65534\nkept\nmade\n");
+      assert.match(stderr, /mknod: forged: Operation not permitted/);
+      assert.deepEqual(readdirSync(join(directory, "upper")).sort(), ["made", "removed"]);
+      assert.deepEqual(readdirSync(join(directory, "lower")).sort(), ["kept", "removed"]);
+      assert.match(
+        (await sandbox.exec(`exec 3<>/dev/tcp/1.1.1.1/80; ls ${directory}`)).stderr,
+        /unreachable[\s\S]*No such file or directory/,
+      );
+      await sandbox[Symbol.asyncDispose]();
     },
   },
   {

@@ -1,5 +1,5 @@
 /**
- * Programs that mean harm, in `local`, as whoever runs the tests. Not here, and why: 30, 31, 34 and 35 are about the host's own code on
+ * Programs that mean harm, in `local`, as whoever runs the tests. Not here, and why: 30, 31 and 35 are about the host's own code on
  * the files of a workspace; 32 is about archives that are unpacked by the host, which does not happen; 38 needs lists of hosts, which
  * `local` refuses by name.
  */

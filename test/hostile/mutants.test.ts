@@ -88,6 +88,10 @@ describe.skipIf(found === undefined)("without one protection", () => {
     expect(await both(systemCalls([[ptrace, 0, 0, 0, 0]]), withoutFilter)).toEqual(["1", "0"]);
     const socket = process.arch === "arm64" ? 198 : 41;
     expect(await both(systemCalls([[socket, 16, 3, 4]]), withoutFilter)).toEqual(["1", "0"]);
+    expect(await both("touch own; chmod u+s own 2> /dev/null; stat -c %A own; rm own", withoutFilter)).toEqual([
+      "-rw-r--r--",
+      "-rwSr--r--",
+    ]);
     expect(await both("mknod whiteout c 0 0 2> /dev/null; ls", withoutFilter)).toEqual(["", "whiteout"]);
   });
 

@@ -1,5 +1,5 @@
 /** What a hostile case is given, wherever it runs: in the test runner, or as another user in a process of its own. */
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -54,6 +54,8 @@ export async function perform(hostile: Case, scripts: string): Promise<string | 
     return (await hostile.run({ directory, workspace, secret, root: process.getuid?.() === 0, open, script })) ?? undefined;
   } finally {
     for (const sandbox of opened) await sandbox[Symbol.asyncDispose]();
+    // An overlay leaves a directory that not even its owner may read.
+    spawnSync("chmod", ["-R", "u+rwx", directory]);
     rmSync(directory, { recursive: true, force: true });
   }
 }

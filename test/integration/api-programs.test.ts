@@ -1,11 +1,12 @@
 /** The programs of the public surface, run as their users would run them: own process, real HTTP, a server that speaks the providers' protocols. */
 import { spawn } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { noLocal } from "../support/local.ts";
 
 const programs = fileURLToPath(new URL("./programs/", import.meta.url));
 const mock = new LLMock({ port: 0 });
@@ -16,6 +17,16 @@ const plan = {
   ],
 };
 const routes = ["fix", "docs", "done"];
+/** A repository with a failing test, and what the two coders do about it. */
+const repository = {
+  "package.json": '{ "name": "sums", "type": "module", "scripts": { "test": "node --test" } }\n',
+  "sum.js": "export const sum = (...numbers) => numbers[0] + numbers[1];\n",
+  "sum.test.js":
+    'import assert from "node:assert/strict";\nimport { test } from "node:test";\nimport { sum } from "./sum.js";\n\ntest("sums", () => assert.equal(sum(1, 2, 3), 6));\n',
+};
+const edit = (replace: string) => ({
+  toolCalls: [{ name: "edit_file", arguments: JSON.stringify({ path: "sum.js", find: "numbers[0] + numbers[1]", replace }) }],
+});
 let folder = "";
 
 beforeAll(async () => {
@@ -37,41 +48,59 @@ beforeAll(async () => {
   mock.onMessage("Research ", { content: JSON.stringify({ claims: [{ text: "The moon pulls.", source: "https://tides.test/moon" }] }) });
   mock.on({ userMessage: "Refund", hasToolResult: false }, { toolCalls: [{ name: "refund", arguments: '{"order":"7","cents":9900}' }] });
   mock.on({ userMessage: "Refund", hasToolResult: true }, { content: "Refunded." });
+  mock.onMessage("Fix the failing test", { content: "Add up all numbers." });
+  mock.on({ userMessage: "Make the smallest change", hasToolResult: false }, edit("numbers[0] + numbers[1] + 1"));
+  mock.on({ userMessage: "Make the smallest change", hasToolResult: true }, { content: "Changed one thing." });
+  mock.on({ userMessage: "Also fix the cause", hasToolResult: false }, edit("numbers.reduce((a, b) => a + b, 0)"));
+  mock.on({ userMessage: "Also fix the cause", hasToolResult: true }, { content: "All numbers are added." });
   await mock.start();
+  for (const place of ["repo", "fixtures/repo"]) {
+    await mkdir(join(folder, place), { recursive: true });
+    for (const [path, text] of Object.entries(repository)) await writeFile(join(folder, place, path), text);
+  }
 });
 afterAll(async () => {
   await mock.stop();
   await rm(folder, { recursive: true, force: true });
 });
 
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
 /** Runs a program without the lines that must not compile, and with lines of the test's own at its end. */
-async function run(name: string, more = ""): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }> {
+async function run(name: string, more = "", cwd = programs): Promise<Ended> {
   const source = await readFile(join(programs, `${name}.ts`), "utf8");
   const file = join(programs, `run-${name}.ts`);
   await writeFile(file, `${source.replace(/^\/\/ @ts-expect-error.*\n.*\n/gm, "")}${more}`);
-  const env = {
-    PATH: process.env["PATH"],
+  try {
+    return await start(["--import", import.meta.resolve("tsx"), "--import", join(programs, "surroundings.mjs"), file], cwd, keys(name));
+  } finally {
+    await rm(file);
+  }
+}
+
+function keys(name: string) {
+  return {
     OPENRATH_HOME: join(folder, name),
     OPENAI_API_KEY: "test",
     OPENAI_BASE_URL: `${mock.url}/v1`,
     ANTHROPIC_API_KEY: "test",
     ANTHROPIC_BASE_URL: `${mock.url}/v1`,
   };
-  try {
-    return await new Promise((resolve, reject) => {
-      const child = spawn(process.execPath, ["--import", "tsx", "--import", join(programs, "surroundings.mjs"), file], {
-        cwd: programs,
-        env,
-      });
-      let [stdout, stderr] = ["", ""];
-      child.stdout.on("data", (chunk) => (stdout += chunk));
-      child.stderr.on("data", (chunk) => (stderr += chunk));
-      child.on("error", reject);
-      child.on("close", (code) => resolve({ code, stdout, stderr }));
-    });
-  } finally {
-    await rm(file);
-  }
+}
+
+function start(args: readonly string[], cwd: string, env: Readonly<Record<string, string>>): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, args, { cwd, env: { PATH: process.env["PATH"], ...env } });
+    let [stdout, stderr] = ["", ""];
+    child.stdout.on("data", (chunk) => (stdout += chunk));
+    child.stderr.on("data", (chunk) => (stderr += chunk));
+    child.on("error", reject);
+    child.on("close", (code) => resolve({ code, stdout, stderr }));
+  });
 }
 
 describe("the programs of the public surface run", () => {
@@ -86,6 +115,30 @@ describe("the programs of the public surface run", () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^Yes, 21 degrees\. \[/);
     expect(stdout).toMatch(/tool: 'get_weather'[\s\S]*\n21\n$/);
+  });
+
+  test.skipIf(noLocal !== undefined)(
+    "03-forks: two coders in sandboxes of their own, npm test judges, and the directory stays as it was",
+    async () => {
+      const { code, stdout, stderr } = await run("03-forks", "console.log(fixed.text, fixed.checks.at(-1)?.passed);", folder);
+      expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: "changed sum.js\nAll numbers are added. true\n", stderr: "" });
+      expect(await readFile(join(folder, "repo/sum.js"), "utf8")).toBe(repository["sum.js"]);
+    },
+  );
+
+  test.skipIf(noLocal !== undefined)("06-replay: recorded once, then replayed without a key and without a network", async () => {
+    const vitest = fileURLToPath(new URL("../../node_modules/vitest/vitest.mjs", import.meta.url));
+    const file = join(programs, "run-06-replay.test.ts");
+    await cp(join(programs, "06-replay.ts"), file);
+    try {
+      const args = [vitest, "run", "--root", folder, "--dir", programs, file];
+      const recorded = await start(args, folder, keys("06-replay"));
+      expect(recorded, recorded.stdout + recorded.stderr).toMatchObject({ code: 0, stdout: expect.stringMatching(/2 passed/) });
+      const replayed = await start(args, folder, { CI: "1" });
+      expect(replayed, replayed.stdout + replayed.stderr).toMatchObject({ code: 0, stdout: expect.stringMatching(/2 passed/) });
+    } finally {
+      await rm(file);
+    }
   });
 
   test("04-approval: the refund waits, then the mail, each answered by a handler", async () => {

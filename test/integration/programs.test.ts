@@ -2,7 +2,7 @@
 
 import { execFile, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,7 +11,9 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { write } from "../../src/audit/audit.ts";
 import { openrath, replay, type Session, verify, Workflow } from "../../src/index.ts";
 import { envelopeSchema, schemas } from "../../src/session/schema.ts";
+import { shell } from "../../src/tool/builtin/tools.ts";
 import { rath as third } from "./programs/08-third-party.ts";
+import { firecracker } from "./programs/firecracker.ts";
 import { redisStore } from "./programs/redis-store.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -100,7 +102,7 @@ describe("05-resume: run it, kill -9 it, run it again", () => {
   });
 });
 
-describe("08-third-party: a store by somebody else", () => {
+describe("08-third-party: a store and a sandbox by somebody else", () => {
   class Twice extends Workflow {
     readonly name = "twice";
     calls = 0;
@@ -121,6 +123,27 @@ describe("08-third-party: a store by somebody else", () => {
     expect((await rath.open(session.id)).head).toBe(session.head);
   });
 
+  test("holds the files of a session, runs its commands, and lets go of everything", async () => {
+    const machines = firecracker({ kernel: "/vmlinux" });
+    await writeFile(join(folder, "name.txt"), "before\n");
+    await using rath = openrath({ store: redisStore("redis://test"), sandboxes: { firecracker: machines } });
+    const placed = rath.session("Go.").to("firecracker", { workspace: folder, network: "all" });
+    const [a, b] = await Promise.all(
+      ["a", "b"].map((label) => placed.fork(label).call(shell, { command: `echo ${label} >> name.txt; cat name.txt` })),
+    );
+    expect([a?.output.stdout, b?.output.stdout]).toEqual(["before\na\n", "before\nb\n"]);
+    expect(a?.calls[0]).toMatchObject({ acted: { sandbox: "firecracker", isolation: "none", workspace: "mirror" } });
+    expect(await readFile(join(folder, "name.txt"), "utf8")).toBe("before\n");
+    const open = async (): Promise<readonly string[]> => {
+      const sessions: string[] = [];
+      for await (const { session } of machines.list?.() ?? []) sessions.push(session);
+      return sessions.sort();
+    };
+    expect(await open()).toEqual([a?.id, b?.id].sort());
+    await rath.close();
+    expect(await open()).toEqual([]);
+  });
+
   test("the program's own Rath works on it", async () => {
     const session = await third.session("hello").do("greet", () => "hi");
     expect(session.output).toBe("hi");
@@ -136,7 +159,7 @@ describe("what the front of the repository shows", () => {
       (error) => error as { stdout: string },
     );
     expect(stdout).toBe("");
-  }, 60_000);
+  }, 120_000);
 
   test("the README's example is examples/hello.ts", async () => {
     const [, example] = /```ts\n(.*?)```/s.exec(await read("README.md")) ?? [];
@@ -157,11 +180,16 @@ describe("what the front of the repository shows", () => {
     expect(await run("examples/hello.ts")).toMatchObject(expected);
   });
 
-  test("npm start proves five things and leaves nothing behind", async () => {
+  test("npm start proves nine things and leaves only what it says it keeps", async () => {
     const { code, stdout, stderr } = await run("examples/start.ts", { TMPDIR: folder });
-    expect({ code, stderr, proofs: stdout.match(/^proved {2}/gm)?.length }).toEqual({ code: 0, stderr: "", proofs: 5 });
-    expect((await readdir(folder)).filter((name) => name.startsWith("openrath-"))).toEqual([]);
-  });
+    expect({ code, stderr, proofs: stdout.match(/^proved {2}/gm)?.length }).toEqual({ code: 0, stderr: "", proofs: 9 });
+    const kept = (await readdir(folder)).filter((name) => name.startsWith("openrath-"));
+    expect(kept).toHaveLength(1);
+    expect(stdout).toContain(`export OPENRATH_HOME=${join(folder, kept[0] as string)}\n`);
+    const [, id = ""] = /main\.ts show (\w+)/.exec(stdout) ?? [];
+    const shown = await run("src/cli/main.ts", { OPENRATH_HOME: join(folder, kept[0] as string) }, ["show", id]);
+    expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining("review: passed") });
+  }, 60_000);
 
   test("docs/formats/session.md names every kind, fact and mark that is stored", async () => {
     const format = await read("docs/formats/session.md");

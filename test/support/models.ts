@@ -58,6 +58,7 @@ const nowhere: Places = {
   restorable: () => false,
   checkouts: async () => noPlace(),
   home: () => undefined,
+  withholds: () => false,
   capture: async () => noPlace(),
   close: async () => {},
 };

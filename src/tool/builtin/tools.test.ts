@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { tool } from "../tool.ts";
 import { fileResource, workspacePath } from "../workspace-path.ts";
 import { coding, editFile, listFiles, readFile, runCode, searchFiles, shell, writeFile } from "./tools.ts";
 
@@ -26,6 +27,17 @@ describe("the built-in tools", () => {
       ["list_files", "nothing", "safe", undefined],
       ["search_files", "nothing", "safe", undefined],
       ["run_code", "files", "once", true],
+    ]);
+  });
+
+  test("of anybody that write files and say how they are repeated do not leave it to the placement", () => {
+    const made = (more: object) =>
+      tool({ name: "t", description: "d", input: { type: "object" }, run: () => 1, ...more })["~tool"].repeatByPlacement;
+    expect([made({ writes: "files" }), made({ writes: "files", repeat: "once" }), made({ writes: "world" }), made({})]).toEqual([
+      true,
+      undefined,
+      undefined,
+      undefined,
     ]);
   });
 
