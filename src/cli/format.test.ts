@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ago, count, money, plural, seconds, shortener } from "./format.ts";
+import { ago, count, money, plural, seconds, shortener, size } from "./format.ts";
 
 describe("shortened ids", () => {
   test("are as long as it takes to tell all of them apart, and never end in a dash", () => {
@@ -16,7 +16,13 @@ describe("shortened ids", () => {
 
 test("numbers read well", () => {
   expect([count(1234567), count(999), money(0), money(0.0042), money(12.5)]).toEqual(["1 234 567", "999", "$0.00", "$0.0042", "$12.50"]);
-  expect([plural(1, "event"), plural(2, "branch"), plural(0, "entry")]).toEqual(["1 event", "2 branches", "0 entries"]);
+  expect([plural(1, "event"), plural(2, "branch"), plural(0, "entry"), plural(2, "sandbox")]).toEqual([
+    "1 event",
+    "2 branches",
+    "0 entries",
+    "2 sandboxes",
+  ]);
+  expect([size(0), size(1023), size(1536), size(200 * 1024), size(5 * 2 ** 30)]).toEqual(["0 B", "1023 B", "1.5 kB", "200 kB", "5.0 GB"]);
 });
 
 test("times read well", () => {

@@ -34,7 +34,7 @@ export function ago(at: string, now: Date): string {
 
 /** "one event", "two events" with figures. */
 export function plural(number: number, noun: string): string {
-  return `${count(number)} ${number === 1 ? noun : /[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : /ch$|s$/.test(noun) ? `${noun}es` : `${noun}s`}`;
+  return `${count(number)} ${number === 1 ? noun : /[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : /ch$|[sx]$/.test(noun) ? `${noun}es` : `${noun}s`}`;
 }
 
 const shortest = 8;

@@ -54,13 +54,15 @@ export function toolEffect(request: ToolRequest): Effect {
     failureIsValue: true,
   };
   if (checked instanceof Promise) {
-    // What it needs is known only later: until then it has not started, and may share any resource.
+    // What it needs is known only later: until then it has not started.
     const later = checked;
+    // A JSON Schema takes what it was given; another one may make something else of it, which may share any resource.
+    const told = declared.resource === undefined || isLateByChance(declared.validate) ? resourceOf(tool, inputOf(request)) : "*";
     return {
       ...base,
       called: asked(request, tool),
       before: async () => verdictOn(request, tool, await later)?.verdict,
-      resource: declared.resource === undefined ? undefined : "*",
+      resource: told instanceof EffectResult ? "*" : told,
       run: async (context) => running(request, tool, parsedOf(await later))(context),
     };
   }
@@ -79,10 +81,11 @@ export function toolEffect(request: ToolRequest): Effect {
   };
 }
 
-/** Which calls it must not run beside; one that cannot say is not called. */
+/** Which calls it must not run beside; one that cannot say is not called. Who changes files and does not say which runs alone. */
 function resourceOf(tool: Tool, input: unknown): string | undefined | EffectResult {
+  const { resource, writes } = tool["~tool"];
   try {
-    return tool["~tool"].resource?.(input as never);
+    return resource === undefined ? (writes === "files" ? "*" : undefined) : resource(input as never);
   } catch (error) {
     return new EffectResult("error", { message: `resource of "${tool.name}" threw: ${textOfThrown(error)}`, problem: "threw" });
   }

@@ -95,8 +95,10 @@ export class Bases {
 
   /** Trees whose bases nobody uses: those beyond the few newest, and those made before a time, in milliseconds since 1970. */
   async unused(before = 0): Promise<readonly string[]> {
+    const surplus = (await this.#aged()).flatMap(({ name, at }, index) => (index >= kept || at < before ? [name] : []));
+    if (surplus.length === 0) return [];
     const used = await this.#used();
-    return (await this.#aged()).flatMap(({ name, at }, index) => ((index >= kept || at < before) && !used.has(name) ? [name] : []));
+    return surplus.filter((name) => !used.has(name));
   }
 
   async #used(): Promise<ReadonlySet<string | undefined>> {

@@ -38,7 +38,9 @@ export async function removeLeftovers(home: string, found: readonly Leftover[], 
     if (kind === "trash") await emptyTrash(path);
     if (kind === "capture") await rm(path, { force: true });
   }
-  if (found.some(({ kind }) => kind === "base")) await new Bases(home).prune(before);
+  const bases = new Bases(home);
+  await bases.prune(before);
+  await bases.pruneUnfinished();
 }
 
 /** Somebody opened it meanwhile: then it is none. */

@@ -3,7 +3,7 @@
 import { hash } from "node:crypto";
 import { z } from "zod";
 import { runCli } from "../../src/cli/program.ts";
-import { type Project, projectOf } from "../../src/cli/project.ts";
+import { type Open, type Project, projectOf } from "../../src/cli/project.ts";
 import type { Host } from "../../src/cli/terminal.ts";
 import { Agent, best, parallel, type Rath, type Session, scripted, tool } from "../../src/index.ts";
 import { memoryStore } from "../../src/store/memory.ts";
@@ -162,10 +162,11 @@ export interface Calling {
   readonly input?: string;
   readonly cwd?: string;
   readonly signal?: AbortSignal;
+  readonly now?: () => Date;
 }
 
-/** Calls the command line on a store, as a person or a script would. */
-export async function call(store: Store | undefined, argv: readonly string[], calling: Calling): Promise<Shown> {
+/** Calls the command line on a store, or on what opens a project, as a person or a script would. */
+export async function call(store: Store | Open | undefined, argv: readonly string[], calling: Calling): Promise<Shown> {
   const written: { readonly to: "out" | "err"; readonly text: string }[] = [];
   const terminal = (to: "out" | "err") => ({
     columns: calling.columns ?? 100,
@@ -185,9 +186,9 @@ export async function call(store: Store | undefined, argv: readonly string[], ca
     env: calling.env ?? { NO_COLOR: "1", LANG: "C.UTF-8", USER: "ada" },
     cwd: calling.cwd ?? process.cwd(),
     signal: calling.signal ?? new AbortController().signal,
-    now: () => new Date("2026-01-01T00:05:00.000Z"),
+    now: calling.now ?? (() => new Date("2026-01-01T00:05:00.000Z")),
   };
-  const open = store === undefined ? undefined : (): Promise<Project> => projectOf(rathOn(store), undefined);
+  const open = typeof store === "object" ? (): Promise<Project> => projectOf(rathOn(store), undefined) : store;
   const exit = await runCli(argv, host, open);
   const textOf = (to?: "out" | "err"): string => written.flatMap((one) => (to === undefined || one.to === to ? [one.text] : [])).join("");
   return { exit, both: textOf(), out: textOf("out"), err: textOf("err") };
