@@ -1,10 +1,11 @@
-// Prepares a fresh checkout: checks what the machine must have, and says the next command where something is missing.
-// Idempotent. It installs nothing yet, since `npm ci` brings all there is.
+// Prepares a fresh checkout: checks what the machine must have, and says the next command where something is missing. Idempotent.
+// It installs bubblewrap where it can, and nothing else: `npm ci` brings the rest.
 
 import { readFile, realpath } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { checkSandbox } from "./setup-sandbox.mjs";
 
 const require = createRequire(import.meta.url);
 const root = new URL("../", import.meta.url);
@@ -16,18 +17,17 @@ const checks = [
   { name: "Node version", run: checkNode },
   { name: "installed packages", run: checkPackages },
   { name: "SQLite driver", run: checkSqlite },
+  { name: "sandbox", run: () => checkSandbox() },
 ];
 
 let missing = 0;
 for (const { name, run } of checks) {
-  const { found, next } = await run();
-  console.log(`${next === undefined ? "ok     " : "missing"}  ${name}: ${found}`);
-  if (next !== undefined) {
-    missing += 1;
-    console.log(`         next: ${next}`);
-  }
+  const { found, next, warning } = await run();
+  console.log(`${next !== undefined ? "missing" : warning !== undefined ? "warning" : "ok     "}  ${name}: ${found}`);
+  if (next !== undefined) missing += 1;
+  if ((next ?? warning) !== undefined) console.log(`         next: ${next ?? warning}`);
 }
-console.log(missing === 0 ? "setup: ready, nothing to install" : `setup: ${missing} of ${checks.length} checks failed, see "next" above`);
+console.log(missing === 0 ? "setup: ready" : `setup: ${missing} of ${checks.length} checks failed, see "next" above`);
 process.exitCode = missing === 0 ? 0 : 1;
 
 function checkNode() {

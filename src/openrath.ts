@@ -218,6 +218,7 @@ const planned: ReadonlySet<string> = new Set(["docker", "e2b", "opensandbox", "c
 function placesFor(options: RathOptions, redact: Redact): Places {
   const loaded = new Map<string, Promise<SandboxBackend>>();
   const home = workspaceHome(options);
+  const withholds = secretIn(redact);
   let checkouts: Promise<Checkouts> | undefined;
   return {
     backend: (kind) => {
@@ -237,15 +238,18 @@ function placesFor(options: RathOptions, redact: Redact): Places {
         : given.capabilities.isolation !== "none" && given.capabilities.network;
     },
     checkouts: () => {
-      checkouts ??= (async () => (await import("./workspace/checkouts.ts")).checkouts(await home.folder()))();
+      checkouts ??= (async () =>
+        (await import("./workspace/checkouts.ts")).checkouts(await home.folder(), { scan: { withhold: withholds } }))();
       return checkouts;
     },
+    withholds,
+    home: home.path,
     capture: async (trees, directory, onProgress) => {
       const { capture } = await import("./workspace/capture.ts");
       // Files that are known are not looked into again: with secrets that were declared since, they must be.
-      const lasting = home.lasting && (options.secrets ?? []).length === 0;
+      const lasting = home.path() !== undefined && (options.secrets ?? []).length === 0;
       const memory = lasting ? join(await home.folder(), "captures") : undefined;
-      const taken = await capture(trees, directory, { withhold: secretIn(redact), memory, onProgress });
+      const taken = await capture(trees, directory, { withhold: withholds, memory, onProgress });
       return { directory, tree: taken.tree, layers: taken.layers, withheld: taken.withheld };
     },
     close: async () => {
@@ -282,19 +286,20 @@ function ownOf<T>(record: Readonly<Record<string, T>> | undefined, key: string):
 }
 
 /** Beside the store; for a store that is no file, a folder that goes with the process. */
-function workspaceHome(options: RathOptions): { readonly lasting: boolean; folder(): Promise<string>; close(): Promise<void> } {
+function workspaceHome(options: RathOptions): { path(): string | undefined; folder(): Promise<string>; close(): Promise<void> } {
   const { store } = options;
   if (typeof store !== "object" && store !== "memory") {
+    const path = (): string => (store === undefined ? join(home(), "workspaces") : `${resolve(store)}-workspaces`);
     const folder = async (): Promise<string> => {
-      const path = store === undefined ? join(await makeHome(), "workspaces") : `${resolve(store)}-workspaces`;
-      await mkdir(path, { recursive: true, mode: 0o700 });
-      return path;
+      if (store === undefined) await makeHome();
+      await mkdir(path(), { recursive: true, mode: 0o700 });
+      return path();
     };
-    return { lasting: true, folder, close: async () => {} };
+    return { path, folder, close: async () => {} };
   }
   let made: Promise<string> | undefined;
   return {
-    lasting: false,
+    path: () => undefined,
     folder: () => {
       made ??= mkdtemp(join(tmpdir(), "openrath-"));
       return made;

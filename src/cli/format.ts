@@ -59,3 +59,11 @@ export function shortener(ids: Iterable<string>): (id: string) => string {
 export function shortEvent(id: string): string {
   return id.slice(0, 12);
 }
+
+/** 1536 → "1.5 kB": powers of 1024, as sizes of files are counted. */
+export function size(bytes: number): string {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let [value, unit] = [bytes, 0];
+  for (; value >= 1024 && unit < units.length - 1; unit++) value /= 1024;
+  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
+}

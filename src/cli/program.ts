@@ -33,6 +33,10 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Defi
     replay: () => import("./commands/replay.ts"),
     rerun: () => import("./commands/rerun.ts"),
     cost: () => import("./commands/cost.ts"),
+    diff: () => import("./commands/diff.ts"),
+    blame: () => import("./commands/blame.ts"),
+    apply: () => import("./commands/apply.ts"),
+    gc: () => import("./commands/gc.ts"),
   },
   "People:": {
     approvals: () => import("./commands/approvals.ts"),
@@ -40,6 +44,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Defi
   },
   "Parts:": {
     mcp: () => import("./commands/mcp.ts"),
+    sandbox: () => import("./commands/sandbox.ts"),
   },
   "Trust:": {
     verify: () => import("./commands/verify.ts"),

@@ -16,6 +16,9 @@ const nextOf: Partial<Record<ErrorCode, string>> = {
   "pending.not-found": "openrath approvals ls",
   "pending.answered": "openrath approvals ls",
   "store.corrupt": "openrath verify ID",
+  "workspace.changed": "leave those paths out with --paths, or undo what changed in the directory",
+  "workspace.missing": "openrath verify ID",
+  "sandbox.unavailable": "openrath doctor",
   "bundle.invalid": "openrath export ID FILE makes one",
 };
 

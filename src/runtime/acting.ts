@@ -7,7 +7,16 @@ import { setMaxListeners } from "node:events";
 import type { OpenSandbox } from "../sandbox/sandbox.ts";
 import { RathError } from "../session/errors.ts";
 import { TreeName } from "../session/json.ts";
-import type { Change, CommandRecord, CommandResult, ExecOptions, Sandbox, SandboxEntry, SandboxProcess } from "../session/session.ts";
+import type {
+  Acted,
+  Change,
+  CommandRecord,
+  CommandResult,
+  ExecOptions,
+  Sandbox,
+  SandboxEntry,
+  SandboxProcess,
+} from "../session/session.ts";
 import type { Guard } from "../tool/policy.ts";
 import { changesBetween } from "../workspace/diff.ts";
 import { filesOf, listDirectory, removePath, writeFile } from "../workspace/files.ts";
@@ -28,8 +37,12 @@ export interface Stage {
   placed(): Promise<Placed>;
   /** The tree of the branch now. */
   tree(): Promise<string>;
+  /** Background processes of the branch that have not ended, as far as is on record. */
+  running(): readonly string[];
   /** Of these, the objects that are not on disk. */
   unsaved(names: Iterable<string>): ReadonlyMap<string, Uint8Array>;
+  /** Says of content that it may not be kept. */
+  withholds(this: void, bytes: Uint8Array): boolean;
   /** These are not kept. */
   drop(names: Iterable<string>): void;
 }
@@ -52,8 +65,10 @@ export class Acting implements Sandbox {
   readonly #stage: Stage;
   readonly #commands: CommandRecord[] = [];
   readonly #started: { readonly id: string; readonly command: string }[] = [];
+  /** What was asked for last: one thing is done after the other, since commands and writes would not see each other's files. */
+  #last: Promise<unknown> = Promise.resolve();
   /** What is under way. */
-  readonly #busy = new Set<Promise<unknown>>();
+  #busy: Promise<unknown> = Promise.resolve();
   readonly #stop = new AbortController();
   #placed: Placed | undefined;
   #before: string | undefined;
@@ -120,7 +135,9 @@ export class Acting implements Sandbox {
     return this.#do(async (trees) => {
       const tree = await this.#current();
       await this.#within(tree, path, true);
-      this.#tree = await writeFile(trees, tree, path, typeof content === "string" ? Buffer.from(content) : content);
+      const bytes = typeof content === "string" ? Buffer.from(content) : content;
+      if (this.#stage.withholds(bytes)) this.#allow(secretProblem(path));
+      this.#tree = await writeFile(trees, tree, path, bytes);
     }, true);
   }
 
@@ -159,20 +176,26 @@ export class Acting implements Sandbox {
     }, true);
   }
 
-  /** Everything an effect does here; `writes` takes the sandbox for the rest of the effect. */
-  async #do<T>(act: (trees: Trees) => Promise<T>, writes = false): Promise<T> {
+  /** Everything an effect does here, in its order; `writes` takes the sandbox for the rest of the effect. */
+  #do<T>(act: (trees: Trees) => Promise<T>, writes = false): Promise<T> {
+    const doing = this.#last.then(async () => {
+      this.#assertGoing();
+      this.#placed ??= await this.#stage.placed();
+      if (writes) await this.#take();
+      await this.#begin();
+      // It may have been ended while it waited for its turn.
+      this.#assertGoing();
+      const acting = act(this.#stage.trees);
+      this.#busy = acting;
+      return acting;
+    });
+    this.#last = doing.catch(() => {});
+    return doing;
+  }
+
+  #assertGoing(): void {
     if (this.#over)
       throw new RathError("sandbox.failed", "The effect that this sandbox was given to has ended: it cannot be used any more.");
-    this.#placed ??= await this.#stage.placed();
-    if (writes) await this.#take();
-    await this.#begin();
-    const doing = act(this.#stage.trees);
-    this.#busy.add(doing);
-    try {
-      return await doing;
-    } finally {
-      this.#busy.delete(doing);
-    }
   }
 
   #take(): Promise<void> {
@@ -226,11 +249,17 @@ export class Acting implements Sandbox {
   async #settle(): Promise<Deed | undefined> {
     this.#over = true;
     this.#stop.abort(new Error("the effect has ended"));
-    await Promise.allSettled([...this.#busy]);
+    await this.#busy.catch(() => {});
+    const { trees, discards, held } = this.#stage;
+    const ended = endedOf(this.#stage);
+    // That a process ended is on record, though no file was looked at.
+    if (ended.length > 0 && this.#before === undefined) {
+      this.#placed = await this.#stage.placed();
+      await this.#begin();
+    }
     const [placed, before] = [this.#placed, this.#before];
     if (placed === undefined || before === undefined) return undefined;
     const tree = await this.#current();
-    const { trees, discards, held } = this.#stage;
     const changes = await changesBetween(trees, before, tree);
     const denied = this.#outside(changes);
     const dropped = (discards || denied !== undefined) && tree !== before;
@@ -238,7 +267,7 @@ export class Acting implements Sandbox {
     const names = await freshIn(trees, before, tree);
     if (dropped) this.#stage.drop(names);
     const objects = this.#stage.unsaved(dropped ? [] : names);
-    const ended = endedOf(held.processes);
+    for (const { id } of ended) held.told.add(id);
     const kept = dropped ? [] : changes;
     const acted = {
       sandbox: placed.backend.kind,
@@ -282,6 +311,10 @@ export class Acting implements Sandbox {
   }
 }
 
+function secretProblem(path: string): string {
+  return `what was to be written to ${JSON.stringify(path)} holds a secret, and files are stored: give secrets to commands by name, with env of the placement`;
+}
+
 /** Files, directories and links; the rest is of no use to whoever lists files. */
 function listedEntry(path: string, entry: Entry): SandboxEntry | undefined {
   switch (entry.type) {
@@ -308,11 +341,11 @@ function recordOf(command: string | readonly string[], result: CommandResult): C
   };
 }
 
-/** Processes that have ended since they were last spoken of. */
-function endedOf(processes: Map<string, SandboxProcess>): readonly { readonly id: string; readonly exitCode?: number }[] {
-  const ended = [...processes.values()].filter(({ exitCode }) => exitCode !== undefined);
-  for (const { id } of ended) processes.delete(id);
-  return ended.map(({ id, exitCode }) => ({ id, exitCode: exitCode as number }));
+/** Processes that have ended since they were last spoken of, those of a sandbox that is gone included. */
+function endedOf({ held, running }: Stage): NonNullable<Acted["ended"]> {
+  const over = [...held.processes.values()].filter(({ id, exitCode }) => exitCode !== undefined && !held.told.has(id));
+  const gone = running().filter((id) => !held.processes.has(id));
+  return [...over.map(({ id, exitCode }) => ({ id, exitCode })), ...gone.map((id) => ({ id, reason: "its sandbox was closed" }))];
 }
 
 /** The objects that a tree has and another has not: directories and contents. */

@@ -2,8 +2,9 @@
  * The sandbox that a branch holds: opened when a command first needs it, brought to the recorded tree before each effect, and read
  * after it. One effect at a time has it. What is on disk is a cache: whatever is wrong with it, it is closed and made again.
  */
-import { carryIn, carryOut } from "../sandbox/mirror.ts";
+import { carryIn, carryOut, type Withholds } from "../sandbox/mirror.ts";
 import type { OpenSandbox, SandboxBackend, SandboxSpec } from "../sandbox/sandbox.ts";
+import { RathError } from "../session/errors.ts";
 import type { SandboxProcess } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import type { Checkout, Checkouts } from "../workspace/checkout.ts";
@@ -13,6 +14,8 @@ import { emptyTree, type Trees } from "../workspace/tree.ts";
 export interface Placed {
   readonly placement: string;
   readonly backend: SandboxBackend;
+  /** The user's directory that its files were taken from: copying from there is faster than from the store. */
+  readonly from: string | undefined;
   readonly spec: Omit<SandboxSpec, "directory" | "inside" | "written">;
 }
 
@@ -37,19 +40,26 @@ export class Held {
   readonly journal: Journal;
   readonly #checkouts: () => Promise<Checkouts>;
   readonly #newId: () => string;
+  readonly #withholds: Withholds;
   #opened: Opened | undefined;
+  #opening: Promise<void> | undefined;
+  /** Why it is not opened any more. */
+  #ended: string | undefined;
   /** The tree it holds; undefined when nobody knows. */
   #tree: string | undefined = emptyTree;
   #last: Promise<void> = Promise.resolve();
   #waiting = 0;
-  /** Background processes that were started and not yet said to have ended. */
+  /** Background processes that were started here: what one wrote can be read after its end. */
   readonly processes = new Map<string, SandboxProcess>();
+  /** Those that were said to have ended. */
+  readonly told = new Set<string>();
 
-  constructor(session: string, journal: Journal, checkouts: () => Promise<Checkouts>, newId: () => string) {
+  constructor(session: string, journal: Journal, checkouts: () => Promise<Checkouts>, newId: () => string, withholds: Withholds) {
     this.session = session;
     this.journal = journal;
     this.#checkouts = checkouts;
     this.#newId = newId;
+    this.#withholds = withholds;
   }
 
   get id(): string | undefined {
@@ -82,14 +92,22 @@ export class Held {
   /** Open, and holding a tree. */
   async ready(placed: Placed, trees: Trees, tree: string): Promise<OpenSandbox> {
     if (this.#opened !== undefined && this.#opened.placed.placement !== placed.placement) await this.close("placed elsewhere");
-    if (this.#opened === undefined) await this.#open(placed, trees, tree);
-    const { sandbox, checkout } = this.#opened as unknown as Opened;
+    const { sandbox, checkout } = this.#opened ?? (await this.#openFor(placed, trees, tree));
     if (this.#tree !== tree) {
       if (checkout !== undefined) await checkout.sync(trees, tree);
-      else await carryIn(sandbox, trees, this.#tree ?? (await carryOut(sandbox, trees, emptyTree)), tree);
+      else await carryIn(sandbox, trees, this.#tree ?? (await carryOut(sandbox, trees, emptyTree, this.#withholds)), tree);
       this.#tree = tree;
     }
     return sandbox;
+  }
+
+  async #openFor(placed: Placed, trees: Trees, tree: string): Promise<Opened> {
+    if (this.#ended === undefined) {
+      this.#opening = this.#open(placed, trees, tree);
+      await this.#opening;
+    }
+    if (this.#opened === undefined) throw new RathError("sandbox.failed", `The sandbox is closed: ${this.#ended}.`);
+    return this.#opened;
   }
 
   async #open(placed: Placed, trees: Trees, tree: string): Promise<void> {
@@ -98,7 +116,7 @@ export class Held {
     const network = spec.network !== "none";
     const checkout =
       backend.capabilities.directory === true
-        ? await (await this.#checkouts()).open(trees, tree, { id: this.#newId(), plain, network })
+        ? await (await this.#checkouts()).open(trees, tree, { id: this.#newId(), plain, network, session: this.session, from: placed.from })
         : undefined;
     try {
       const sandbox = await backend.open({
@@ -125,12 +143,21 @@ export class Held {
   async read(trees: Trees, before: string): Promise<string> {
     const opened = this.#opened;
     if (opened === undefined) return before;
-    let tree = opened.checkout === undefined ? await carryOut(opened.sandbox, trees, before) : await opened.checkout.scan(trees);
+    const { sandbox, checkout } = opened;
+    let tree = checkout === undefined ? await carryOut(sandbox, trees, before, this.#withholds) : await checkout.scan(trees);
     // Where a shared directory is seen, an empty one is made to hold it.
     for (const { path } of opened.placed.spec.layers ?? [])
       if ((await trees.entry(before, path)) === undefined) tree = await trees.with(tree, path, undefined);
     this.#tree = opened.checkout === undefined ? tree : opened.checkout.tree;
     return tree;
+  }
+
+  /** Closes it for good, also when it is only just opening. */
+  async end(reason: string): Promise<void> {
+    this.#ended ??= reason;
+    await this.close(reason);
+    await this.#opening?.catch(() => {});
+    await this.close(reason);
   }
 
   /** Ends all that runs in it and lets its files go. */

@@ -204,3 +204,13 @@ export async function rowOf(store: Store, id: string): Promise<LogRow | undefine
   for await (const row of store.sessions({ id })) if (row.id === id) return row;
   return undefined;
 }
+
+/** One call after the other. Two loads at once would each make the logs they share, and those would have no ancestor in common. */
+export function inTurn<T, R>(work: (given: T) => Promise<R>): (given: T) => Promise<R> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (given) => {
+    const done = last.then(() => work(given));
+    last = done.catch(() => {}); // whoever asked is told
+    return done;
+  };
+}

@@ -45,10 +45,11 @@ function refusePlacements({ platform }: Sandboxes, ours: Node, theirs: Node): vo
 /** The tree at a place; where it was never used, the one that others took from the same directory. */
 async function treeOf(sandboxes: Sandboxes, place: Node, ours: Node, theirs: Node): Promise<string> {
   const state = stateOf(place);
-  const known = sandboxes.knownTreeAt(state);
-  if (known !== undefined || state.base === undefined) return known ?? emptyTree;
+  const recorded = sandboxes.recordedTreeAt(state);
+  if (recorded !== undefined || state.base === undefined) return recorded ?? emptyTree;
   const found = [ours, theirs].flatMap((side) => sandboxes.firstTree(side, state.base as Node) ?? []);
-  const [first = emptyTree, second = first] = found;
+  // What these branches found there, not what others may have found since.
+  const [first = sandboxes.knownTreeAt(state) ?? emptyTree, second = first] = found;
   if (first !== second) throw refused(`the branches took different files from the same directory, which had changed meanwhile`, [place]);
   return first;
 }

@@ -7,7 +7,7 @@ import { withTrees } from "../session/acted.ts";
 import { dataText } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import type { DataOf } from "../session/event.ts";
-import { type State, stateOf } from "../session/fold.ts";
+import type { State } from "../session/fold.ts";
 import { givenName, givenText } from "../session/given.ts";
 import type { Context, Effect, Entering, Host, Judgement, Place, Price, PureKind } from "../session/host.ts";
 import { forkId, type Scope, sameScope } from "../session/id.ts";
@@ -30,7 +30,7 @@ import { Execution } from "./execution.ts";
 import { applyFiles, conflictsOf, filesAt, mergeBranches } from "./file-verbs.ts";
 import type { Key } from "./key.ts";
 import { link } from "./link.ts";
-import { loadLogs, rowOf } from "./load.ts";
+import { inTurn, loadLogs, rowOf } from "./load.ts";
 import { closedRath, never } from "./open-effect.ts";
 import { perform, performAll } from "./perform.ts";
 import { type Places, Sandboxes } from "./sandboxes.ts";
@@ -414,11 +414,11 @@ export class Runtime implements Host, Services {
   }
 
   /** The tips of stored logs, with everything behind them. */
-  async load(ids: readonly string[]): Promise<ReadonlyMap<string, Log>> {
+  readonly load = inTurn(async (ids: readonly string[]): Promise<ReadonlyMap<string, Log>> => {
     const logs = await loadLogs(this.platform, await this.store(), ids, (id) => this.#logs.get(id)?.deref());
     for (const log of logs.values()) if (this.#logs.get(log.id)?.deref() !== log) this.remember(log);
     return logs;
-  }
+  });
 
   async save(session: Session): Promise<void> {
     const { node, execution } = this.#stand(session);

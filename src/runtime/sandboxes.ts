@@ -2,10 +2,13 @@
  * Where the sessions of a runtime act: the backends by name, the files a directory held when it was first used, and the sandboxes
  * that are open. A sandbox belongs to one branch of one owner; that it opened and closed is said in that owner's own log.
  */
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { SandboxBackend } from "../sandbox/sandbox.ts";
-import { actedOf, recordedTree } from "../session/acted.ts";
+import { actedOf, processesOf, recordedTree } from "../session/acted.ts";
+import { dataText, parseEnvelope } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
+import type { DataOf } from "../session/event.ts";
 import { type State, stateOf } from "../session/fold.ts";
 import { TreeName } from "../session/json.ts";
 import { current, history, type Node } from "../session/log.ts";
@@ -28,6 +31,10 @@ export interface Places {
   /** Whether what runs there can be undone: its files are ours and it reaches nothing else. */
   restorable(kind: string, network: PlacementSpec["network"]): boolean;
   checkouts(): Promise<Checkouts>;
+  /** Says of content that it may not be kept: it holds a secret. */
+  withholds(this: void, bytes: Uint8Array): boolean;
+  /** Where files of sandboxes lie that outlive the process; undefined when none do. It may not be there yet. */
+  home(): string | undefined;
   /** Reads a directory into a tree. */
   capture(trees: Trees, directory: string, onProgress?: Progress): Promise<Captured>;
   close(): Promise<void>;
@@ -51,6 +58,8 @@ export class Sandboxes {
   readonly platform: Platform;
   readonly #runtime: Services;
   readonly #held = new Map<Owner, Map<string, Held>>();
+  /** Owners that ended, and why: nothing is opened for what they left behind. */
+  readonly #ended = new WeakMap<Owner, string>();
   readonly #captured = new Map<string, Promise<Captured>>();
 
   constructor(runtime: Services, places: Places) {
@@ -72,7 +81,9 @@ export class Sandboxes {
       discards: called.kind === "check.called",
       placed: () => this.#placed(owner, called, how.progress),
       tree: () => this.#treeAt(owner, stateOf(branch()), how.progress),
+      running: () => processesOf(stateOf(branch()), this.#runtime.platform).map(({ process }) => process),
       unsaved: (names) => this.objects.unsaved(names),
+      withholds: this.places.withholds,
       drop: (names) => this.objects.drop(names),
     };
   }
@@ -92,9 +103,11 @@ export class Sandboxes {
 
   /** The tree that a line of work found when it first used the directory of a placement. */
   firstTree(place: Node, base: Node): string | undefined {
-    for (const past of history(place))
-      if (past.facts.acted === true && stateOf(past).base === base) return actedOf(past, this.#runtime.platform)?.before;
-    return undefined;
+    const first = firstUse(place, base);
+    return first === undefined ? undefined : actedOf(first, this.#runtime.platform)?.before;
+  }
+  recordedTreeAt(state: State): string | undefined {
+    return recordedTree(state, this.#runtime.platform);
   }
 
   async #placed(owner: Owner, called: Node, progress: Acts["progress"]): Promise<Placed> {
@@ -113,11 +126,15 @@ export class Sandboxes {
         `A "${sandbox}" sandbox cannot keep commands off the network: say network: "all", or place the session elsewhere.`,
         { details: { sandbox } },
       );
-    const captured = base === undefined ? undefined : await this.#captureOnce(owner, base, progress);
-    const layers = (captured?.layers ?? []).map((path) => ({ path, from: resolve(captured?.directory ?? "", path) }));
+    const captured =
+      base === undefined ? undefined : ((await this.#capturedBefore(called, base)) ?? (await this.#captureOnce(owner, base, progress)));
+    const layers = (captured?.layers ?? [])
+      .map((path) => ({ path, from: resolve(captured?.directory ?? "", path) }))
+      .filter(({ from }) => existsSync(from));
     return {
       placement: current(placement).id,
       backend,
+      from: captured?.directory,
       spec: {
         session: called.log.id,
         network: spec.network ?? "none",
@@ -127,6 +144,32 @@ export class Sandboxes {
         layers,
       },
     };
+  }
+
+  /**
+   * What was found when this line of work first used the directory, perhaps in another process: by now it may hold other files or
+   * be gone. Undefined when it was not used yet.
+   */
+  async #capturedBefore(called: Node, base: Node): Promise<Captured | undefined> {
+    if (this.#captured.has(current(base).id) || this.recordedTreeAt(stateOf(current(called))) === undefined) return undefined;
+    const key = `${current(called).log.id} ${current(base).id}`;
+    const found = this.#before.get(key) ?? (await this.#findCapture(current(called), base));
+    if (found !== undefined) this.#before.set(key, found);
+    return found;
+  }
+  /** By branch and placement: to look for it takes a walk through all that happened. */
+  readonly #before = new Map<string, Captured>();
+
+  async #findCapture(place: Node, base: Node): Promise<Captured | undefined> {
+    const first = firstUse(place, base);
+    if (first?.run === undefined) return undefined;
+    const { platform } = this.#runtime;
+    for await (const { envelope, data } of (await this.#runtime.store()).events({ session: first.run })) {
+      if (data === undefined || parseEnvelope(platform.text(envelope)).kind !== "workspace.captured") continue;
+      const said = JSON.parse(dataText(platform, data)) as DataOf<"workspace.captured">;
+      if (said.placement === current(base).id) return { ...said, layers: said.layers ?? [], withheld: said.withheld ?? [] };
+    }
+    return undefined;
   }
 
   #captureOnce(owner: Owner, base: Node, progress: Acts["progress"]): Promise<Captured> {
@@ -188,26 +231,28 @@ export class Sandboxes {
         journalOf(owner),
         () => this.places.checkouts(),
         () => this.#runtime.platform.newId(),
+        this.places.withholds,
       );
     else branches.delete(session);
     branches.set(session, held); // the newest last
+    const ended = this.#ended.get(owner);
+    if (ended !== undefined) void held.end(ended);
     this.#closeIdle(branches);
     return held;
   }
 
   #closeIdle(branches: Map<string, Held>): void {
     const idle = [...branches.values()].filter((held) => held.id !== undefined && held.idle);
-    for (const held of idle.slice(0, Math.max(0, idle.length - keptOpen))) {
-      branches.delete(held.session);
-      void held.close("not used for a while");
-    }
+    // Not forgotten: an effect that has begun may hold it, and would open it again where nobody closes it.
+    for (const held of idle.slice(0, Math.max(0, idle.length - keptOpen))) void held.close("not used for a while");
   }
 
   /** Ends everything that an owner holds open. */
   async close(owner: Owner, reason: string): Promise<void> {
     const branches = this.#held.get(owner);
     this.#held.delete(owner);
-    await Promise.all([...(branches?.values() ?? [])].map((held) => held.close(reason)));
+    this.#ended.set(owner, reason);
+    await Promise.all([...(branches?.values() ?? [])].map((held) => held.end(reason)));
   }
 
   async closeAll(): Promise<void> {
@@ -232,6 +277,12 @@ function journalOf(owner: Owner): Journal {
       }),
     closed: (id, reason, problem) => void owner.journal("sandbox.closed", { id, ...(problem === undefined ? {} : { problem }), reason }),
   };
+}
+
+/** The first effect that acted on files which it took from the directory of a placement. */
+function firstUse(place: Node, base: Node): Node | undefined {
+  for (const past of history(place)) if (past.facts.acted === true && stateOf(past).base === base) return past;
+  return undefined;
 }
 
 /** What the run said of a placement before it was taken up again. */

@@ -15,6 +15,7 @@ export async function startBackground(
 ): Promise<SandboxProcess> {
   const output = { stdout: new Unread(), stderr: new Unread() };
   const spawned = await spawner.spawn({ ...request, onOutput: (from, bytes) => output[from].add(bytes) });
+  spawned.keepsAlive(false);
   return background(spawned, command, output);
 }
 
@@ -36,7 +37,9 @@ function background(spawned: Spawned, command: string, output: { readonly stdout
     },
     read: async () => ({ stdout: output.stdout.take(), stderr: output.stderr.take() }),
     stop: () => {
-      if (exitCode === undefined) killNamespace(spawned);
+      if (exitCode !== undefined) return over;
+      spawned.keepsAlive(true);
+      killNamespace(spawned);
       return over;
     },
   };

@@ -13,9 +13,16 @@ export async function carryIn(sandbox: Sandbox, trees: Trees, from: string, to: 
   for (const [name, entry] of after) {
     const old = before.get(name);
     const path = join(under, name);
+    // Files bring the directories above them; links and nothing do not.
+    if (entry.type === "directory" && old?.type !== "directory" && !(await holdsFile(trees, entry.hash)))
+      await sandbox.exec(["mkdir", "-p", "--", path]);
     if (entry.type === "directory") await carryIn(sandbox, trees, old?.type === "directory" ? old.hash : emptyTree, entry.hash, path);
     else if (!sameEntry(old, entry)) await put(sandbox, trees, path, entry);
   }
+}
+
+async function holdsFile(trees: Trees, tree: string): Promise<boolean> {
+  return [...(await trees.directory(tree)).values()].some(({ type }) => type === "file");
 }
 
 /** Links and permissions are made by commands, where there are any: the port's own verbs know only contents. */
@@ -26,13 +33,16 @@ async function put(sandbox: Sandbox, trees: Trees, path: string, entry: Entry): 
   if (entry.mode !== 0o644) await sandbox.exec(["chmod", entry.mode.toString(8), "--", path]);
 }
 
+/** Says of content that it may not be kept. */
+export type Withholds = (bytes: Uint8Array) => boolean;
+
 /** The tree of what a sandbox holds. What it does not tell (permissions, where links lead) stays as it was. */
-export async function carryOut(sandbox: Sandbox, trees: Trees, before: string, under = ""): Promise<string> {
+export async function carryOut(sandbox: Sandbox, trees: Trees, before: string, withholds: Withholds, under = ""): Promise<string> {
   const known = await trees.directory(before);
   const found = new Map<string, Entry>();
   for await (const one of sandbox.list(under === "" ? "." : under)) {
     const name = one.path.slice(one.path.lastIndexOf("/") + 1);
-    const entry = await entryOf(sandbox, trees, one, known.get(name));
+    const entry = await entryOf(sandbox, trees, one, known.get(name), withholds);
     if (entry !== undefined) found.set(name, entry);
   }
   // What cannot be carried in is not missing because it is not there.
@@ -43,15 +53,26 @@ export async function carryOut(sandbox: Sandbox, trees: Trees, before: string, u
   return trees.store(sorted(found));
 }
 
-async function entryOf(sandbox: Sandbox, trees: Trees, one: SandboxEntry, old: Entry | undefined): Promise<Entry | undefined> {
+async function entryOf(
+  sandbox: Sandbox,
+  trees: Trees,
+  one: SandboxEntry,
+  old: Entry | undefined,
+  withholds: Withholds,
+): Promise<Entry | undefined> {
   const mode = one.mode ?? (old?.type === "file" || old?.type === "directory" ? old.mode : one.kind === "file" ? 0o644 : 0o755);
   switch (one.kind) {
     case "directory":
-      return { type: "directory", mode, hash: await carryOut(sandbox, trees, old?.type === "directory" ? old.hash : emptyTree, one.path) };
+      return {
+        type: "directory",
+        mode,
+        hash: await carryOut(sandbox, trees, old?.type === "directory" ? old.hash : emptyTree, withholds, one.path),
+      };
     case "link":
       return one.target === undefined ? (old?.type === "link" ? old : undefined) : { type: "link", target: one.target };
     case "file": {
       const bytes = await sandbox.read(one.path);
+      if (withholds(bytes)) return { type: "withheld", why: "secret", size: bytes.length };
       return { type: "file", mode, size: bytes.length, hash: await trees.objects.put(bytes) };
     }
   }

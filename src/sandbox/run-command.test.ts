@@ -73,7 +73,7 @@ test("one that was cancelled while it was being started is ended", async () => {
   const slow: Spawner = {
     spawn: async () => {
       controller.abort();
-      return { pid: 1, exited, kill: () => end({ code: undefined, signal: "SIGKILL" }) };
+      return { pid: 1, exited, kill: () => end({ code: undefined, signal: "SIGKILL" }), keepsAlive: () => {} };
     },
   };
   const ran = runCommand(slow, {
@@ -122,7 +122,7 @@ function speaking(pieces: readonly Uint8Array[]): Spawner {
   return {
     async spawn({ onOutput }: SpawnRequest): Promise<Spawned> {
       for (const piece of pieces) onOutput?.("stdout", piece);
-      return { pid: 1, exited: Promise.resolve({ code: 0, signal: undefined }), kill: () => {} };
+      return { pid: 1, exited: Promise.resolve({ code: 0, signal: undefined }), kill: () => {}, keepsAlive: () => {} };
     },
   };
 }

@@ -26,7 +26,6 @@ export function processesOf(state: State, platform: Platform): readonly Extract<
   const running = new Map<string, Extract<Pending, { readonly kind: "process" }>>();
   for (const node of list(state.processes)) {
     const { started = [], ended = [] } = actedOf(node, platform) ?? {};
-    for (const { id } of ended) running.delete(id);
     for (const { id, command } of started)
       running.set(id, {
         id: node.id,
@@ -38,6 +37,7 @@ export function processesOf(state: State, platform: Platform): readonly Extract<
         process: id,
         command,
       });
+    for (const { id } of ended) running.delete(id);
   }
   return [...running.values()];
 }

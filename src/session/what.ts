@@ -96,11 +96,18 @@ function dataOf(node: Node, platform: Platform, text: (node: Node) => string): u
       const data = node.data<"tool.returned">(platform);
       if (data.answer === undefined && data.failures === undefined && data.acted === undefined) return text(node);
       const { answer: _, failures: __, acted, ...rest } = data;
-      return JSON.stringify(acted === undefined ? rest : { ...rest, changes: acted.changes });
+      return JSON.stringify(acted === undefined ? rest : { ...rest, value: withoutTime(data.value), changes: acted.changes });
     }
     default:
       return text(node);
   }
+}
+
+/** The result of a command says how long it took. */
+function withoutTime(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || !("durationMs" in value)) return value;
+  const { durationMs: _, ...rest } = value;
+  return rest;
 }
 
 /** Call ids are the provider's and differ each time: a call is named by its place. */

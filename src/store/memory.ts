@@ -11,13 +11,14 @@ import type {
   RunRow,
   Store,
   StoredEvent,
+  SweepOptions,
   Write,
   Written,
 } from "./store.ts";
 
 /** How a store in memory is made. */
 export interface MemoryOptions {
-  /** Milliseconds since 1970, for leases. */
+  /** Milliseconds since 1970, for leases and for the age of blobs. */
   readonly clock?: (() => number) | undefined;
 }
 
@@ -37,7 +38,7 @@ interface State {
   /** In order of creation, as Maps are. */
   readonly logs: Map<string, Log>;
   readonly runs: Map<string, Run>;
-  readonly blobs: Map<string, Uint8Array>;
+  readonly blobs: Map<string, { readonly bytes: Uint8Array; touched: number }>;
   readonly byId: Map<string, { readonly log: Log; readonly at: number }>;
 }
 
@@ -59,7 +60,7 @@ export function memoryStore(options: MemoryOptions = {}): Store {
   };
 
   return {
-    append: async (write) => append(open(), write),
+    append: async (write) => append(open(), write, clock()),
     events: (query) => stream(() => events(open(), query), copy),
     sessions: (query) => stream(() => logs(open(), query)),
     runs: (query) => stream(() => runs(open(), query, clock())),
@@ -84,8 +85,8 @@ export function memoryStore(options: MemoryOptions = {}): Store {
       if (run?.epoch === epoch) run.owner = undefined;
     },
     blob: async (hash) => {
-      const bytes = open().blobs.get(hash);
-      return bytes && new Uint8Array(bytes);
+      const found = open().blobs.get(hash);
+      return found && new Uint8Array(found.bytes);
     },
     erase: async (ids) => {
       const { byId } = open();
@@ -94,17 +95,22 @@ export function memoryStore(options: MemoryOptions = {}): Store {
         if (found) found.log.events[found.at] = { ...(found.log.events[found.at] as StoredEvent), data: undefined };
       }
     },
+    sweep: (options) => sweep(open, options),
     [Symbol.asyncDispose]: async () => {
       closed = true;
     },
   };
 }
 
-function append(state: State, write: Write): Written {
+function append(state: State, write: Write, now: number): Written {
   const refused = judge(state, write);
   if (refused !== undefined) return refused;
   for (const branch of write.branches) addEvents(state, branch);
-  for (const { hash, bytes } of write.blobs ?? []) if (!state.blobs.has(hash)) state.blobs.set(hash, new Uint8Array(bytes));
+  for (const { hash, bytes } of write.blobs ?? []) {
+    const known = state.blobs.get(hash);
+    if (known === undefined) state.blobs.set(hash, { bytes: new Uint8Array(bytes), touched: now });
+    else known.touched = now;
+  }
   if (write.run !== undefined) {
     const { owner: _, ...row } = write.run;
     const known = state.runs.get(row.id);
@@ -197,6 +203,20 @@ function runs(state: State, { id, status, key, dueBefore }: RunQuery, now: numbe
     )
     .filter(({ row }) => dueBefore === undefined || (row.wakeAt !== undefined && row.wakeAt < dueBefore))
     .map(({ row, owner, expires }) => ({ ...row, owner: expires > now ? owner : undefined }));
+}
+
+async function* sweep(
+  open: () => State,
+  { before, dryRun, keeping }: SweepOptions,
+): AsyncGenerator<{ readonly hash: string; readonly bytes: number }, void> {
+  const all = (state: State): StoredEvent[] => [...state.logs.values()].flatMap((log) => log.events);
+  const kept = await keeping(stream(() => all(open()), copy));
+  for (const [hash, blob] of [...open().blobs]) {
+    // The age is read now: somebody may have put it again while the one before was handed out.
+    if (blob.touched >= Date.parse(before) || kept(hash)) continue;
+    if (!dryRun) open().blobs.delete(hash);
+    yield { hash, bytes: blob.bytes.length };
+  }
 }
 
 /** What was there when reading began; events are copied when they are handed out. */

@@ -14,6 +14,7 @@ import { Ids } from "./sqlite-ids.ts";
 import { logPages } from "./sqlite-logs.ts";
 import { sessionPages, writtenPages } from "./sqlite-read.ts";
 import { claimRun, releaseLease, renewLease, runPages } from "./sqlite-runs.ts";
+import { sweepBlobs } from "./sqlite-sweep.ts";
 import type { Store } from "./store.ts";
 
 /** How a SQLite store is opened. */
@@ -26,14 +27,15 @@ export interface SqliteOptions {
    * `relaxed: true`; they survive the death of the process, and a power cut once any later append is synced.
    */
   readonly durability?: "sync" | "relaxed" | undefined;
-  /** Milliseconds since 1970, for leases. */
+  /** Milliseconds since 1970, for leases and for the age of blobs. */
   readonly clock?: (() => number) | undefined;
 }
 
 /** The store in the file at `path`, on the driver that `open` gives. */
 export function storeOn(path: string, options: SqliteOptions, open: OpenDatabase, patienceMs = 10_000): Store {
   const { tenant = "default", project = "default", durability = "sync", clock = Date.now } = options;
-  const connection = new Connection({ path: resolve(path), tenant, project, clock, open, patienceMs });
+  const place = { path: resolve(path), tenant, clock, open, patienceMs };
+  const connection = new Connection({ ...place, project });
   const frames = new Frames(connection);
   const appends = new Appends(connection, frames, durability === "relaxed");
   const ids = new Ids(connection, frames, appends.unindexed);
@@ -65,6 +67,7 @@ export function storeOn(path: string, options: SqliteOptions, open: OpenDatabase
     release: (lease) => connection.patiently(() => connection.transaction(false, () => releaseLease(connection, lease))),
     blob: (hash) => connection.patiently(() => readBlob(connection, hash)),
     erase: (erased) => ids.erase(erased),
+    sweep: (sweeping) => sweepBlobs(connection, (other) => new Connection({ ...place, project: other }), sweeping),
     [Symbol.asyncDispose]: () => {
       closing ??= close();
       return closing;

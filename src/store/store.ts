@@ -145,6 +145,18 @@ export interface Store extends AsyncDisposable {
   blob(hash: string): Promise<Uint8Array | undefined>;
   /** Removes the data of events for good and keeps their envelopes. */
   erase?(ids: readonly string[]): Promise<void>;
-  /** Removes blobs older than `before` that no event names, or only lists them. */
-  sweep?(options: { readonly before: string; readonly dryRun: boolean }): AsyncIterable<{ readonly hash: string; readonly bytes: number }>;
+  /** Removes blobs that nobody needs, or only lists them, with the bytes they take in the store. */
+  sweep?(options: SweepOptions): AsyncIterable<{ readonly hash: string; readonly bytes: number }>;
+}
+
+/** Which blobs go. One goes only when it was last put before `before` and is not kept. */
+export interface SweepOptions {
+  /** ISO time by the store's clock. What is put again meanwhile is younger, and stays. */
+  readonly before: string;
+  readonly dryRun: boolean;
+  /**
+   * Is given every event whose blobs lie among those of this store, of other projects too, and says which blobs stay. It is asked
+   * once, before anything is removed; when it rejects, nothing is.
+   */
+  keeping(events: AsyncIterable<StoredEvent>): Promise<(hash: string) => boolean>;
 }

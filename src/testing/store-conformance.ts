@@ -10,6 +10,7 @@ import { appendCases } from "./store-append-cases.ts";
 import type { Reopen } from "./store-case.ts";
 import { leaseCases } from "./store-lease-cases.ts";
 import { queryCases } from "./store-query-cases.ts";
+import { sweepCases } from "./store-sweep-cases.ts";
 
 /** Something a conformance suite is run against. */
 export interface Conformance<T> {
@@ -28,7 +29,7 @@ export interface StoreConformance extends Conformance<Store> {
 
 /** Registers the tests of the store contract. A skip that names no test is an error. */
 export function storeConformance(subject: StoreConformance): void {
-  const cases = [...appendCases, ...leaseCases, ...queryCases];
+  const cases = [...appendCases, ...leaseCases, ...queryCases, ...sweepCases];
   for (const skipped of subject.skip ?? []) {
     if (!cases.some(({ name }) => name === skipped.test))
       throw new Error(`The store suite has no test "${skipped.test}" that could be skipped.`);

@@ -79,6 +79,10 @@ export class Bases {
 
   /** Trees that have one, the newest first. */
   async #all(): Promise<readonly string[]> {
+    return (await this.#aged()).map(({ name }) => name);
+  }
+
+  async #aged(): Promise<readonly { readonly name: string; readonly at: number }[]> {
     const folder = join(this.#home, "bases", bootId());
     const names = await readdir(folder).catch(() => []);
     const aged = await Promise.all(
@@ -86,22 +90,27 @@ export class Bases {
         .filter((name) => /^[0-9a-f]{64}$/.test(name))
         .map(async (name) => ({ name, at: (await stat(join(folder, name)).catch(() => undefined))?.ctimeMs ?? 0 })),
     );
-    return aged.sort((a, b) => b.at - a.at).map(({ name }) => name);
+    return aged.sort((a, b) => b.at - a.at);
+  }
+
+  /** Trees whose bases nobody uses: those beyond the few newest, and those made before a time, in milliseconds since 1970. */
+  async unused(before = 0): Promise<readonly string[]> {
+    const used = await this.#used();
+    return (await this.#aged()).flatMap(({ name, at }, index) => ((index >= kept || at < before) && !used.has(name) ? [name] : []));
+  }
+
+  async #used(): Promise<ReadonlySet<string | undefined>> {
+    return new Set((await openCheckouts(this.#home)).map(({ owner }) => owner?.base));
   }
 
   /**
    * Throws away what nobody needs. A checkout names its base before it looks whether it is there; here a base is taken away before
    * the last look at who names it. So one of the two notices, and a base that is in use is put back.
    */
-  async prune(): Promise<void> {
-    const surplus = (await this.#all()).slice(kept);
-    if (surplus.length === 0) return;
-    const used = async () => new Set((await openCheckouts(this.#home)).map(({ owner }) => owner?.base));
-    const before = await used();
-    for (const tree of surplus) {
-      if (before.has(tree)) continue;
+  async prune(before = 0): Promise<void> {
+    for (const tree of await this.unused(before)) {
       const place = await toTrash(this.#home, this.path(tree));
-      if (!(await used()).has(tree)) await emptyTrash(place);
+      if (!(await this.#used()).has(tree)) await emptyTrash(place);
       else await rename(place, this.path(tree)).catch(() => emptyTrash(place));
     }
   }

@@ -29,11 +29,17 @@ export interface Checkouts extends AsyncDisposable {
   kind(options: { readonly plain: boolean }): Promise<CheckoutKind>;
   /**
    * `plain`: an ordinary directory, for commands that run on the host itself. `network`: commands may use the host's. `from`: a
-   * directory of the user that holds the tree or nearly, from which files are copied rather than taken out of the store.
+   * directory of the user that holds the tree or nearly, from which files are copied rather than taken out of the store. `session`: whose files they are, for people who look.
    */
   open(
     trees: Trees,
     tree: string,
-    options: { readonly id: string; readonly plain: boolean; readonly network: boolean; readonly from?: string | undefined },
+    options: {
+      readonly id: string;
+      readonly plain: boolean;
+      readonly network: boolean;
+      readonly from?: string | undefined;
+      readonly session?: string | undefined;
+    },
   ): Promise<Checkout>;
 }

@@ -59,7 +59,7 @@ class Home implements Checkouts {
     const kind = await this.kind(options);
     for (let tries = 0; tries < 3; tries++) {
       const base = await this.#bases.choose(trees, tree, options.from);
-      const directory = await claim(this.#home, options.id, kind, base);
+      const directory = await claim(this.#home, options.id, { kind, base, session: options.session });
       // Somebody may have taken it away before they could see that it is in use.
       if (await this.#bases.has(base)) return this.#openAt(trees, tree, { ...options, kind, base, directory });
       await this.#discard(directory);

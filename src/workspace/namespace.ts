@@ -70,6 +70,7 @@ export async function holdNamespaces({ network, overlay }: NamespaceOptions): Pr
       });
     },
     [Symbol.asyncDispose]: async () => {
+      holder.keepsAlive(true);
       holder.kill();
       await gone;
       // The process within dies at the same time, but is waited for by nobody: until it is dead the mount is there.
@@ -109,7 +110,10 @@ async function startHolder(argv: readonly string[]) {
     },
   });
   const result = await Promise.race([inner, holder.exited]);
-  if (typeof result === "number") return { ...holder, inner: result };
+  if (typeof result === "number") {
+    holder.keepsAlive(false);
+    return { ...holder, inner: result };
+  }
   throw unavailable(problem.trim() === "" ? `it ended with ${result.code ?? result.signal}` : problem.trim());
 }
 

@@ -19,6 +19,8 @@ export interface Owner {
   readonly kind: CheckoutKind;
   /** The tree of the base it lies on, which has to stay as long as it does. */
   readonly base?: string | undefined;
+  /** Whose files it holds. */
+  readonly session?: string | undefined;
   readonly opened: string;
 }
 
@@ -60,7 +62,7 @@ export async function openCheckouts(home: string): Promise<readonly Orphan[]> {
 }
 
 /** Makes the directory of a checkout, with the name of this process in it. What a dead one left under that id is thrown away. */
-export async function claim(home: string, id: string, kind: CheckoutKind, base: string | undefined): Promise<string> {
+export async function claim(home: string, id: string, { kind, base, session }: Pick<Owner, "kind" | "base" | "session">): Promise<string> {
   if (!/^[\w.-]{1,200}$/.test(id) || id.startsWith(".")) {
     throw new RathError("workspace.invalid", `${JSON.stringify(id)} cannot be the id of a checkout.`, { details: { id } });
   }
@@ -77,7 +79,7 @@ export async function claim(home: string, id: string, kind: CheckoutKind, base: 
       await toTrash(home, directory).then(emptyTrash);
     }
   }
-  const owner: Owner = { ...thisProcess(), kind, base, opened: new Date().toISOString() };
+  const owner: Owner = { ...thisProcess(), kind, base, session, opened: new Date().toISOString() };
   await writeFile(join(directory, "owner.json"), `${JSON.stringify(owner)}\n`, { flag: "wx", mode: 0o600 });
   return directory;
 }

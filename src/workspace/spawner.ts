@@ -32,6 +32,8 @@ export interface Spawned {
   readonly exited: Promise<Exit>;
   /** Signals it and its process group. Does nothing once it has ended. */
   kill(signal?: "SIGKILL" | "SIGTERM"): void;
+  /** Whether this process stays alive for it. It does until it is told otherwise; what is left when this process ends, ends too. */
+  keepsAlive(keeps: boolean): void;
 }
 
 export interface Exit {
@@ -52,6 +54,7 @@ const tellAfter = 1 << 18;
 interface Running {
   readonly request: SpawnRequest;
   pid: number | undefined;
+  keepsAlive: boolean;
   taken: number;
   thrown: { readonly error: unknown } | undefined;
   readonly started: Deferred<Spawned>;
@@ -65,7 +68,15 @@ class HelperProcess implements Spawner {
 
   spawn(request: SpawnRequest): Promise<Spawned> {
     const id = this.#next++;
-    const entry: Running = { request, pid: undefined, taken: 0, thrown: undefined, started: deferred(), exited: deferred() };
+    const entry: Running = {
+      request,
+      pid: undefined,
+      keepsAlive: true,
+      taken: 0,
+      thrown: undefined,
+      started: deferred(),
+      exited: deferred(),
+    };
     this.#running.set(id, entry);
     const { argv, cwd, env, stdin, extra } = request;
     this.#send({
@@ -80,12 +91,23 @@ class HelperProcess implements Spawner {
     return entry.started.promise;
   }
 
-  /** Orders go to the helper that runs; a new one is started when there is none. It keeps this process alive while something runs. */
+  /** Orders go to the helper that runs; a new one is started when there is none. */
   #send(order: Order): void {
     const helper = this.#helper ?? this.#start();
-    helper.ref();
-    helper.channel?.ref();
+    this.#hold();
     helper.send(order, () => {});
+  }
+
+  /** The helper keeps this process alive while something runs that does. */
+  #hold(): void {
+    const holds = [...this.#running.values()].some(({ keepsAlive }) => keepsAlive);
+    if (holds) {
+      this.#helper?.ref();
+      this.#helper?.channel?.ref();
+    } else {
+      this.#helper?.unref();
+      this.#helper?.channel?.unref();
+    }
   }
 
   #start(): ChildProcess {
@@ -136,6 +158,10 @@ class HelperProcess implements Spawner {
       kill: (signal = "SIGKILL") => {
         if (this.#running.get(id) === entry) helper.send({ do: "kill", id, signal } satisfies Order, () => {});
       },
+      keepsAlive: (keeps) => {
+        entry.keepsAlive = keeps;
+        this.#hold();
+      },
     };
   }
 
@@ -154,9 +180,7 @@ class HelperProcess implements Spawner {
 
   #end(id: number): void {
     this.#running.delete(id);
-    if (this.#running.size > 0) return;
-    this.#helper?.unref();
-    this.#helper?.channel?.unref();
+    this.#hold();
   }
 
   /** The helper died, though nobody asked it to: what it had started is ended here, and the next spawn starts another. */

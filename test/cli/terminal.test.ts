@@ -114,7 +114,8 @@ describe("doctor", () => {
     expect(out).toMatch(/^model anthropic +ok +ANTHROPIC_API_KEY set, @ai-sdk\/anthropic installed/m);
     expect(out).toMatch(/^model openai +- +OPENAI_API_KEY not set/m);
     expect(out).toMatch(/^model azure +warn .*\(set AZURE_RESOURCE_NAME or AZURE_BASE_URL\)/m);
-    expect(out).toMatch(/^sandbox +- +isolation tier: not in this version/m);
+    expect(out).toMatch(/^sandbox local +(ok +isolation namespace, files by (overlay|reflink|copy)|warn +.*cannot isolate)/m);
+    expect(out).toMatch(/^sandbox memory +ok +files and commands, just-bash installed/m);
   });
 
   test("says what is open to others, and fails on what is broken", async () => {

@@ -1,5 +1,5 @@
 /** What every command prints, on a terminal and piped. `UPDATE_GOLDEN=1 npx vitest run test/golden-cli` writes it again: then read it. */
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -23,6 +23,7 @@ const line = (argv: Line["argv"], rest: Omit<Line, "argv"> = {}): Line => ({ arg
 let folder = "";
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "openrath-cli-"));
+  await mkdir(join(folder, "new"));
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -44,6 +45,7 @@ const files: Readonly<Record<string, readonly Line[]>> = {
     line(({ asks }) => ["show", asks]),
     line(({ hostile }) => ["show", hostile]),
     line(({ hostile }) => ["show", hostile, "--json"], { only: "piped" }),
+    line(({ draft }) => ["show", draft]),
     line(() => ["show", "ffff"]),
     line(() => ["show", "0000000"]),
   ],
@@ -126,6 +128,56 @@ const files: Readonly<Record<string, readonly Line[]>> = {
     line(() => ["approvals", "ls"]),
   ],
   resolve: [line(({ question }) => ["resolve", question, "--again"]), line(() => ["resolve", "ffff", "--ok"])],
+  diff: [
+    line(({ notes, draft }) => ["diff", short(notes), draft]),
+    line(({ notes, draft }) => ["diff", `${short(notes)}..${short(draft)}`, "--stat"]),
+    line(({ notes, draft }) => ["diff", notes, draft, "--patch"]),
+    line(({ notes }) => ["diff", `${notes}@4..${notes}`, "--json", "--patch"], { only: "piped" }),
+    line(({ notes }) => ["diff", notes, notes]),
+    line(({ notes, forecast }) => ["diff", forecast, notes]),
+    line(({ notes }) => ["diff", notes]),
+    line(({ notes }) => ["diff", notes, "ffff"]),
+  ],
+  blame: [
+    line(({ notes }) => ["blame", short(notes), "notes.md"]),
+    line(({ draft }) => ["blame", draft, "notes.md"]),
+    line(({ notes }) => ["blame", `${notes}@4`, "notes.md", "--jsonl"], { only: "piped" }),
+    line(({ notes }) => ["blame", notes, "nothing.md"]),
+    line(({ notes }) => ["blame", notes, "data"]),
+  ],
+  apply: [
+    line(({ notes }) => ["apply", notes, "new", "--dry-run"]),
+    line(({ notes }) => ["apply", notes, "new", "--dry-run", "--patch", "--paths", "notes.md"]),
+    line(({ notes }) => ["apply", notes, "new"]),
+    line(({ notes }) => ["apply", notes, "new", "--paths", "data,./notes.md", "--yes"], { only: "terminal" }),
+    line(({ notes }) => ["apply", notes, "new", "--yes", "--json"], { only: "piped" }),
+    line(({ notes }) => ["apply", notes, "new"], { only: "terminal" }),
+    line(({ draft }) => ["apply", draft, "new", "--yes"]),
+    line(({ draft }) => ["apply", draft, "new", "--yes", "--json"], { only: "piped" }),
+    line(({ notes }) => ["apply", notes, "new", "--paths", "note.md"]),
+    line(({ notes }) => ["apply", notes]),
+    line(({ notes }) => ["apply", notes, "nowhere"]),
+    line(({ forecast }) => ["apply", forecast, "new"]),
+  ],
+  sandbox: [
+    line(() => ["sandbox"]),
+    line(({ notes }) => ["sandbox", "exec", notes, "--", "wc -l notes.md; echo done > done.txt"]),
+    line(({ notes }) => ["sandbox", "exec", `${notes}@4`, "--", "cat", "no such file"]),
+    line(({ forecast }) => ["sandbox", "exec", forecast, "--", "true"]),
+    line(() => ["sandbox", "exec"]),
+    line(() => ["sandbox", "rm"]),
+    line(() => ["sandbox", "rm", "ffff"]),
+    line(() => ["sandbox", "rm", "--orphans"]),
+  ],
+  gc: [
+    line(() => ["gc", "--dry-run"]),
+    line(() => ["gc", "--json"], { only: "piped" }),
+    line(() => ["gc"], { only: "piped" }),
+    line(() => ["gc"]),
+    line(() => ["gc", "--older-than", "30d"]),
+    line(() => ["gc", "--older-than", "5m"]),
+    line(() => ["gc", "--older-than", "soon"]),
+  ],
   export: [
     line(({ forecast }) => ["export", forecast, "-", "--format", "lineage-jsonl"], { only: "piped" }),
     line(({ forecast }) => ["export", forecast, "a.jsonl"], { only: "piped" }),

@@ -1,5 +1,6 @@
 /** A store with a few sessions, the same in every test, and a terminal that remembers what was written to it. */
 
+import { hash } from "node:crypto";
 import { z } from "zod";
 import { runCli } from "../../src/cli/program.ts";
 import { type Project, projectOf } from "../../src/cli/project.ts";
@@ -8,10 +9,13 @@ import { Agent, best, parallel, type Rath, type Session, scripted, tool } from "
 import { memoryStore } from "../../src/store/memory.ts";
 import type { Store } from "../../src/store/store.ts";
 import { testRath } from "../../src/testing/test-rath.ts";
+import { editFile, writeFile } from "../../src/tool/builtin/tools.ts";
 import { Flow } from "../support/flow.ts";
 
 /** Sessions by the name a test knows them by. */
-export type World = Readonly<Record<"forecast" | "contest" | "assistant" | "asks" | "fails" | "hostile" | "question" | "run", string>> & {
+export type World = Readonly<
+  Record<"forecast" | "contest" | "assistant" | "asks" | "fails" | "hostile" | "notes" | "draft" | "question" | "run", string>
+> & {
   readonly store: Store;
 };
 
@@ -104,7 +108,8 @@ function rathOn(store: Store): Rath {
 }
 
 export async function makeWorld(): Promise<World> {
-  const memory = memoryStore();
+  // Older than whoever looks at it later, by more than gc leaves alone.
+  const memory = memoryStore({ clock: () => Date.parse("2025-12-24T00:00:00.000Z") });
   // Commands close what they opened; the store outlives them.
   const store: Store = { ...memory, [Symbol.asyncDispose]: async () => {} };
   const rath = rathOn(store);
@@ -116,14 +121,30 @@ export async function makeWorld(): Promise<World> {
   const asks = await run("asks", "Release 1.2");
   const fails = await run("fails", "Deploy it");
   const strange = await rath.session(hostile).do(hostile, () => ({ said: hostile, bytes: new Uint8Array([1, 2, 3]) }), { repeat: "safe" });
+  const { notes, draft } = await filesIn(rath);
+  // What somebody stored long ago and no event names.
+  const bytes = Buffer.from("nobody names this\n".repeat(100));
+  await store.append({ branches: [], blobs: [{ hash: hash("sha256", bytes), bytes }] });
   const [question] = await rath.pending();
   let waiting: string | undefined;
   for await (const { id } of rath.runs({ status: "waiting" })) waiting = id;
   await rath.close();
   return {
     ...{ store, forecast: forecast.id, contest: contest.id, assistant: assistant.id, asks: asks.id, fails: fails.id, hostile: strange.id },
-    ...{ question: question?.id ?? "", run: waiting ?? "" },
+    ...{ notes: notes.id, draft: draft.id, question: question?.id ?? "", run: waiting ?? "" },
   };
+}
+
+/** A session that wrote files, and a fork of it that went another way. */
+async function filesIn(rath: Rath): Promise<{ readonly notes: Session; readonly draft: Session }> {
+  let notes: Session = rath.session("Keep notes on the tides").to("memory");
+  notes = await notes.call(writeFile, { path: "notes.md", content: "# Tides\n\nHigh water is at noon.\nLow water is at six.\n" });
+  notes = await notes.call(writeFile, { path: "data/levels.csv", content: "hour,level\n0,1.2\n6,0.3\n" });
+  let draft: Session = notes.fork("draft");
+  notes = await notes.call(editFile, { path: "notes.md", find: "at noon", replace: "at one" });
+  draft = await draft.call(writeFile, { path: "data/\u001b[2Jraw.bin", content: "\u001b[31m\u0000" });
+  draft = await draft.call(writeFile, { path: "notes.md", content: "# Tides\n\n\tUnknown.\u001b[2J\n" });
+  return { notes, draft };
 }
 
 export interface Shown {

@@ -57,6 +57,8 @@ const nowhere: Places = {
   backend: async () => noPlace(),
   restorable: () => false,
   checkouts: async () => noPlace(),
+  withholds: () => false,
+  home: () => undefined,
   capture: async () => noPlace(),
   close: async () => {},
 };

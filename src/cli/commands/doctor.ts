@@ -1,24 +1,16 @@
 /** `openrath doctor`: what works on this machine, and what to do about the rest. Names of keys are shown, never their values. */
-import { existsSync } from "node:fs";
 import { access, constants, mkdtemp, rm, stat } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
 import { exits } from "../fault.ts";
+import { type Finding, hasPackage } from "../finding.ts";
 import { printList } from "../print-list.ts";
 import { findConfig } from "../project.ts";
+import { sandboxFindings } from "../sandbox-findings.ts";
 import { show } from "../shown.ts";
 import { version } from "../version.ts";
-
-interface Finding {
-  readonly check: string;
-  readonly status: "ok" | "warn" | "fail" | "none";
-  readonly detail: string;
-  /** What to do about it. */
-  readonly fix?: string | undefined;
-}
 
 /** What each provider of models needs of the environment, each time one of several names, and its package. */
 const providers: readonly { readonly name: string; readonly needs: readonly (readonly string[])[]; readonly package: string }[] = [
@@ -32,7 +24,7 @@ export function define(command: Command, cli: Cli): void {
   command
     .summary("say what works on this machine")
     .description(
-      "Checks Node, the SQLite driver, the store, the signing key, the keys and packages of models. Exit 1 when something is broken.",
+      "Checks Node, the SQLite driver, the store, the signing key, the keys and packages of models, and the sandboxes. Exit 1 when something is broken.",
     )
     .action(() => doctor(cli));
 }
@@ -50,7 +42,7 @@ async function doctor(cli: Cli): Promise<void> {
     ...(await homeOf(home)),
     ...(await store(cli)),
     ...providers.map((provider) => model(cli, provider, config)),
-    { check: "sandbox", status: "none", detail: "isolation tier: not in this version" },
+    ...(await sandboxFindings(cli, config, home)),
   ];
   if (findings.some((finding) => finding.status === "fail")) cli.exit = exits.error;
   const paint = { ok: cli.ink.green, warn: cli.ink.yellow, fail: cli.ink.red, none: cli.ink.dim };
@@ -155,13 +147,4 @@ function model(cli: Cli, provider: (typeof providers)[number], config: string | 
   if (missing.length === provider.needs.length) return { check, status: "none", detail };
   if (missing.length > 0) return { check, status: "warn", detail, fix: `set ${missing.map((names) => names.join(" or ")).join(", ")}` };
   return installed ? { check, status: "ok", detail } : { check, status: "warn", detail, fix: `npm install ${provider.package}` };
-}
-
-function hasPackage(name: string, from: string): boolean {
-  try {
-    createRequire(from).resolve(name);
-    return true;
-  } catch {
-    return existsSync(join(resolve(from, ".."), "node_modules", name));
-  }
 }

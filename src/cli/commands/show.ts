@@ -1,13 +1,15 @@
 /** `openrath show ID[@step]`: a session, or what it was at a step. */
 import type { Command } from "commander";
-import type { Message, Session } from "../../session/session.ts";
+import type { Message, Placement, Session } from "../../session/session.ts";
 import type { Cli } from "../cli.ts";
 import { valueText } from "../event-line.ts";
-import { shortEvent } from "../format.ts";
+import { count, shortEvent } from "../format.ts";
+import { kindOf } from "../print-changes.ts";
 import { printFields } from "../print-list.ts";
+import { filesTaken } from "../session-files.ts";
 import { answerCommand, outputOf, outputText, pendingText, statusInk, stepText, usageText } from "../session-text.ts";
 import { openSession, runRows, sessionRows, shortIds } from "../sessions.ts";
-import { clip, type Showable, show } from "../shown.ts";
+import { clip, joined, type Showable, show } from "../shown.ts";
 
 type Field = readonly [name: string, value: Showable];
 
@@ -40,6 +42,7 @@ async function showSession(cli: Cli, id: string): Promise<void> {
         usage,
       },
       ...{ placement: placement ?? null, runs: runs.map(({ id: run, workflow, status: state }) => ({ id: run, workflow, status: state })) },
+      ...{ files: { hash: session.files.hash, changes: await session.files.changes(filesTaken(session)) } },
       ...{ messages, checks, pending, output: outputOf(session) ?? null },
     });
     return;
@@ -54,7 +57,7 @@ async function showSession(cli: Cli, id: string): Promise<void> {
     ...lineageFields(session),
     ...(row?.tags === undefined || row.tags.length === 0 ? [] : [["tags", row.tags.join(", ")] as const]),
     ...(session.usage.input + session.usage.output === 0 ? [] : [["usage", usageText(session.usage)] as const]),
-    ...(session.placement === undefined ? [] : [["placed", session.placement.sandbox] as const]),
+    ...(await fileFields(cli, session)),
     ...runs.map((run): Field => ["run", show`${cli.onTerminal ? short(run.id) : run.id} ${statusInk(cli, run.status)}, ${run.workflow}`]),
     ...session.checks.map(
       (check): Field => [
@@ -74,6 +77,31 @@ async function showSession(cli: Cli, id: string): Promise<void> {
     const answer = answerCommand(one, shortEvent(one.id));
     if (answer !== undefined) cli.next(answer);
   }
+}
+
+/** More are not listed for a person. */
+const listedFiles = 20;
+
+/** Where it acts, and what it changed there. */
+async function fileFields(cli: Cli, session: Session): Promise<readonly Field[]> {
+  const { placement } = session;
+  if (placement === undefined) return [];
+  const changes = await session.files.changes(filesTaken(session));
+  const since = placement.workspace === undefined ? "" : ` since ${placement.workspace} was taken`;
+  const fields: Field[] = [
+    ["placed", placedText(placement)],
+    ["files", `${changes.length === 0 ? "none" : count(changes.length)} changed${since}`],
+  ];
+  if (!cli.onTerminal) return [...fields, ...changes.map((change): Field => ["file", `${kindOf(change)} ${change.path}`])];
+  const shown = changes.slice(0, listedFiles).map((change) => show`${cli.ink.dim(kindOf(change))} ${change.path}`);
+  const more =
+    changes.length > listedFiles ? [cli.ink.dim(`… ${changes.length - listedFiles} more: openrath apply ${session.id} --dry-run`)] : [];
+  return [...fields, ...(shown.length === 0 ? [] : [["", joined([...shown, ...more], "\n")] as const])];
+}
+
+function placedText({ sandbox, isolation, network = "none" }: Placement): string {
+  const reach = typeof network === "string" ? network : network.allow.join(", ");
+  return [sandbox, ...(isolation === undefined ? [] : [`isolation ${isolation}`]), `network ${reach}`].join(", ");
 }
 
 function lineageFields({ lineage }: Session): readonly Field[] {

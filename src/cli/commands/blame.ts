@@ -1,0 +1,46 @@
+/** `openrath blame ID PATH`: the event that wrote each line of a file. */
+import type { Command } from "commander";
+import { type BlameLine, blame } from "../../audit/blame.ts";
+import type { Cli } from "../cli.ts";
+import { shortEvent } from "../format.ts";
+import { printList, tabbed } from "../print-list.ts";
+import { openSession } from "../sessions.ts";
+import { neutral, Shown, show } from "../shown.ts";
+
+export function define(command: Command, cli: Cli): void {
+  command
+    .summary("say which event wrote each line of a file")
+    .description(
+      "Shows each line of a file of a session with the event that wrote it, through forks, merges and nested work. What was in the directory before is the placement's.",
+    )
+    .argument("<id>", "a session, or a place in it: ID@step")
+    .argument("<path>", "a file, from the root of the workspace")
+    .action((id: string, path: string) => blameFile(cli, id, path));
+}
+
+async function blameFile(cli: Cli, id: string, path: string): Promise<void> {
+  const session = await openSession(cli, id);
+  const lines = await blame(session, path);
+  // What is in a file keeps its white space, which a list would take away.
+  if (!cli.onTerminal && !cli.asJson) for (const line of lines) cli.print(plainLine(line));
+  else
+    printList(cli, lines, {
+      columns: [
+        { name: "LINE", cell: ({ line }) => line, right: true },
+        { name: "EVENT", cell: ({ event }) => cli.ink.cyan(shortEvent(event.id)) },
+        { name: "BY", cell: ({ event }) => event.by },
+        { name: "STEP", cell: ({ event }) => event.step, right: true },
+        { name: "TEXT", cell: ({ text }) => text },
+      ],
+      data: dataOf,
+      empty: show`${path} is empty.`,
+    });
+}
+
+function plainLine({ line, event, text }: BlameLine): Shown {
+  return new Shown(`${tabbed([line, event.id, event.by, event.step]).text}\t${neutral(text)}`, 0);
+}
+
+function dataOf({ line, text, event }: BlameLine): object {
+  return { line, text, event: event.id, kind: event.kind, by: event.by, session: event.session, step: event.step };
+}

@@ -1,0 +1,123 @@
+/** `openrath sandbox`: what is open on this disk, a command where a session is placed, and the removal of what was left behind. */
+import { hostname } from "node:os";
+import type { Command } from "commander";
+import { sizeOf } from "../../workspace/leftovers.ts";
+import { type Orphan, openCheckouts, orphans, removeOrphan } from "../../workspace/owner.ts";
+import type { Cli } from "../cli.ts";
+import { exits, Fault } from "../fault.ts";
+import { ago, plural, size } from "../format.ts";
+import { printList } from "../print-list.ts";
+import { execIn } from "../sandbox-exec.ts";
+import { shortIds } from "../sessions.ts";
+import { show } from "../shown.ts";
+
+interface Row extends Orphan {
+  readonly status: "open" | "orphaned" | "elsewhere";
+}
+
+export function define(command: Command, cli: Cli): void {
+  command
+    .summary("list sandboxes, run a command in one, remove what is left")
+    .description("Sandboxes whose files are on this disk. They are caches: what is on record is in the sessions.");
+  command
+    .command("ls", { isDefault: true })
+    .summary("list the sandboxes on this disk")
+    .action(() => ls(cli));
+  command
+    .command("exec")
+    .summary("run a command where a session is placed")
+    .description(
+      "Runs a command where a session is placed, on a fork of it, so that it is on record and the session stays as it is. Ends with the exit code of the command.",
+    )
+    .argument("<session>", "a session, or a place in it: ID@step")
+    .argument("<command...>", "after --: one text for a shell, or a program and its arguments")
+    .option("-t, --timeout <time>", "stop it after this time, like 30s or 5m (exit 124); default: 2m")
+    .action((session: string, words: readonly string[], options: { readonly timeout?: string }) => execIn(cli, session, words, options));
+  command
+    .command("rm")
+    .summary("remove sandboxes whose process is gone")
+    .argument("[ids...]", "beginnings of their ids")
+    .option("--orphans", "all of them")
+    .action((ids: readonly string[], options: { readonly orphans?: boolean }) => rm(cli, ids, options.orphans === true));
+}
+
+async function rowsOf(cli: Cli): Promise<readonly Row[]> {
+  const home = await homeOf(cli);
+  if (home === undefined) return [];
+  const dead = new Set((await orphans(home)).map(({ id }) => id));
+  return (await openCheckouts(home)).map((one) => ({ ...one, status: statusOf(one, dead) }));
+}
+
+function statusOf({ id, owner }: Orphan, dead: ReadonlySet<string>): Row["status"] {
+  if (dead.has(id)) return "orphaned";
+  return owner === undefined || owner.host === hostname() ? "open" : "elsewhere";
+}
+
+async function homeOf(cli: Cli): Promise<string | undefined> {
+  return (await cli.project()).runtime.sandboxes.places.home();
+}
+
+async function ls(cli: Cli): Promise<void> {
+  const rows = await Promise.all((await rowsOf(cli)).map(async (row) => ({ ...row, bytes: await sizeOf(row.directory) })));
+  const short = await shortIds(cli);
+  const paint = { open: cli.ink.green, orphaned: cli.ink.yellow, elsewhere: cli.ink.dim };
+  printList(cli, rows, {
+    columns: [
+      { name: "ID", cell: ({ id }) => cli.ink.cyan(id) },
+      { name: "FILES", cell: ({ owner }) => owner?.kind ?? "" },
+      { name: "SESSION", cell: ({ owner }) => short(owner?.session ?? ""), plain: ({ owner }) => owner?.session ?? "" },
+      { name: "PROCESS", cell: ({ owner }) => owner?.pid ?? "", right: true },
+      { name: "STATUS", cell: ({ status }) => paint[status](status), plain: ({ status }) => status },
+      {
+        name: "SINCE",
+        cell: ({ owner }) => (owner === undefined ? "" : ago(owner.opened, cli.host.now())),
+        plain: ({ owner }) => owner?.opened ?? "",
+      },
+      { name: "SIZE", cell: ({ bytes }) => size(bytes), plain: ({ bytes }) => bytes, right: true },
+    ],
+    data: ({ id, owner, status, bytes, directory }) => ({
+      ...{
+        id,
+        status,
+        files: owner?.kind ?? null,
+        session: owner?.session ?? null,
+        process: owner?.pid ?? null,
+        host: owner?.host ?? null,
+      },
+      ...{ since: owner?.opened ?? null, bytes, directory },
+    }),
+    empty: show`No sandbox has files on this disk.`,
+  });
+  if (rows.some(({ status }) => status === "orphaned")) cli.next("openrath sandbox rm --orphans");
+}
+
+async function rm(cli: Cli, ids: readonly string[], all: boolean): Promise<void> {
+  if (all === ids.length > 0) throw new Fault(exits.usage, "Name sandboxes, or say --orphans for all whose process is gone.");
+  const rows = await rowsOf(cli);
+  const chosen = all ? rows.filter(({ status }) => status === "orphaned") : ids.map((id) => named(rows, id));
+  // All are looked at before any is removed.
+  for (const row of chosen) refuseInUse(row);
+  const home = (await homeOf(cli)) ?? "";
+  for (const row of chosen) await removeOrphan(home, row);
+  if (cli.asJson) return cli.data({ removed: chosen.map(({ id }) => id) });
+  for (const { id } of chosen) cli.print(show`${id}`);
+  cli.note(chosen.length === 0 ? show`There are no sandboxes whose process is gone.` : show`removed ${plural(chosen.length, "sandbox")}`);
+}
+
+function named(rows: readonly Row[], id: string): Row {
+  const found = rows.filter((row) => row.id === id || row.id.startsWith(id));
+  const exact = found.find((row) => row.id === id) ?? found[0];
+  if (exact === undefined || id === "")
+    throw new Fault(exits.notFound, `There is no sandbox ${id} on this disk.`, { next: "openrath sandbox ls" });
+  if (found.length > 1 && exact.id !== id) throw new Fault(exits.usage, `${id} is the beginning of ${found.length} ids: write more of it.`);
+  return exact;
+}
+
+/** Files under a running process are not taken away: it would work on with others. */
+function refuseInUse({ id, status, owner }: Row): void {
+  if (status === "orphaned") return;
+  const where = status === "elsewhere" ? `on ${owner?.host ?? "another machine"}` : `by process ${owner?.pid ?? "that is just starting"}`;
+  throw new Fault(exits.notAllowed, `Sandbox ${id} is in use ${where}: end that first. Nothing was removed.`, {
+    next: "openrath sandbox ls",
+  });
+}
