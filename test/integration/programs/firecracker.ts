@@ -65,7 +65,12 @@ function boot(root: string, spec: SandboxSpec, onStop: () => void): OpenSandbox 
         const kind = entry.isDirectory() ? "directory" : entry.isSymbolicLink() ? "link" : "file";
         const full = join(at, entry.name);
         const { mode } = await lstat(full);
-        yield { path: relative(root, full), kind, mode: mode & 0o777, ...(kind === "link" ? { target: await readlink(full) } : {}) };
+        yield {
+          path: relative(root, join(resolve(root, path), entry.name)),
+          kind,
+          mode: mode & 0o777,
+          ...(kind === "link" ? { target: await readlink(full) } : {}),
+        };
       }
     },
     async [Symbol.asyncDispose]() {
