@@ -242,8 +242,8 @@ function placesFor(options: RathOptions, redact: Redact): Places {
         (await import("./workspace/checkouts.ts")).checkouts(await home.folder(), { scan: { withhold: withholds } }))();
       return checkouts;
     },
-    home: home.path,
     withholds,
+    home: home.path,
     capture: async (trees, directory, onProgress) => {
       const { capture } = await import("./workspace/capture.ts");
       // Files that are known are not looked into again: with secrets that were declared since, they must be.

@@ -14,6 +14,8 @@ import { emptyTree, type Trees } from "../workspace/tree.ts";
 export interface Placed {
   readonly placement: string;
   readonly backend: SandboxBackend;
+  /** The user's directory that its files were taken from: copying from there is faster than from the store. */
+  readonly from: string | undefined;
   readonly spec: Omit<SandboxSpec, "directory" | "inside" | "written">;
 }
 
@@ -114,7 +116,7 @@ export class Held {
     const network = spec.network !== "none";
     const checkout =
       backend.capabilities.directory === true
-        ? await (await this.#checkouts()).open(trees, tree, { id: this.#newId(), plain, network, session: this.session })
+        ? await (await this.#checkouts()).open(trees, tree, { id: this.#newId(), plain, network, session: this.session, from: placed.from })
         : undefined;
     try {
       const sandbox = await backend.open({

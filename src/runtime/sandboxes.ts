@@ -31,10 +31,10 @@ export interface Places {
   /** Whether what runs there can be undone: its files are ours and it reaches nothing else. */
   restorable(kind: string, network: PlacementSpec["network"]): boolean;
   checkouts(): Promise<Checkouts>;
-  /** Where files of sandboxes lie that outlive the process; undefined when none do. It may not be there yet. */
-  home(): string | undefined;
   /** Says of content that it may not be kept: it holds a secret. */
   withholds(this: void, bytes: Uint8Array): boolean;
+  /** Where files of sandboxes lie that outlive the process; undefined when none do. It may not be there yet. */
+  home(): string | undefined;
   /** Reads a directory into a tree. */
   capture(trees: Trees, directory: string, onProgress?: Progress): Promise<Captured>;
   close(): Promise<void>;
@@ -134,6 +134,7 @@ export class Sandboxes {
     return {
       placement: current(placement).id,
       backend,
+      from: captured !== undefined && existsSync(captured.directory) ? captured.directory : undefined,
       spec: {
         session: called.log.id,
         network: spec.network ?? "none",

@@ -30,7 +30,7 @@ const heading = "openrath tree 1\n";
 export const emptyTree: string = digest("sha256", heading, "hex");
 
 /** The canonical bytes of a directory: a heading, then one JSON line for each entry. */
-export function encodeDirectory(directory: Directory): Uint8Array {
+function encodeDirectory(directory: Directory): Uint8Array {
   const names = [...directory.keys()].sort(compareNames);
   let text = heading;
   for (const name of names) text += `${JSON.stringify(lineOf(name, directory.get(name) as Entry))}\n`;
@@ -103,7 +103,7 @@ function readEntry(type: unknown, a: unknown, b: unknown, c: unknown): Entry | u
 }
 
 /** One step of a path: never empty, a dot, or two, and without a slash or a zero byte. */
-export function isName(name: string): boolean {
+function isName(name: string): boolean {
   return name !== "" && name !== "." && name !== ".." && !name.includes("/") && !name.includes("\0");
 }
 function isMode(value: unknown): value is number {

@@ -13,7 +13,7 @@ import type { Rath } from "../../src/runtime/rath.ts";
 import { RathError } from "../../src/session/errors.ts";
 import type { CommandResult, Session, ToolContext } from "../../src/session/session.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
-import { readFile, shell, writeFile } from "../../src/tool/builtin/tools.ts";
+import { editFile, readFile, shell, writeFile } from "../../src/tool/builtin/tools.ts";
 import { tool } from "../../src/tool/tool.ts";
 import { Flow } from "../support/flow.ts";
 import { leftIn, processesWith, whyNoLocal } from "../support/leftovers.ts";
@@ -57,23 +57,34 @@ describe.skipIf(noLocal !== undefined)("calls of one round", () => {
     const round = [
       { tool: "write_file", input: { path: "same", content: "first\n" } },
       ...writes,
+      { tool: "edit_file", input: { path: "same", find: "first", replace: "second" } },
+      { tool: "edit_file", input: { path: "same", find: "second", replace: "third" } },
       { tool: "read_file", input: { path: "same" } },
       { tool: "shell", input: { command: "cat same d*/* | sort -n | tail -1; echo shell > by-shell" } },
       { tool: "write_file", input: { path: "same", content: "last\n" } },
       { tool: "read_file", input: { path: "same" } },
     ];
-    const agent = new Agent({ name: "writer", model: scripted({ calls: round }, "done"), tools: [shell, readFile, writeFile] });
+    const agent = new Agent({ name: "writer", model: scripted({ calls: round }, "done"), tools: [shell, readFile, writeFile, editFile] });
     const done = await agent.forward(rath.session("go").to("local", {}));
     const { calls } = done;
     expect(calls.map(({ outcome }) => outcome.type)).toEqual(round.map(() => "ok"));
     const changed = calls.map(({ changes }) => changes.map(({ path, kind }) => `${kind} ${path}`));
-    const expected = [["added same"], ...writes.map(({ input }) => [`added ${input.path}`]), [], ["added by-shell"], ["changed same"], []];
+    const expected = [
+      ["added same"],
+      ...writes.map(({ input }) => [`added ${input.path}`]),
+      ["changed same"],
+      ["changed same"],
+      [],
+      ["added by-shell"],
+      ["changed same"],
+      [],
+    ];
     const byInput = new Map(calls.map(({ input }, index) => [JSON.stringify(input) + index, changed[index]]));
     expect([...byInput.values()]).toEqual(expected);
     const values = calls.map(({ outcome }) => (outcome as { readonly value: unknown }).value);
-    expect(values[21]).toBe("first\n");
-    expect((values[22] as CommandResult).stdout).toBe("19\n");
-    expect(values[24]).toBe("last\n");
+    expect(values[23]).toBe("third\n");
+    expect((values[24] as CommandResult).stdout).toBe("19\n");
+    expect(values[26]).toBe("last\n");
     expect((await listed(done)).length).toBe(22);
     expect(await done.files.text("same")).toBe("last\n");
     await rath.close();

@@ -27,6 +27,7 @@ const around: Readonly<Record<string, string>> = {
   token: "declare const token: string;",
   weather: "declare const weather: string;",
   events: "declare const events: readonly import('../../src/store/store.ts').StoredEvent[];",
+  boot: "declare function boot(session: string, env: object): Promise<import('../../src/sandbox/sandbox.ts').OpenSandbox>;",
   record: "declare function record(): Promise<import('../../src/index.ts').Session>;",
   ...Object.fromEntries(
     ["copy", "attempt", "readLog", "pay", "tell"].map((name) => [name, `declare function ${name}(what?: unknown): Promise<string>;`]),

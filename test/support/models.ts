@@ -57,8 +57,8 @@ const nowhere: Places = {
   backend: async () => noPlace(),
   restorable: () => false,
   checkouts: async () => noPlace(),
-  home: () => undefined,
   withholds: () => false,
+  home: () => undefined,
   capture: async () => noPlace(),
   close: async () => {},
 };
