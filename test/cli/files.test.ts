@@ -28,9 +28,9 @@ const textOf = (path: string): Promise<string> => readFile(join(repo(), path), "
 const namesIn = (path: string): Promise<readonly string[]> => readdir(join(home(), path)).catch(() => []);
 
 /** A session that changed a file of the directory and added another. */
-async function worked(): Promise<Session> {
+async function worked(sandbox = "memory"): Promise<Session> {
   await using rath = openrath({ store: store() });
-  const first = await rath.session("Work").to("memory", { workspace: repo() }).call(shell, { command: "echo three >> a.txt" });
+  const first = await rath.session("Work").to(sandbox, { workspace: repo() }).call(shell, { command: "echo three >> a.txt" });
   return await first.call(write, { path: "b/new.txt", content: "new\n" });
 }
 
@@ -80,11 +80,15 @@ test("diff of a place before the first use begins with what was found there", as
 });
 
 test("Ctrl+C ends the command of exec, and what was done is on record", async () => {
-  const { id } = await worked();
+  const { id } = await worked("host");
   const interruption = new AbortController();
-  setTimeout(() => interruption.abort(), 500);
-  const { exit, err } = await run(["sandbox", "exec", id, "--", "while true; do sleep 0.1; done"], { signal: interruption.signal });
-  expect([exit, err]).toEqual([130, expect.stringContaining("stopped: cancelled")]);
+  const onWrite = (text: string): void => {
+    if (text.includes("begun")) interruption.abort();
+  };
+  const argv = ["sandbox", "exec", id, "--", "touch done; echo begun; sleep 60"];
+  const { exit, out, err } = await run(argv, { signal: interruption.signal, onWrite });
+  expect([exit, out]).toEqual([130, "begun\n"]);
+  expect(err).toContain("stopped: cancelled\nadded done\n");
 });
 
 /** What a process leaves behind that is not there any more, and what one leaves that is. */

@@ -163,6 +163,8 @@ export interface Calling {
   readonly cwd?: string;
   readonly signal?: AbortSignal;
   readonly now?: () => Date;
+  /** Sees what is written as it is. */
+  readonly onWrite?: (text: string) => void;
 }
 
 /** Calls the command line on a store, or on what opens a project, as a person or a script would. */
@@ -171,7 +173,10 @@ export async function call(store: Store | Open | undefined, argv: readonly strin
   const terminal = (to: "out" | "err") => ({
     columns: calling.columns ?? 100,
     isTTY: calling.terminal,
-    write: (text: string) => void written.push({ to, text }),
+    write: (text: string) => {
+      written.push({ to, text });
+      calling.onWrite?.(text);
+    },
   });
   const host: Host = {
     out: terminal("out"),
