@@ -57,6 +57,8 @@ class LocalSandbox implements OpenSandbox {
   readonly #running = new Set<Promise<unknown>>();
   readonly #background = new Map<string, SandboxProcess>();
   #namespaces: Promise<Namespaces> | undefined;
+  /** Its commands have a network each. */
+  #apart = false;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -122,6 +124,11 @@ class LocalSandbox implements OpenSandbox {
   async #runPlaced(argv: readonly string[], call: Call): Promise<Ran> {
     const { spawner, spec, bounds, group } = this.#parts;
     const cwd = inside(workspaceRoot, call.cwd ?? "");
+    // To enter a network that is there costs less than to make one for each command; without it each has its own.
+    if (!this.#apart)
+      await this.#shareNetwork().catch(() => {
+        this.#apart = true;
+      });
     const placing = await this.#placing(true);
     const before = (await group?.outOfMemory()) ?? 0;
     const ran = await runCommand(spawner, {
