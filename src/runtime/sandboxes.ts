@@ -10,7 +10,7 @@ import { dataText, parseEnvelope } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import type { DataOf } from "../session/event.ts";
 import { type State, stateOf } from "../session/fold.ts";
-import { TreeName } from "../session/json.ts";
+import { decode, TreeName } from "../session/json.ts";
 import { current, history, type Node } from "../session/log.ts";
 import type { Platform } from "../session/platform.ts";
 import type { PlacementSpec } from "../session/session.ts";
@@ -166,7 +166,7 @@ export class Sandboxes {
     const { platform } = this.#runtime;
     for await (const { envelope, data } of (await this.#runtime.store()).events({ session: first.run })) {
       if (data === undefined || parseEnvelope(platform.text(envelope)).kind !== "workspace.captured") continue;
-      const said = JSON.parse(dataText(platform, data)) as DataOf<"workspace.captured">;
+      const said = decode(dataText(platform, data), platform, noBlob) as DataOf<"workspace.captured">;
       if (said.placement === current(base).id) return { ...said, layers: said.layers ?? [], withheld: said.withheld ?? [] };
     }
     return undefined;
@@ -278,6 +278,9 @@ function journalOf(owner: Owner): Journal {
     closed: (id, reason, problem) => void owner.journal("sandbox.closed", { id, ...(problem === undefined ? {} : { problem }), reason }),
   };
 }
+
+/** What is said of a directory is short. */
+const noBlob = (): Uint8Array => new Uint8Array();
 
 /** The first effect that acted on files which it took from the directory of a placement. */
 function firstUse(place: Node, base: Node): Node | undefined {
