@@ -81,18 +81,27 @@ export class WorkspaceObjects implements Objects {
   written(): Objects & { flush(): Promise<void> } {
     let piece = new Map<string, Uint8Array>();
     let size = 0;
-    const flush = async (): Promise<void> => {
-      if (piece.size === 0) return;
-      const blobs = [...piece].map(([name, bytes]) => ({ hash: name, bytes }));
-      await (await this.#store()).append({ branches: [], blobs });
-      piece = new Map();
-      size = 0;
+    /** On the way to the store, one piece after the other; one that does not arrive is the end of it. */
+    const sent = new Map<string, Uint8Array>();
+    let last: Promise<void> = Promise.resolve();
+    const write = async (blobs: ReadonlyMap<string, Uint8Array>): Promise<void> => {
+      await (await this.#store()).append({ branches: [], blobs: [...blobs].map(([name, bytes]) => ({ hash: name, bytes })) });
+      for (const name of blobs.keys()) sent.delete(name);
+    };
+    const flush = (): Promise<void> => {
+      if (piece.size === 0) return last;
+      // Taken before anything is waited for: what comes meanwhile belongs to the next piece.
+      const full = piece;
+      [piece, size] = [new Map(), 0];
+      for (const [name, bytes] of full) sent.set(name, bytes);
+      last = last.then(() => write(full));
+      return last;
     };
     return {
-      get: async (name) => piece.get(name) ?? this.get(name),
+      get: async (name) => piece.get(name) ?? sent.get(name) ?? this.get(name),
       put: async (bytes) => {
         const name = hash("sha256", bytes, "hex");
-        if (piece.has(name)) return name;
+        if (piece.has(name) || sent.has(name)) return name;
         piece.set(name, bytes);
         size += bytes.length;
         if (size >= pieceBytes || piece.size >= 4096) await flush();

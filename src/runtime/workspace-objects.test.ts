@@ -1,0 +1,41 @@
+import { writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { memoryStore } from "../store/memory.ts";
+import type { Store } from "../store/store.ts";
+import { snapshot } from "../workspace/snapshot.ts";
+import { Trees } from "../workspace/tree.ts";
+import { WorkspaceObjects } from "./workspace-objects.ts";
+
+/** A store whose writes take a while, as those of a disk do. */
+function slowStore(): { readonly store: Store; readonly put: () => number } {
+  const store = memoryStore();
+  let put = 0;
+  const append: Store["append"] = async (write) => {
+    put += write.blobs?.length ?? 0;
+    await new Promise((resolve) => setTimeout(resolve, 1 + (put % 5)));
+    return store.append(write);
+  };
+  const slow: Store = { ...store, append, blob: async (hash) => store.blob(hash) };
+  return { store: slow, put: () => put };
+}
+
+test("what a first look finds is all in the store, each once, though it is written while the look goes on", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "objects-"));
+  for (let at = 0; at < 9000; at++) writeFileSync(join(directory, `f${at}`), `content ${at}`);
+  const { store, put } = slowStore();
+  const objects = new WorkspaceObjects(async () => store);
+  const written = objects.written();
+  const trees = new Trees(written);
+  const { tree } = await snapshot(trees, directory);
+  await written.flush();
+  let missing = 0;
+  for (const entry of (await trees.directory(tree)).values())
+    if (entry.type === "file" && (await store.blob(entry.hash)) === undefined) missing++;
+  expect(missing).toBe(0);
+  expect(await store.blob(tree)).toBeDefined();
+  expect(put()).toBe(9001);
+  await rm(directory, { recursive: true });
+});
