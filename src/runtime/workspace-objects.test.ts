@@ -3,8 +3,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { sharedStore } from "../../test/support/shared-store.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Store } from "../store/store.ts";
+import { testRath } from "../testing/test-rath.ts";
+import { tool } from "../tool/tool.ts";
 import { snapshot } from "../workspace/snapshot.ts";
 import { Trees } from "../workspace/tree.ts";
 import { WorkspaceObjects } from "./workspace-objects.ts";
@@ -38,4 +41,26 @@ test("what a first look finds is all in the store, each once, though it is writt
   expect(await store.blob(tree)).toBeDefined();
   expect(put()).toBe(9001);
   await rm(directory, { recursive: true });
+});
+
+const put = tool({
+  name: "put",
+  description: "Writes a file.",
+  input: { type: "object", properties: { path: { type: "string" } } },
+  writes: "files",
+  run: async (given, { sandbox }) => sandbox.write((given as { readonly path: string }).path, "x"),
+});
+
+test("the files of a merge go with it when its branch was continued elsewhere first", async () => {
+  const store = sharedStore();
+  await using here = testRath({ store, implicitForks: "allow" });
+  const base = await here.session("work").to("memory", {}).call(put, { path: "base" });
+  const [left, right] = [await base.fork("left").call(put, { path: "a" }), await base.fork("right").call(put, { path: "b" })];
+  const merged = await left.merge(right);
+  await using there = testRath({ store });
+  await (await there.open(left.id)).do("go on", () => 1);
+  const saved = await merged.do("go on here", () => 2);
+  expect(saved.id).not.toBe(left.id);
+  await using later = testRath({ store });
+  expect(await (await later.open(saved.id)).files.text("b")).toBe("x");
 });
