@@ -64,3 +64,59 @@ test("the files of a merge go with it when its branch was continued elsewhere fi
   await using later = testRath({ store });
   expect(await (await later.open(saved.id)).files.text("b")).toBe("x");
 });
+/** Files that are the same whoever makes them, and larger than what is remembered of what was given up. */
+const build = "mkdir out && head -c 9000000 /dev/zero > out/bundle";
+
+test("what a check made and left no trace of is stored when a tool makes the same afterwards", async () => {
+  const store = sharedStore();
+  const make = tool({
+    name: "build",
+    description: "Builds.",
+    input: { type: "object" },
+    writes: "files",
+    run: async (_, { sandbox }) => (await sandbox.exec(build)).exitCode,
+  });
+  await using rath = testRath({ store });
+  const placed = rath.session("work").to("host", { network: "all" });
+  const checked = await placed.check("builds", async ({ sandbox }) => (await sandbox.exec(build)).exitCode === 0);
+  const built = await checked.call(make, {});
+  expect(built.output).toBe(0);
+  await using later = testRath({ store });
+  expect((await (await later.open(built.id)).files.read("out/bundle")).length).toBe(9_000_000);
+});
+
+test("what a check gives up stays with a tool that made the same beside it", async () => {
+  const store = sharedStore();
+  const large = "x".repeat(9_000_000);
+  let written = (): void => {};
+  const both = new Promise<void>((resolve) => {
+    written = resolve;
+  });
+  let checked = (): void => {};
+  const over = new Promise<void>((resolve) => {
+    checked = resolve;
+  });
+  const write = tool({
+    name: "write",
+    description: "Writes.",
+    input: { type: "object" },
+    writes: "files",
+    run: async (_, { sandbox }) => {
+      await sandbox.write("large", large);
+      written();
+      await over;
+    },
+  });
+  await using rath = testRath({ store });
+  const base = rath.session("work").to("memory", {});
+  const tooled = base.fork("tool").call(write, {});
+  await base.fork("check").check("fits", async ({ sandbox }) => {
+    await sandbox.write("large", large);
+    await both;
+    return true;
+  });
+  checked();
+  const { id } = await tooled;
+  await using later = testRath({ store });
+  expect((await (await later.open(id)).files.read("large")).length).toBe(9_000_000);
+});
