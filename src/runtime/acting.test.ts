@@ -372,6 +372,23 @@ describe("a rerun", () => {
     expect(same.session.files.hash).toBe(fixed.files.hash);
   });
 
+  test("keeps the files before a result that was replaced", async () => {
+    class Write extends Workflow {
+      async forward(session: Session): Promise<Session> {
+        const first = await session.call(edit, { text: "1" });
+        const second = await first.call(put, { path: "replaced", text: "2" });
+        return second.call(put, { path: "last", text: "3" });
+      }
+    }
+    await using rath = testRath();
+    const done = await new Write().forward(rath.session("x").to("memory", { workspace: repo }));
+    const second = [...done.events()].filter((event) => event.kind === "tool.returned")[1]?.id as string;
+    const { session } = await rerun(done, new Write(), { change: { event: second, output: "other" } });
+    const paths: string[] = [];
+    for await (const path of session.files.list()) paths.push(path);
+    expect(paths).toEqual(["README", "answer", "last", "src/a.txt"]);
+  });
+
   test("begins with the files that its source found, whatever the directory holds now", async () => {
     tested.length = 0;
     const directory = await mkdtemp(join(tmpdir(), "rerun-"));

@@ -23,6 +23,7 @@ import { filesOf, listDirectory, removePath, writeFile } from "../workspace/file
 import { resolvePath } from "../workspace/path.ts";
 import { type Entry, emptyTree, type Trees } from "../workspace/tree.ts";
 import type { Held, Placed } from "./held.ts";
+import type { OwnObjects } from "./workspace-objects.ts";
 
 /** What an effect needs to act. */
 export interface Stage {
@@ -39,12 +40,10 @@ export interface Stage {
   tree(): Promise<string>;
   /** Background processes of the branch that have not ended, as far as is on record. */
   running(): readonly string[];
-  /** Of these, the objects that are not on disk. */
-  unsaved(names: Iterable<string>): ReadonlyMap<string, Uint8Array>;
+  /** What it makes. */
+  readonly objects: OwnObjects;
   /** Says of content that it may not be kept. */
   withholds(this: void, bytes: Uint8Array): boolean;
-  /** These are not kept. */
-  drop(names: Iterable<string>): void;
 }
 
 /** What is stored of it, and what must be said in the facts. */
@@ -53,7 +52,7 @@ export interface Deed {
   /** The branch has this tree from here on; "first": if it has none yet. */
   readonly files: boolean | "first";
   readonly processes: boolean;
-  readonly objects: readonly string[];
+  readonly objects: ReadonlyMap<string, Uint8Array>;
   /** Why it may not have done this; its changes were undone. */
   readonly denied: string | undefined;
 }
@@ -264,9 +263,7 @@ export class Acting implements Sandbox {
     const denied = this.#outside(changes);
     const dropped = (discards || denied !== undefined) && tree !== before;
     const after = dropped ? before : tree;
-    const names = await freshIn(trees, before, tree);
-    if (dropped) this.#stage.drop(names);
-    const objects = this.#stage.unsaved(dropped ? [] : names);
+    const objects = this.#stage.objects.among(dropped ? [] : await freshIn(trees, before, tree));
     for (const { id } of ended) held.told.add(id);
     const kept = dropped ? [] : changes;
     const acted = {
@@ -284,19 +281,19 @@ export class Acting implements Sandbox {
     };
     // Who took no turn only looked, and others may have changed files meanwhile.
     const files = !discards && (this.#release === undefined ? "first" : true);
-    return { acted, files, processes: this.#started.length + ended.length > 0, objects: [...objects.keys()], denied };
+    return { acted, files, processes: this.#started.length + ended.length > 0, objects, denied };
   }
 
   /** It has ended and does not count: nothing of what it made is kept. */
   async undo(): Promise<void> {
-    const deed = await this.settle().catch(() => undefined);
-    this.#stage.drop(deed?.objects ?? []);
+    await this.settle().catch(() => undefined);
     this.release();
   }
 
   /** Gives the sandbox back, once what came of it is linked. */
   release(): void {
     this.#over = true;
+    this.#stage.objects.drop();
     void this.#taking?.then(() => this.#release?.());
   }
 

@@ -42,17 +42,22 @@ export async function mergeBranches(
   }
   // Nobody continues the branch meanwhile: whoever tries, forks.
   node.log.open++;
-  const merging = import("./merge-files.ts").then(async (verbs) => ({ verbs, files: await verbs.mergeFiles(sandboxes, node, fresh) }));
+  const own = sandboxes.objects.own();
+  const trees = sandboxes.trees.over(own);
+  const merging = import("./merge-files.ts").then(async (verbs) => ({
+    verbs,
+    files: await verbs.mergeFiles(sandboxes, trees, node, fresh),
+  }));
   const { verbs, files } = await merging.finally(() => node.log.open--);
-  const { tree, resolved, session: asked } = await verbs.settleFiles(sandboxes, session, files, options.conflicts);
+  const { tree, resolved, session: asked } = await verbs.settleFiles(trees, session, files, options.conflicts);
   const at = placeOf(asked).node;
   const before = sandboxes.knownTreeAt(stateOf(at)) ?? emptyTree;
-  const objects = sandboxes.objects.unsaved(await freshIn(sandboxes.trees, before, tree));
+  const objects = own.among(await freshIn(trees, before, tree));
   const merged = mergeInto(execution, at, places, by, scope, options, sessions, {
     ...(resolved.length === 0 ? {} : { resolved }),
     tree: new TreeName(tree, objects),
   });
-  sandboxes.objects.goWith(merged, [...objects.keys()]);
+  sandboxes.objects.goWith(merged, objects);
   return new SessionValue(merged, context);
 }
 
@@ -61,7 +66,8 @@ export async function conflictsOf(sandboxes: Sandboxes, node: Node, places: read
   const fresh = freshAmong(node, places);
   if (fresh.length === 0 || !haveFiles([node, ...fresh])) return [];
   const { mergeFiles, publicConflict } = await import("./merge-files.ts");
-  return (await mergeFiles(sandboxes, node, fresh)).conflicts.map(publicConflict);
+  const trees = sandboxes.trees.over(sandboxes.objects.own());
+  return (await mergeFiles(sandboxes, trees, node, fresh)).conflicts.map(publicConflict);
 }
 
 /** True when any of these has files to merge. */

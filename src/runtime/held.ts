@@ -92,12 +92,23 @@ export class Held {
   /** Open, and holding a tree. */
   async ready(placed: Placed, trees: Trees, tree: string): Promise<OpenSandbox> {
     if (this.#opened !== undefined && this.#opened.placed.placement !== placed.placement) await this.close("placed elsewhere");
-    const { sandbox, checkout } = this.#opened ?? (await this.#openFor(placed, trees, tree));
-    if (this.#tree !== tree) {
-      if (checkout !== undefined) await checkout.sync(trees, tree);
-      else await carryIn(sandbox, trees, this.#tree ?? (await carryOut(sandbox, trees, emptyTree, this.#withholds)), tree);
-      this.#tree = tree;
+    const before = this.#opened;
+    if (before !== undefined) {
+      try {
+        return await this.#bring(before, trees, tree);
+      } catch {
+        // What an earlier command left there is in the way: it is no reason for this one to fail.
+        await this.close("its files could not be brought to those on record");
+      }
     }
+    return this.#bring(await this.#openFor(placed, trees, tree), trees, tree);
+  }
+
+  async #bring({ sandbox, checkout }: Opened, trees: Trees, tree: string): Promise<OpenSandbox> {
+    if (this.#tree === tree) return sandbox;
+    if (checkout !== undefined) await checkout.sync(trees, tree);
+    else await carryIn(sandbox, trees, this.#tree ?? (await carryOut(sandbox, trees, emptyTree, this.#withholds)), tree);
+    this.#tree = tree;
     return sandbox;
   }
 

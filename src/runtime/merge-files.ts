@@ -5,7 +5,7 @@ import { isAncestor, type Node } from "../session/log.ts";
 import type { Conflict, MergeOptions, Session } from "../session/session.ts";
 import { type FileConflict, resolve } from "../workspace/conflict.ts";
 import { mergeTrees } from "../workspace/merge.ts";
-import { emptyTree } from "../workspace/tree.ts";
+import { emptyTree, type Trees } from "../workspace/tree.ts";
 import { bases } from "./merge.ts";
 import type { Sandboxes } from "./sandboxes.ts";
 
@@ -16,7 +16,7 @@ export interface MergedFiles {
 }
 
 /** Folds the others into the receiver, in their order. */
-export async function mergeFiles(sandboxes: Sandboxes, head: Node, others: readonly Node[]): Promise<MergedFiles> {
+export async function mergeFiles(sandboxes: Sandboxes, trees: Trees, head: Node, others: readonly Node[]): Promise<MergedFiles> {
   let tree = await treeOf(sandboxes, head, head, others[0] ?? head);
   const conflicts: FileConflict[] = [];
   for (const other of others) {
@@ -24,7 +24,7 @@ export async function mergeFiles(sandboxes: Sandboxes, head: Node, others: reado
     const base = await baseOf(sandboxes, head, other);
     const theirs = await treeOf(sandboxes, other, head, other);
     if (tree !== base && theirs !== base) refusePlacements(sandboxes, head, other);
-    const merged = await mergeTrees(sandboxes.trees, base, tree, theirs);
+    const merged = await mergeTrees(trees, base, tree, theirs);
     tree = merged.tree;
     conflicts.push(...merged.conflicts);
   }
@@ -81,21 +81,21 @@ type Choice = "ours" | "theirs" | { readonly content: string };
 
 /** Settles conflicts as the options say; rejects with `merge.conflict` when they do not say it for all. */
 export async function settleFiles(
-  sandboxes: Sandboxes,
+  trees: Trees,
   session: Session,
   merged: MergedFiles,
   option: MergeOptions["conflicts"],
 ): Promise<SettledFiles> {
   const { conflicts } = merged;
   if (conflicts.length === 0) return { tree: merged.tree, resolved: [], session };
-  const { choices, session: after } = await choicesFor(sandboxes, session, conflicts, option);
+  const { choices, session: after } = await choicesFor(trees, session, conflicts, option);
   const open = conflicts.filter(({ path }) => !choices.has(path));
   if (open.length > 0) throw conflictError(session, open);
   let { tree } = merged;
   const resolved: { path: string; how: "ours" | "theirs" | "content" }[] = [];
   for (const conflict of conflicts) {
     const choice = choices.get(conflict.path) as Choice;
-    tree = await resolve(sandboxes.trees, tree, conflict, choice);
+    tree = await resolve(trees, tree, conflict, choice);
     resolved.push({ path: conflict.path, how: typeof choice === "string" ? choice : "content" });
   }
   return { tree, resolved, session: after };
@@ -124,7 +124,7 @@ export function publicConflict({ path, problem, base, ours, theirs }: FileConfli
 }
 
 async function choicesFor(
-  sandboxes: Sandboxes,
+  trees: Trees,
   session: Session,
   conflicts: readonly FileConflict[],
   option: MergeOptions["conflicts"],
@@ -134,7 +134,7 @@ async function choicesFor(
   if (option === "ours" || option === "theirs") for (const { path } of conflicts) choices.set(path, option);
   else if (typeof option === "function") for (const one of conflicts) choices.set(one.path, option(publicConflict(one)));
   else if (option === "ask") return ask(session, conflicts);
-  else return askWorkflow(sandboxes, session, conflicts, option);
+  else return askWorkflow(trees, session, conflicts, option);
   return { choices, session };
 }
 
@@ -165,7 +165,7 @@ const shownCharacters = 20_000;
 
 /** An agent or workflow says it: its output names a choice for each path, as an object or as JSON. */
 async function askWorkflow(
-  { trees }: Sandboxes,
+  trees: Trees,
   session: Session,
   conflicts: readonly FileConflict[],
   workflow: { forward(session: Session): Promise<Session> },

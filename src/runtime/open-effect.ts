@@ -109,7 +109,8 @@ export class OpenEffect implements Open {
     const { reuse } = this.#execution;
     const source = reuse?.take(this.#called);
     if (source !== undefined) {
-      const { acted, files } = source.node.facts;
+      // What somebody put in the place of a result says nothing of files.
+      const { acted, files } = "acted" in source.data ? source.node.facts : {};
       const facts = toFacts({ acted, files, outcome: source.outcome, attempts: 1, source: source.id, call: this.#named });
       const returned = await this.#return(withTrees(source.node.kind, source.data) as Data, facts, source.at);
       reuse?.reused(this.#called, returned, source.node);

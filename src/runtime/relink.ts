@@ -98,7 +98,7 @@ function contentOf(
     }
     case "session.merged": {
       const data = node.data<"session.merged">(platform);
-      return { data: withTrees(node.kind, { ...data, branches: data.branches.map(placed) }) };
+      return { data: withTrees(node.kind, { ...data, branches: data.branches.map(placed) }, node.blobs) };
     }
     case "run.started": {
       const data = node.data<"run.started">(platform);

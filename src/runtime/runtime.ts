@@ -180,7 +180,7 @@ export class Runtime implements Host, Services {
     const { sandboxes } = this;
     return sandboxes.knownTreeAt(state) ?? (state.base === undefined ? undefined : sandboxes.firstTree(work, state.base)) ?? emptyTree;
   }
-  goWith(node: Node, objects: readonly string[]): void {
+  goWith(node: Node, objects: ReadonlyMap<string, Uint8Array>): void {
     this.sandboxes.objects.goWith(node, objects);
   }
   closeSandboxes(owner: Owner, reason: string): Promise<void> {

@@ -67,24 +67,24 @@ export class Sandboxes {
     this.platform = runtime.platform;
     this.places = places;
     this.objects = new WorkspaceObjects(() => runtime.store());
-    this.trees = new Trees(this.objects);
+    this.trees = new Trees(this.objects.own());
   }
 
   /** What one effect needs to act. */
   stage(owner: Owner, called: Node, how: Acts): Stage {
     const branch = (): Node => current(called).log.tip as Node;
+    const objects = this.objects.own();
     return {
       held: this.#holdFor(owner, current(called).log.id),
-      trees: this.trees,
+      trees: this.trees.over(objects),
+      objects,
       guard: how.guard,
       signal: how.signal,
       discards: called.kind === "check.called",
       placed: () => this.#placed(owner, called, how.progress),
       tree: () => this.#treeAt(owner, stateOf(branch()), how.progress),
       running: () => processesOf(stateOf(branch()), this.#runtime.platform).map(({ process }) => process),
-      unsaved: (names) => this.objects.unsaved(names),
       withholds: this.places.withholds,
-      drop: (names) => this.objects.drop(names),
     };
   }
 

@@ -99,7 +99,7 @@ export interface Services {
   /** The tree at a place, as it is known or as work that began there found it. */
   treeAt(state: State, work: Node): string;
   /** Objects of a workspace go to disk with an event. */
-  goWith(node: Node, objects: readonly string[]): void;
+  goWith(node: Node, objects: ReadonlyMap<string, Uint8Array>): void;
   /** Ends what an execution holds open. */
   closeSandboxes(owner: Owner, reason: string): Promise<void>;
   warn(message: string): void;

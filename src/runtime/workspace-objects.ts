@@ -9,17 +9,24 @@ import { missing, type Objects } from "../workspace/objects.ts";
 
 /** So much is written in one piece. */
 const pieceBytes = 8 * 1024 * 1024;
-/** So much of what was dropped is remembered: somebody may be about to make the same. */
+/** So much of what was not kept is remembered: it may lie on disk yet, and is read to be removed there. */
 const droppedBytes = 64 * 1024 * 1024;
 /** So much that was read is remembered. */
 const rememberedBytes = 16 * 1024 * 1024;
 
-export class WorkspaceObjects implements Objects {
+/** What one piece of work makes. It is kept apart, so that nothing of it stays when it does not count. */
+export interface OwnObjects extends Objects {
+  /** Of these, what must be stored with the event that names them. */
+  among(names: Iterable<string>): ReadonlyMap<string, Uint8Array>;
+  /** It does not count, or what counts of it goes with an event: the rest is not kept. */
+  drop(): void;
+}
+
+export class WorkspaceObjects {
   readonly #store: () => Promise<Store>;
-  /** Made here and not known to be on disk. */
+  /** They go with an event that is not known to be on disk. */
   readonly #unsaved = new Map<string, Uint8Array>();
-  /** Which of them go with which event. */
-  #going: { readonly node: Node; readonly names: readonly string[] }[] = [];
+  #going: { readonly node: Node; readonly objects: ReadonlyMap<string, Uint8Array> }[] = [];
   readonly #read = new Bounded(rememberedBytes);
   readonly #dropped = new Bounded(droppedBytes);
 
@@ -36,43 +43,45 @@ export class WorkspaceObjects implements Objects {
     return bytes;
   }
 
-  async put(bytes: Uint8Array): Promise<string> {
-    const name = hash("sha256", bytes, "hex");
-    if (!this.#read.has(name)) this.#unsaved.set(name, bytes);
-    return name;
-  }
-
-  /** Of these, what must be stored with the event that names them. */
-  unsaved(names: Iterable<string>): ReadonlyMap<string, Uint8Array> {
-    this.#settle();
-    const found = new Map<string, Uint8Array>();
-    for (const name of names) {
-      const bytes = this.#unsaved.get(name) ?? this.#dropped.get(name);
-      if (bytes !== undefined) found.set(name, bytes);
-    }
-    return found;
-  }
-
-  /** Work that made them does not count: they are not kept. */
-  drop(names: Iterable<string>): void {
-    for (const name of names) {
-      const bytes = this.#unsaved.get(name);
-      if (bytes === undefined || this.#going.some((going) => going.names.includes(name))) continue;
-      this.#unsaved.delete(name);
-      this.#dropped.set(name, bytes);
-    }
+  /** For one piece of work. */
+  own(): OwnObjects {
+    const made = new Map<string, Uint8Array>();
+    return {
+      get: async (name) => made.get(name) ?? this.get(name),
+      put: async (bytes) => {
+        const name = hash("sha256", bytes, "hex");
+        made.set(name, bytes);
+        return name;
+      },
+      among: (names) => {
+        this.#settle();
+        const found = new Map<string, Uint8Array>();
+        for (const name of names) {
+          const bytes = made.get(name) ?? this.#unsaved.get(name);
+          if (bytes !== undefined) found.set(name, bytes);
+        }
+        return found;
+      },
+      drop: () => {
+        for (const [name, bytes] of made) this.#dropped.set(name, bytes);
+        made.clear();
+      },
+    };
   }
 
   /** They go to disk with this event. */
-  goWith(node: Node, names: readonly string[]): void {
-    if (names.length > 0) this.#going.push({ node, names });
+  goWith(node: Node, objects: ReadonlyMap<string, Uint8Array>): void {
+    if (objects.size === 0) return;
+    this.#settle();
+    this.#going.push({ node, objects });
+    for (const [name, bytes] of objects) this.#unsaved.set(name, bytes);
   }
 
   /** What is on disk by now is let go. */
   #settle(): void {
-    this.#going = this.#going.filter(({ node, names }) => {
+    this.#going = this.#going.filter(({ node, objects }) => {
       if (!current(node).stored) return true;
-      for (const name of names) this.#unsaved.delete(name);
+      for (const name of objects.keys()) this.#unsaved.delete(name);
       return false;
     });
   }
@@ -81,18 +90,27 @@ export class WorkspaceObjects implements Objects {
   written(): Objects & { flush(): Promise<void> } {
     let piece = new Map<string, Uint8Array>();
     let size = 0;
-    const flush = async (): Promise<void> => {
-      if (piece.size === 0) return;
-      const blobs = [...piece].map(([name, bytes]) => ({ hash: name, bytes }));
-      await (await this.#store()).append({ branches: [], blobs });
-      piece = new Map();
-      size = 0;
+    /** On the way to the store, one piece after the other; one that does not arrive is the end of it. */
+    const sent = new Map<string, Uint8Array>();
+    let last: Promise<void> = Promise.resolve();
+    const write = async (blobs: ReadonlyMap<string, Uint8Array>): Promise<void> => {
+      await (await this.#store()).append({ branches: [], blobs: [...blobs].map(([name, bytes]) => ({ hash: name, bytes })) });
+      for (const name of blobs.keys()) sent.delete(name);
+    };
+    const flush = (): Promise<void> => {
+      if (piece.size === 0) return last;
+      // Taken before anything is waited for: what comes meanwhile belongs to the next piece.
+      const full = piece;
+      [piece, size] = [new Map(), 0];
+      for (const [name, bytes] of full) sent.set(name, bytes);
+      last = last.then(() => write(full));
+      return last;
     };
     return {
-      get: async (name) => piece.get(name) ?? this.get(name),
+      get: async (name) => piece.get(name) ?? sent.get(name) ?? this.get(name),
       put: async (bytes) => {
         const name = hash("sha256", bytes, "hex");
-        if (piece.has(name)) return name;
+        if (piece.has(name) || sent.has(name)) return name;
         piece.set(name, bytes);
         size += bytes.length;
         if (size >= pieceBytes || piece.size >= 4096) await flush();

@@ -42,12 +42,12 @@ export function processesOf(state: State, platform: Platform): readonly Extract<
   return [...running.values()];
 }
 
-/** Data as it was before it was stored: trees are named by a mark, which reading takes away. */
-export function withTrees(kind: EventKind, data: unknown): unknown {
+/** Data as it was before it was stored: trees are named by a mark, which reading takes away. `objects` are stored with it. */
+export function withTrees(kind: EventKind, data: unknown, objects?: ReadonlyMap<string, Uint8Array>): unknown {
   switch (kind) {
     case "session.merged": {
       const { files } = data as { readonly files?: { readonly tree: string } };
-      return files === undefined ? data : { ...(data as object), files: { ...files, tree: new TreeName(files.tree) } };
+      return files === undefined ? data : { ...(data as object), files: { ...files, tree: new TreeName(files.tree, objects) } };
     }
     case "workspace.captured":
       return { ...(data as object), tree: new TreeName((data as { readonly tree: string }).tree) };

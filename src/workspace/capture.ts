@@ -2,8 +2,8 @@
  * Takes the files of a user's directory for the first use of a placement. What was seen of the directory is remembered beside the
  * store, so that the next time only what changed is read.
  */
-import { createHash } from "node:crypto";
-import { mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { createHash, randomBytes } from "node:crypto";
+import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { RathError } from "../session/errors.ts";
 import { Ignore } from "./ignore.ts";
@@ -52,7 +52,14 @@ async function remembered(trees: Trees, file: string): Promise<StatCache> {
 }
 
 async function remember(file: string, tree: string, cache: StatCache): Promise<void> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  await writeFile(`${file}.partial`, Buffer.concat([Buffer.from(tree, "latin1"), cache.toBytes()]), { mode: 0o600 });
-  await rename(`${file}.partial`, file);
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 }).catch(() => undefined);
+  // Several may look at one directory at the same time.
+  const partial = `${file}.${randomBytes(6).toString("hex")}.partial`;
+  try {
+    await writeFile(partial, Buffer.concat([Buffer.from(tree, "latin1"), cache.toBytes()]), { mode: 0o600 });
+    await rename(partial, file);
+  } catch {
+    // The files were taken all the same; the next look takes longer.
+    await rm(partial, { force: true }).catch(() => undefined);
+  }
 }

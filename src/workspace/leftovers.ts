@@ -50,7 +50,9 @@ function unlessInUse(error: unknown): void {
 
 /** The newest trees that captures remember: they are to stay as long as the memories do. */
 export async function rememberedTrees(home: string): Promise<readonly string[]> {
-  const heads = await Promise.all((await captures(home)).map(async (path) => (await readFile(path)).toString("latin1", 0, 64)));
+  const heads = await Promise.all(
+    (await captures(home)).map(async (path) => (await readFile(path).catch(() => Buffer.of())).toString("latin1", 0, 64)),
+  );
   return heads.filter((tree) => /^[0-9a-f]{64}$/.test(tree));
 }
 

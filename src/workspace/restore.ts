@@ -59,6 +59,8 @@ class Restoring {
   readonly #own: boolean;
   readonly #slices: Slices;
   readonly #written: Written[] = [];
+  /** Directories that were removed. */
+  readonly #gone = new Set<string>();
 
   constructor(trees: Trees, options: RestoreOptions) {
     this.#trees = trees;
@@ -71,7 +73,11 @@ class Restoring {
     const before = await this.#trees.directory(from);
     const after = await this.#trees.directory(to);
     // Removing goes first: where names differ by case alone, the old one must not take the new one with it.
-    for (const [name, entry] of before) if (!sameEntry(entry, after.get(name))) await this.#makeRoom(place, name, entry, after.get(name));
+    for (const [name, entry] of before) {
+      const next = after.get(name);
+      if (entry.type === "directory" && next?.type !== "directory") this.#gone.add(place.below(name));
+      if (!sameEntry(entry, next)) await this.#makeRoom(place, name, entry, next);
+    }
     const files: [string, FileEntry][] = [];
     const fifos: string[] = [];
     const looks = new Map<string, BigIntStats>();
@@ -93,6 +99,7 @@ class Restoring {
   remember(): void {
     const { cache } = this.#options;
     if (cache === undefined) return;
+    cache.forget(this.#gone);
     const now = Date.now();
     for (const { path, hash, entries, looks } of this.#written) {
       const known = cache.get(path);

@@ -60,6 +60,17 @@ export class StatCache {
     this.#directories.set(path, directory);
   }
 
+  /** Directories that are gone, and all below them: what was in them may not have been kept. */
+  forget(gone: ReadonlySet<string>): void {
+    if (gone.size === 0) return;
+    for (const path of [...this.#directories.keys()])
+      for (let end = path.length; end > 0; end = path.lastIndexOf("/", end - 1))
+        if (gone.has(path.slice(0, end))) {
+          this.#directories.delete(path);
+          break;
+        }
+  }
+
   /** Takes what a whole scan found, and forgets the rest. */
   replace(directories: Map<string, CachedDirectory>): void {
     this.#directories = directories;
