@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { RathError } from "../../session/errors.ts";
 import type { Change, Session } from "../../session/session.ts";
+import { normalPath } from "../../workspace/path.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
 import { plural } from "../format.ts";
@@ -108,10 +109,8 @@ async function directoryFor(cli: Cli, session: Session, given: string | undefine
 
 /** A path that nothing changed at is a mistake. */
 function chosen(given: readonly string[] | undefined, all: readonly Change[]): readonly string[] | undefined {
-  const paths = given?.flatMap((text) => text.split(",")).map((path) => path.trim().replace(/^(?:\.\/+)+|\/+$/g, ""));
-  const wrong = paths?.find(
-    (path) => path !== "" && path !== "." && !all.some((one) => one.path === path || one.path.startsWith(`${path}/`)),
-  );
+  const paths = given?.flatMap((text) => text.split(",")).map((path) => normalPath(path.trim()));
+  const wrong = paths?.find((path) => path !== "" && !all.some((one) => one.path === path || one.path.startsWith(`${path}/`)));
   if (wrong !== undefined) throw new Fault(exits.notFound, `The session changed nothing at ${wrong}.`);
   return paths;
 }
