@@ -20,11 +20,12 @@ export interface Files {
   list(glob?: string): AsyncIterable<string>;
   /** The content of a file; links inside the workspace are followed. */
   read(path: string): Promise<Uint8Array>;
+  /** As text: UTF-8. */
   text(path: string): Promise<string>;
-  /** What differs from other files, in order of paths. */
-  changes(since: Files): Promise<readonly Change[]>;
-  /** The difference as a unified patch, for people and for `git apply`. */
-  patch(since: Files): Promise<string>;
+  /** What differs from other files, in order of paths. Without them: from the files as they were taken from the directory. */
+  changes(since?: Files): Promise<readonly Change[]>;
+  /** The same difference as a unified patch, for people and for `git apply`. */
+  patch(since?: Files): Promise<string>;
 }
 /** How files are written back. */
 export interface ApplyOptions {

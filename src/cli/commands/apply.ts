@@ -10,7 +10,7 @@ import { exits, Fault } from "../fault.ts";
 import { plural } from "../format.ts";
 import { collected } from "../options.ts";
 import { printChanges, printPatch } from "../print-changes.ts";
-import { filesTaken, patchTaken } from "../session-files.ts";
+import { patchTaken } from "../session-files.ts";
 import { openSession, shortIds } from "../sessions.ts";
 import { show } from "../shown.ts";
 
@@ -39,7 +39,7 @@ export function define(command: Command, cli: Cli): void {
 async function apply(cli: Cli, id: string, given: string | undefined, options: Options): Promise<void> {
   const session = await openSession(cli, id);
   const directory = await directoryFor(cli, session, given);
-  const all = await session.files.changes(filesTaken(session));
+  const all = await session.files.changes();
   const paths = chosen(options.paths, all);
   const changes = await checked(cli, session, directory, paths);
   if (cli.onTerminal) await preview(cli, session, directory, changes, options);
@@ -83,7 +83,7 @@ async function preview(
   }
   if (patch === true && changes.length > 0) return printPatch(cli, await patchTaken(session, changes));
   const id = (await shortIds(cli))(session.id);
-  const unchanged = (await session.files.changes(filesTaken(session))).length === 0;
+  const unchanged = (await session.files.changes()).length === 0;
   printChanges(cli, changes, {
     empty: unchanged ? show`Session ${id} changed no files.` : show`Nothing to write: ${directory} has all that session ${id} changed.`,
   });
