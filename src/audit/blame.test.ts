@@ -20,7 +20,7 @@ const put = tool({
 async function written(session: Session, path: string): Promise<string> {
   const calls = new Map(session.calls.map((call, index) => [call.id, String(index + 1)]));
   const lines = await blame(session, path);
-  return lines.map(({ event }) => (event.kind === "placement.changed" ? "-" : (calls.get(event.parents[0] as string) ?? "?"))).join("");
+  return lines.map(({ event, call }) => (event.kind === "placement.changed" ? "-" : (calls.get(call ?? "") ?? "?"))).join("");
 }
 
 describe("blame", () => {
@@ -29,15 +29,17 @@ describe("blame", () => {
     await writeFile(join(directory, "a"), "1\n2\n3\n4\n5\n6\n");
     await using rath = testRath();
     const placed = rath.session("x").to("memory", { workspace: directory });
-    const first = await placed.call(put, { path: "a", text: "1\ntwo\n3\n4\n5\n6\n" });
+    const first = await placed.fork("first").call(put, { path: "a", text: "1\ntwo\n3\n4\n5\n6\n" });
     expect(await written(first, "a")).toBe("-1----");
+    expect(await written(placed, "a")).toBe("------");
     const left = await first.fork("left").call(put, { path: "a", text: "one\ntwo\n3\n4\n5\n6\n" });
     const right = await first.fork("right").call(put, { path: "a", text: "1\ntwo\n3\n4\n5\nsix\n" });
     const merged = await left.merge(right);
     expect(await merged.files.text("a")).toBe("one\ntwo\n3\n4\n5\nsix\n");
     expect(await written(merged, "a")).toBe("21---3");
     const lines = await blame(merged, "a");
-    expect(lines[5]).toMatchObject({ line: 6, text: "six", event: { session: right.id, kind: "tool.returned" } });
+    expect(lines[5]).toMatchObject({ line: 6, text: "six", event: { session: right.id, kind: "tool.returned" }, call: right.calls[1]?.id });
+    expect(lines[2]).toMatchObject({ text: "3", event: { kind: "placement.changed" }, call: undefined });
     await rm(directory, { recursive: true });
   });
 
@@ -45,5 +47,12 @@ describe("blame", () => {
     await using rath = testRath();
     const session = await rath.session("x").to("memory", {}).call(put, { path: "a", text: "1" });
     await expect(blame(session, "b")).rejects.toMatchObject({ code: "workspace.not-found" });
+  });
+
+  test("of a binary is refused, of an empty file there are no lines", async () => {
+    await using rath = testRath();
+    const session = await rath.session("x").to("memory", {}).call(put, { path: "a", text: "1\n\0" });
+    await expect(blame(session, "a")).rejects.toMatchObject({ code: "workspace.invalid" });
+    expect(await blame(await session.call(put, { path: "b", text: "" }), "b")).toEqual([]);
   });
 });

@@ -3,12 +3,13 @@ import { runtimeOf } from "../runtime/replay.ts";
 import { actedOf, treeOf } from "../session/acted.ts";
 import { RathError } from "../session/errors.ts";
 import type { Event } from "../session/event.ts";
-import { stateOf } from "../session/fold.ts";
+import { callOf, stateOf } from "../session/fold.ts";
 import type { Node } from "../session/log.ts";
 import type { Platform } from "../session/platform.ts";
 import type { Session } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
 import { blameOf, type Version } from "../workspace/blame.ts";
+import { splitLines, textFrom } from "../workspace/lines.ts";
 import { resolvePath } from "../workspace/path.ts";
 import type { Trees } from "../workspace/tree.ts";
 
@@ -19,13 +20,16 @@ export interface BlameLine {
   readonly text: string;
   /** The effect or merge that wrote it, or the placement, for what was in the directory before. */
   readonly event: Event;
+  /** When a tool wrote it: the id of the call, as `session.calls` has it. */
+  readonly call: string | undefined;
 }
 
 /**
  * For each line of a file at this place, the event that wrote it.
  *
  * @example
- * for (const { line, text, event } of await blame(session, "src/a.ts")) console.log(line, event.by, event.id.slice(0, 12), text);
+ * for (const { line, text, event, call } of await blame(session, "src/a.ts"))
+ *   console.log(line, event.by, session.calls.find(({ id }) => id === call)?.tool, text);
  */
 export async function blame(session: Session, path: string): Promise<readonly BlameLine[]> {
   const runtime = runtimeOf(session);
@@ -35,13 +39,16 @@ export async function blame(session: Session, path: string): Promise<readonly Bl
   if (entry.type !== "file")
     throw new RathError("workspace.not-found", `${JSON.stringify(path)} is a ${entry.type}: only files have lines.`, { session });
   const versions = new Versions(trees, runtime.platform, real);
-  const newest = await versions.at(sourceOf(node));
-  if (newest === undefined) return [];
-  const lines = newest.text.split(/(?<=\n)/);
+  const source = sourceOf(node) as Node; // where there are files there is one
+  const text = textFrom(await trees.objects.get(entry.hash));
+  if (text === undefined) throw new RathError("workspace.invalid", `${JSON.stringify(path)} is binary: only text has lines.`, { session });
+  const newest = (await versions.at(source)) ?? { text, by: source };
+  const lines = splitLines(text);
   return blameOf(newest).map((by, index) => ({
     line: index + 1,
     text: (lines[index] ?? "").replace(/\r?\n$/, ""),
     event: by.event(runtime.platform),
+    call: by.kind === "tool.returned" ? callOf(by).id : undefined,
   }));
 }
 
@@ -97,7 +104,7 @@ class Versions {
 
   async #text(tree: string | undefined): Promise<string | undefined> {
     const entry = tree === undefined ? undefined : await this.#trees.entry(tree, this.#path);
-    return entry?.type === "file" ? Buffer.from(await this.#trees.objects.get(entry.hash)).toString() : undefined;
+    return entry?.type === "file" ? textFrom(await this.#trees.objects.get(entry.hash)) : undefined;
   }
 }
 

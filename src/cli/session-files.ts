@@ -1,4 +1,5 @@
 /** The files of a session as commands compare them: what it began with, what it has, and what differs. */
+import { takenBy } from "../runtime/file-verbs.ts";
 import { runtimeOf } from "../runtime/replay.ts";
 import { stateOf } from "../session/fold.ts";
 import type { Change, Files, Session } from "../session/session.ts";
@@ -6,29 +7,21 @@ import { placeOf } from "../session/value.ts";
 import { filesOf } from "../workspace/files.ts";
 import { lineHunks, splitLines, textFrom } from "../workspace/lines.ts";
 import { patchBetween } from "../workspace/patch.ts";
-import { emptyTree } from "../workspace/tree.ts";
 
 /** The files at a place. Where nothing was used yet, those that later work found in the same directory. */
 export function filesAt(session: Session, later: Session = session): Files {
   const runtime = runtimeOf(session);
   const { node } = placeOf(session);
-  return filesOf(runtime.sandboxes.trees, runtime.treeAt(stateOf(node), placeOf(later).node));
-}
-
-/** The files that a session took from its directory; none when it began without one. */
-export function filesTaken(session: Session): Files {
-  const { sandboxes } = runtimeOf(session);
-  const { node } = placeOf(session);
-  const { base } = stateOf(node);
-  const taken = base === undefined ? emptyTree : (sandboxes.firstTree(node, base) ?? sandboxes.knownTreeAt(stateOf(node)));
-  return filesOf(sandboxes.trees, taken ?? emptyTree);
+  const tree = runtime.treeAt(stateOf(node), placeOf(later).node);
+  return filesOf(runtime.sandboxes.trees, tree, () => takenBy(runtime.sandboxes, node) ?? tree);
 }
 
 /** The patch of some of what a session changed since it took its files. */
 export function patchTaken(session: Session, changes: readonly Change[]): Promise<string> {
-  const { trees } = runtimeOf(session).sandboxes;
-  if (changes.length === 0) return Promise.resolve("");
-  return patchBetween(trees, filesTaken(session).hash, session.files.hash, { paths: changes.map(({ path }) => path) });
+  const { sandboxes } = runtimeOf(session);
+  const taken = takenBy(sandboxes, placeOf(session).node);
+  if (changes.length === 0 || taken === undefined) return Promise.resolve("");
+  return patchBetween(sandboxes.trees, taken, session.files.hash, { paths: changes.map(({ path }) => path) });
 }
 
 export interface LineCount {

@@ -19,7 +19,7 @@ import type {
 } from "../session/session.ts";
 import type { Guard } from "../tool/policy.ts";
 import { changesBetween } from "../workspace/diff.ts";
-import { filesOf, listDirectory, removePath, writeFile } from "../workspace/files.ts";
+import { listDirectory, readFile, removePath, writeFile } from "../workspace/files.ts";
 import { resolvePath } from "../workspace/path.ts";
 import { type Entry, emptyTree, type Trees } from "../workspace/tree.ts";
 import type { Held, Placed } from "./held.ts";
@@ -126,7 +126,7 @@ export class Acting implements Sandbox {
     return this.#do(async (trees) => {
       const tree = await this.#current();
       await this.#within(tree, path, false);
-      return filesOf(trees, tree).read(path);
+      return readFile(trees, tree, path);
     });
   }
 

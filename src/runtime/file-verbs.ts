@@ -15,7 +15,14 @@ import type { Sandboxes } from "./sandboxes.ts";
 
 /** The files at a place, as far as is known without looking at any directory. */
 export function filesAt(sandboxes: Sandboxes, node: Node): Files {
-  return filesOf(sandboxes.trees, sandboxes.knownTreeAt(stateOf(node)) ?? emptyTree);
+  const tree = sandboxes.knownTreeAt(stateOf(node)) ?? emptyTree;
+  return filesOf(sandboxes.trees, tree, () => takenBy(sandboxes, node) ?? tree);
+}
+
+/** The tree that a place took from its directory: empty when it began without one, undefined when it has not used it yet. */
+export function takenBy(sandboxes: Sandboxes, node: Node): string | undefined {
+  const { base } = stateOf(node);
+  return base === undefined ? emptyTree : sandboxes.firstTree(node, base);
 }
 
 /** Who receives a merge. */
@@ -77,9 +84,8 @@ function haveFiles(places: readonly Node[]): boolean {
 
 /** Writes back what was changed since the files were taken; nothing when none were. */
 export async function applyFiles(sandboxes: Sandboxes, node: Node, directory: string, options: ApplyOptions): Promise<readonly Change[]> {
-  const state = stateOf(node);
-  const target = sandboxes.knownTreeAt(state);
-  const base = state.base === undefined ? emptyTree : sandboxes.firstTree(node, state.base);
+  const target = sandboxes.knownTreeAt(stateOf(node));
+  const base = takenBy(sandboxes, node);
   if (target === undefined || base === undefined) return [];
   const { applyTo } = await import("../workspace/apply.ts");
   return applyTo(sandboxes.trees, resolve(directory), base, target, options);

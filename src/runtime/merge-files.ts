@@ -106,7 +106,7 @@ function conflictError(session: Session, conflicts: readonly FileConflict[]): Ra
   const more = conflicts.length > 10 ? ` and ${conflicts.length - 10} more` : "";
   return new RathError(
     "merge.conflict",
-    `${conflicts.length} files were changed on both sides: ${shown.join(", ")}${more}. Settle them with merge(other, { conflicts: "ours" | "theirs" | "ask" | a function | a workflow }).`,
+    `${conflicts.length === 1 ? "1 file was" : `${conflicts.length} files were`} changed on both sides: ${shown.join(", ")}${more}. Settle them with merge(other, { conflicts: "ours" | "theirs" | "ask" | a function | a workflow }).`,
     { session, details: { conflicts: conflicts.map(publicConflict) } },
   );
 }
@@ -132,10 +132,28 @@ async function choicesFor(
   const choices = new Map<string, Choice>();
   if (option === undefined) return { choices, session };
   if (option === "ours" || option === "theirs") for (const { path } of conflicts) choices.set(path, option);
-  else if (typeof option === "function") for (const one of conflicts) choices.set(one.path, option(publicConflict(one)));
+  else if (typeof option === "function")
+    for (const one of conflicts) choices.set(one.path, chosenFor(one.path, option(publicConflict(one))));
   else if (option === "ask") return ask(session, conflicts);
   else return askWorkflow(trees, session, conflicts, option);
   return { choices, session };
+}
+
+function chosenFor(path: string, given: unknown): Choice {
+  const choice = choiceIn(given);
+  if (choice === undefined)
+    throw new RathError(
+      "value.unsupported",
+      `conflicts gave ${given instanceof Promise ? "a promise" : (JSON.stringify(given) ?? String(given))} for ${path}: give "ours", "theirs" or { content: text }.`,
+      { details: { path } },
+    );
+  return choice;
+}
+
+function choiceIn(given: unknown): Choice | undefined {
+  if (given === "ours" || given === "theirs") return given;
+  const content: unknown = (given as { readonly content?: unknown } | null | undefined)?.content;
+  return typeof content === "string" ? { content } : undefined;
 }
 
 const answer = {
@@ -203,10 +221,9 @@ function readChoices(output: unknown): ReadonlyMap<string, Choice> {
   }
   const choices = new Map<string, Choice>();
   if (typeof given !== "object" || given === null) return choices;
-  for (const [path, choice] of Object.entries(given)) {
-    const content: unknown = (choice as { readonly content?: unknown } | null)?.content;
-    if (choice === "ours" || choice === "theirs") choices.set(path, choice);
-    else if (typeof content === "string") choices.set(path, { content });
+  for (const [path, said] of Object.entries(given)) {
+    const choice = choiceIn(said);
+    if (choice !== undefined) choices.set(path, choice);
   }
   return choices;
 }

@@ -3,7 +3,7 @@ import { parseEnvelope } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import { isCalled, isReturned, isStarted, opOf } from "../session/event.ts";
 import { Log, type Node } from "../session/log.ts";
-import type { Content, Decision, Pending, RunStatus, Session, SessionStatus } from "../session/session.ts";
+import type { Content, Decision, Pending, RunStatus, SandboxRecord, Session, SessionStatus } from "../session/session.ts";
 import { pendingOf } from "../session/views.ts";
 import type { LogRow } from "../store/store.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
@@ -13,6 +13,7 @@ import { pendingIn, type RunOptions, rowOfRun } from "./run.ts";
 import { loadRun } from "./run-record.ts";
 import type { ResumeOptions, Run, Runs } from "./runs.ts";
 import type { Runtime } from "./runtime.ts";
+import { type SandboxQuery, sandboxRecords } from "./sandbox-records.ts";
 import { validateAnswer } from "./validate-answer.ts";
 
 /**
@@ -52,6 +53,17 @@ export interface Rath extends AsyncDisposable {
   resume(run: string, options?: ResumeOptions): Promise<Run>;
   /** The durable runs of the store. */
   runs(query?: { readonly status?: RunStatus | undefined; readonly workflow?: string | undefined }): AsyncIterable<Run>;
+  /**
+   * The sandboxes that were ever opened: by which session and run, whether and why they were closed. Answers who still holds one.
+   *
+   * @example
+   * for await (const { id, session, run } of rath.sandboxes({ status: "open" })) console.log(id, session, run);
+   */
+  sandboxes(query?: {
+    readonly session?: string | undefined;
+    readonly run?: string | undefined;
+    readonly status?: SandboxRecord["status"] | undefined;
+  }): AsyncIterable<SandboxRecord>;
   /** What waits for a person: questions, approvals, effects with an unknown outcome; and timers. */
   pending(query?: { readonly run?: string | undefined; readonly session?: string | undefined }): Promise<readonly Pending[]>;
   /** Answers something pending. Exactly one answer wins; later ones are refused with `pending.answered`. */
@@ -146,6 +158,12 @@ export class RathOnStore implements Rath {
   }
   runs(query: { readonly status?: RunStatus | undefined; readonly workflow?: string | undefined } = {}): AsyncIterable<Run> {
     return this.#runs.list(query);
+  }
+
+  async *sandboxes(query: SandboxQuery = {}): AsyncIterable<SandboxRecord> {
+    this.#runtime.assertOpen();
+    await this.#runtime.effects.writer.flush();
+    yield* sandboxRecords(this.#runtime, query);
   }
 
   async pending(query: { readonly run?: string | undefined; readonly session?: string | undefined } = {}): Promise<readonly Pending[]> {

@@ -247,6 +247,15 @@ export class Sandboxes {
     for (const held of idle.slice(0, Math.max(0, idle.length - keptOpen))) void held.close("not used for a while");
   }
 
+  /** Those for whom something may be open. */
+  owners(): readonly Owner[] {
+    return [...this.#held.keys()];
+  }
+  /** Whether a sandbox of an owner is open here. */
+  holds(owner: string, id: string): boolean {
+    return [...this.#held].some(([{ log }, branches]) => log.id === owner && [...branches.values()].some((held) => held.id === id));
+  }
+
   /** Ends everything that an owner holds open. */
   async close(owner: Owner, reason: string): Promise<void> {
     const branches = this.#held.get(owner);

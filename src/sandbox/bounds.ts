@@ -2,7 +2,7 @@
 import { durationMs } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
 import type { SandboxLimits } from "../session/session.ts";
-import { sizeBytes } from "./size.ts";
+import { sizeBytes } from "../session/size.ts";
 
 export interface Bounds {
   /** Bytes. */

@@ -6,11 +6,11 @@
 import { posix } from "node:path";
 import { durationMs } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
+import { sizeBytes } from "../session/size.ts";
 import type { Files } from "./memory-files.ts";
 import { MapFiles } from "./memory-files.ts";
 import { openShell, type Shell } from "./memory-shell.ts";
 import type { CommandResult, ExecOptions, OpenSandbox, SandboxBackend, SandboxEntry, SandboxSpec } from "./sandbox.ts";
-import { sizeBytes } from "./size.ts";
 
 const root = "/workspace";
 

@@ -1,7 +1,8 @@
 /** What verbs are given, checked once where it enters: what is stored has the shape that verify and import expect. */
 import { durationMs } from "./duration.ts";
 import { RathError } from "./errors.ts";
-import type { CheckResult, Content, Duration, Limits, PlacementSpec, Repeat } from "./session.ts";
+import type { ApplyOptions, CheckResult, Content, Duration, Limits, MergeOptions, PlacementSpec, Repeat } from "./session.ts";
+import { sizeBytes } from "./size.ts";
 
 /** A string, named by its field when it is none. */
 export function givenText(value: unknown, field: string): string {
@@ -95,7 +96,12 @@ export function givenLimits(limits: Limits): Limits {
 
 function kindOf(value: unknown): string {
   if (value === null || value === undefined || typeof value === "number") return String(value);
-  return Array.isArray(value) ? "an array" : `a ${typeof value}`;
+  return Array.isArray(value) ? "an array" : `${typeof value === "object" ? "an" : "a"} ${typeof value}`;
+}
+
+/** A word where one of a few was wanted is shown: it is mostly a misspelt one. */
+function shown(value: unknown): string {
+  return typeof value === "string" && value.length < 40 ? JSON.stringify(value) : kindOf(value);
 }
 
 function unsupported(field: string, problem: string, next: string): RathError {
@@ -103,22 +109,56 @@ function unsupported(field: string, problem: string, next: string): RathError {
 }
 
 const placementFields: ReadonlySet<string> = new Set(["workspace", "image", "env", "network", "limits"]);
-const limitFields: ReadonlySet<string> = new Set(["memory", "time", "disk", "file", "output", "processes"]);
+const sizeLimits = ["memory", "disk", "file", "output"] as const;
+const limitFields: ReadonlySet<string> = new Set([...sizeLimits, "time", "processes"]);
 
 /** A placement without what is undefined; a field that is not understood would not be enforced. */
 export function givenPlacement(spec: PlacementSpec): PlacementSpec {
   if (typeof spec !== "object" || spec === null) throw unsupported("placement", `is ${kindOf(spec)}`, "give an object");
   const given = defined(spec, placementFields, "placement");
   const { workspace, image, env, network, limits } = given as PlacementSpec;
-  if (workspace !== undefined) givenText(workspace, "placement.workspace");
+  if (workspace !== undefined && givenText(workspace, "placement.workspace") === "")
+    throw unsupported("placement.workspace", "is empty", 'give a directory, "." for the current one');
   if (image !== undefined) givenText(image, "placement.image");
-  for (const [name, value] of Object.entries(env ?? {})) if (value !== true) givenText(value, `placement.env.${name}`);
+  for (const [name, value] of Object.entries(env ?? {}))
+    if (value !== true && typeof value !== "string")
+      throw unsupported(`placement.env.${name}`, `is ${kindOf(value)}`, "give a string, or true to pass the variable of this process on");
   if (network !== undefined && network !== "none" && network !== "all" && !Array.isArray((network as { allow?: unknown }).allow))
-    throw unsupported("placement.network", `is ${kindOf(network)}`, 'give "none", "all" or { allow: [hosts] }');
+    throw unsupported("placement.network", `is ${shown(network)}`, 'give "none", "all" or { allow: [hosts] }');
   if (limits === undefined) return given;
   const limited = defined(limits, limitFields, "placement.limits");
   if (limits.time !== undefined) givenDuration(limits.time);
+  for (const name of sizeLimits) if (limits[name] !== undefined) sizeBytes(limits[name]);
   return { ...given, limits: limited };
+}
+
+const applyFields: ReadonlySet<string> = new Set(["dryRun", "paths"]);
+
+/** How files are to be written back. A misspelt `dryRun` would write. */
+export function givenApply(options: ApplyOptions): ApplyOptions {
+  const { paths, dryRun } = defined(options, applyFields, "apply") as ApplyOptions;
+  if (dryRun !== undefined && typeof dryRun !== "boolean") throw unsupported("apply.dryRun", `is ${kindOf(dryRun)}`, "give true or false");
+  if (paths !== undefined && !Array.isArray(paths)) throw unsupported("apply.paths", `is ${kindOf(paths)}`, "give a list of paths");
+  for (const [index, path] of (paths ?? []).entries()) givenText(path, `apply.paths[${index}]`);
+  return options;
+}
+
+const mergeFields: ReadonlySet<string> = new Set(["conflicts", "context", "reason"]);
+
+/** How a merge is to be made: said before the branch is taken for it. */
+export function givenMerge(options: MergeOptions): MergeOptions {
+  const { conflicts, context, reason } = defined(options, mergeFields, "merge") as MergeOptions;
+  if (conflicts !== undefined && !isChooser(conflicts))
+    throw unsupported("merge.conflicts", `is ${shown(conflicts)}`, 'give "ours", "theirs", "ask", a function or a workflow');
+  if (context !== undefined && context !== "answers" && context !== "all" && typeof context !== "function")
+    throw unsupported("merge.context", `is ${shown(context)}`, 'give "answers", "all" or a function');
+  if (reason !== undefined) givenText(reason, "merge.reason");
+  return options;
+}
+
+function isChooser(conflicts: unknown): boolean {
+  if (typeof conflicts === "string") return ["ours", "theirs", "ask"].includes(conflicts);
+  return typeof conflicts === "function" || typeof (conflicts as { readonly forward?: unknown } | null)?.forward === "function";
 }
 
 function defined(value: object, known: ReadonlySet<string>, field: string): Record<string, unknown> {

@@ -20,11 +20,12 @@ export interface Files {
   list(glob?: string): AsyncIterable<string>;
   /** The content of a file; links inside the workspace are followed. */
   read(path: string): Promise<Uint8Array>;
+  /** As text: UTF-8. */
   text(path: string): Promise<string>;
-  /** What differs from other files, in order of paths. */
-  changes(since: Files): Promise<readonly Change[]>;
-  /** The difference as a unified patch, for people and for `git apply`. */
-  patch(since: Files): Promise<string>;
+  /** What differs from other files, in order of paths. Without them: from the files as they were taken from the directory. */
+  changes(since?: Files): Promise<readonly Change[]>;
+  /** The same difference as a unified patch, for people and for `git apply`. */
+  patch(since?: Files): Promise<string>;
 }
 /** How files are written back. */
 export interface ApplyOptions {
@@ -156,6 +157,28 @@ export interface CommandRecord {
   readonly ms: number;
   readonly stdout: string;
   readonly stderr: string;
+}
+/** A sandbox that was opened, and what became of it, as the own log of the run says that opened it. */
+export interface SandboxRecord {
+  readonly id: string;
+  /** The kind: what `to` named. */
+  readonly sandbox: string;
+  readonly isolation: Isolation;
+  /** How its files were laid out on disk. */
+  readonly workspace: Acted["workspace"];
+  /** The branch that owned it. */
+  readonly session: string;
+  /** Whoever opened it: a durable run, a workflow that was called directly, or the effects of one process outside any workflow. */
+  readonly run: string;
+  /** ISO time. */
+  readonly opened: string;
+  /**
+   * `open`: somebody holds it. `closed`: it was cleaned up. `lost`: its process ended before it could say so; what it left on this disk
+   * is listed by `openrath sandbox ls`. `unknown`: the same, or it is open in another process that executes no durable run.
+   */
+  readonly status: "open" | "closed" | "lost" | "unknown";
+  /** When and why it was closed, and what went wrong then. */
+  readonly closed: { readonly at: string; readonly reason: string; readonly problem: string | undefined } | undefined;
 }
 /** How far a sandbox is from its host. */
 export type Isolation = "none" | "process" | "namespace" | "container" | "microvm";

@@ -26,6 +26,7 @@ export type {
   SandboxLimits,
   SandboxName,
   SandboxProcess,
+  SandboxRecord,
 } from "./placement.ts";
 export type { Duration } from "./span.ts";
 

@@ -5,7 +5,18 @@ import { describeSession } from "./describe.ts";
 import { RathError } from "./errors.ts";
 import type { Event } from "./event.ts";
 import { inCallOrder, list, type State, stateOf } from "./fold.ts";
-import { givenContent, givenDuration, givenFunction, givenPlacement, givenRepeat, givenText, givenTime, givenVerdict } from "./given.ts";
+import {
+  givenApply,
+  givenContent,
+  givenDuration,
+  givenFunction,
+  givenMerge,
+  givenPlacement,
+  givenRepeat,
+  givenText,
+  givenTime,
+  givenVerdict,
+} from "./given.ts";
 import type { Context, Effect, Place } from "./host.ts";
 import { derivedUuid } from "./id.ts";
 import { current, history, type Node } from "./log.ts";
@@ -221,7 +232,12 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
     return this.#perform(() => ({ op: "wait", called: givenTime(time), repeat: "safe", store: () => ({}) }));
   }
   merge(others: S.Session | readonly S.Session[], options: S.MergeOptions = {}): Promise<S.Session<Output>> {
-    return this.#host.merge(this, Array.isArray(others) ? others : [others as S.Session], options) as Promise<S.Session<Output>>;
+    try {
+      const branches = Array.isArray(others) ? others : [others as S.Session];
+      return this.#host.merge(this, branches, givenMerge(options)) as Promise<S.Session<Output>>;
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
   conflicts(others: S.Session | readonly S.Session[]): Promise<readonly S.Conflict[]> {
     return this.#host.conflicts(this, Array.isArray(others) ? others : [others as S.Session]);
@@ -245,8 +261,8 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
       throw new RathError("session.not-found", `No model was asked on session ${this.id} up to step ${this.step}.`, { session: this });
     return requestOf(called, this.#platform);
   }
-  apply(directory: string, options: S.ApplyOptions = {}): Promise<readonly S.Change[]> {
-    return this.#host.apply(this, directory, options);
+  async apply(directory: string, options: S.ApplyOptions = {}): Promise<readonly S.Change[]> {
+    return this.#host.apply(this, givenText(directory, "directory"), givenApply(options));
   }
 
   now(): Date {

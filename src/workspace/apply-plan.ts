@@ -6,8 +6,10 @@ import { createHash } from "node:crypto";
 import type { BigIntStats } from "node:fs";
 import { RathError } from "../session/errors.ts";
 import { readContent } from "./content.ts";
+import { join } from "./diff.ts";
 import { collisions, fold, foldsNames } from "./fold.ts";
 import type { Ignore } from "./ignore.ts";
+import { normalPath } from "./path.ts";
 import type { Place } from "./place.ts";
 import { Slices } from "./slices.ts";
 import { type Directory, type Entry, emptyTree, sameEntry, sorted, type Trees } from "./tree.ts";
@@ -45,8 +47,8 @@ export class ApplyPlan {
     this.#trees = trees;
     this.#root = root;
     this.#options = options;
-    const chosen = options.paths?.map((path) => path.replace(/^(?:\.\/+)+|\/+$/g, ""));
-    this.#chosen = chosen?.some((path) => path === "" || path === ".") ? undefined : chosen;
+    const chosen = options.paths?.map(normalPath);
+    this.#chosen = chosen?.includes("") === true ? undefined : chosen;
     this.#slices = new Slices(options.signal);
     this.#folds = options.foldsNames ?? foldsNames(root);
   }
@@ -67,7 +69,7 @@ export class ApplyPlan {
     const renamed = this.#folds ? removedFolds(before, after) : none;
     let touched = false;
     for (const name of new Set([...before.keys(), ...after.keys()])) {
-      const below = path === "" ? name : `${path}/${name}`;
+      const below = join(path, name);
       const [earlier, next] = [before.get(name), after.get(name)];
       if (sameEntry(earlier, next) || !this.#concerns(below, earlier ?? next)) continue;
       if (this.#slices.due) await this.#slices.rest();
@@ -229,7 +231,7 @@ function removedFolds(before: Directory, after: Directory): ReadonlySet<string> 
 function changed(paths: readonly string[]): RathError {
   return new RathError(
     "workspace.changed",
-    `Nothing was written, since ${listed(paths)} changed in the directory too: take a new base with these changes, or choose other paths.`,
+    `Nothing was written, since ${listed(paths)} changed in the directory too: undo that there, leave these out with paths, or merge files.patch() by hand.`,
     { details: { paths } },
   );
 }

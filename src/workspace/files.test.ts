@@ -14,7 +14,7 @@ const bytes = (text: string) => Buffer.from(text);
 async function made(model: TreeModel) {
   const trees = new Trees(new ObjectMap());
   const tree = await treeFrom(trees, model);
-  return { trees, tree, files: filesOf(trees, tree) };
+  return { trees, tree, files: filesOf(trees, tree, () => tree) };
 }
 
 async function all(list: AsyncIterable<string>): Promise<string[]> {
@@ -27,7 +27,7 @@ describe("the files of a session", () => {
   test("cost nothing until somebody asks", async () => {
     const trees = new CountingTrees();
     const tree = await treeFrom(trees, { "a/b": "x" });
-    const files = filesOf(trees, tree);
+    const files = filesOf(trees, tree, () => emptyTree);
     expect(files.hash).toBe(tree);
     expect(trees.reads).toHaveLength(0);
     await files.changes(files);
@@ -66,7 +66,7 @@ describe("the files of a session", () => {
     const trees = new CountingTrees();
     const tree = await treeFrom(trees, { "a/b/c.ts": "", "d/e/f.ts": "", "g/h": "" });
     trees.reads.length = 0;
-    expect(await all(filesOf(trees, tree).list("d/e/*.ts"))).toEqual(["d/e/f.ts"]);
+    expect(await all(filesOf(trees, tree, () => tree).list("d/e/*.ts"))).toEqual(["d/e/f.ts"]);
     expect(trees.reads.length).toBeLessThanOrEqual(4);
     expect(trees.reads).not.toContain(((await trees.entry(tree, "a")) as { hash: string }).hash);
   });
@@ -115,10 +115,11 @@ describe("the files of a session", () => {
 
   test("differ from others by changes and as a patch", async () => {
     const { trees, files } = await made({ a: "1\n" });
-    const later = filesOf(trees, await writeFile(trees, files.hash, "b", bytes("2\n")));
+    const later = filesOf(trees, await writeFile(trees, files.hash, "b", bytes("2\n")), () => files.hash);
     expect(await later.changes(files)).toEqual([{ path: "b", kind: "added", after: createHash("sha256").update("2\n").digest("hex") }]);
     expect(await later.patch(files)).toBe("diff --git a/b b/b\nnew file mode 100644\n--- /dev/null\n+++ b/b\n@@ -0,0 +1 @@\n+2\n");
     expect(await later.patch(later)).toBe("");
+    expect([await later.changes(), await later.patch()]).toEqual([await later.changes(files), await later.patch(files)]);
   });
 });
 
@@ -151,7 +152,7 @@ describe("writing", () => {
 describe("removing", () => {
   test("takes a link and not what it points to, a directory with all in it, and nothing when nothing is there", async () => {
     const { trees, tree } = await made({ "a/b": "x", "a/c": "y", link: linkTo("a"), host: linkTo("/etc") });
-    const left = async (path: string) => all(filesOf(trees, await removePath(trees, tree, path)).list());
+    const left = async (path: string) => all(filesOf(trees, await removePath(trees, tree, path), () => tree).list());
     expect(await left("link")).toEqual(["a/b", "a/c", "host"]);
     expect(await left("link/b")).toEqual(["a/c", "host", "link"]);
     expect(await left("a")).toEqual(["host", "link"]);

@@ -9,15 +9,15 @@ import { bytesOf } from "./name.ts";
 import { normalPath, resolvePath } from "./path.ts";
 import type { Entry, Trees } from "./tree.ts";
 
-/** The public view of a tree. Nothing is read before somebody asks. */
-export function filesOf(trees: Trees, tree: string): Files {
+/** The public view of a tree. Nothing is read before somebody asks; `taken` names the tree that it began with. */
+export function filesOf(trees: Trees, tree: string, taken: () => string): Files {
   return {
     hash: tree,
     list: (glob) => listFiles(trees, tree, glob),
     read: (path) => readFile(trees, tree, path),
     text: async (path) => Buffer.from(await readFile(trees, tree, path)).toString("utf8"),
-    changes: (since) => changesBetween(trees, since.hash, tree),
-    patch: async (since) => (await import("./patch.ts")).patchBetween(trees, since.hash, tree),
+    changes: async (since) => changesBetween(trees, since?.hash ?? taken(), tree),
+    patch: async (since) => (await import("./patch.ts")).patchBetween(trees, since?.hash ?? taken(), tree),
   };
 }
 

@@ -300,7 +300,8 @@ describe("questions", () => {
       { tool: "edit_file", input: { find: "two", replace: "2" }, outcome: { type: "ok" } },
       { tool: "shell", outcome: { type: "ok", value: { exitCode: 0 } } },
     ]);
-    const patch = await session.files.patch(start.files);
+    const patch = await session.files.patch();
+    expect(patch).toBe(await session.files.patch(start.files));
     expect(patch).toMatch(/^--- a\/src\/a\.txt\n\+\+\+ b\/src\/a\.txt\n@@[^\n]*\n one\n-two\n\+2\n three\n\+4\n/m);
     expect(await readFile(join(repo, "src/a.txt"), "utf8")).toBe("one\ntwo\nthree\n");
   });

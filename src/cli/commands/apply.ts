@@ -4,12 +4,13 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { RathError } from "../../session/errors.ts";
 import type { Change, Session } from "../../session/session.ts";
+import { normalPath } from "../../workspace/path.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
 import { plural } from "../format.ts";
 import { collected } from "../options.ts";
 import { printChanges, printPatch } from "../print-changes.ts";
-import { filesTaken, patchTaken } from "../session-files.ts";
+import { patchTaken } from "../session-files.ts";
 import { openSession, shortIds } from "../sessions.ts";
 import { show } from "../shown.ts";
 
@@ -38,7 +39,7 @@ export function define(command: Command, cli: Cli): void {
 async function apply(cli: Cli, id: string, given: string | undefined, options: Options): Promise<void> {
   const session = await openSession(cli, id);
   const directory = await directoryFor(cli, session, given);
-  const all = await session.files.changes(filesTaken(session));
+  const all = await session.files.changes();
   const paths = chosen(options.paths, all);
   const changes = await checked(cli, session, directory, paths);
   if (cli.onTerminal) await preview(cli, session, directory, changes, options);
@@ -82,7 +83,7 @@ async function preview(
   }
   if (patch === true && changes.length > 0) return printPatch(cli, await patchTaken(session, changes));
   const id = (await shortIds(cli))(session.id);
-  const unchanged = (await session.files.changes(filesTaken(session))).length === 0;
+  const unchanged = (await session.files.changes()).length === 0;
   printChanges(cli, changes, {
     empty: unchanged ? show`Session ${id} changed no files.` : show`Nothing to write: ${directory} has all that session ${id} changed.`,
   });
@@ -108,10 +109,8 @@ async function directoryFor(cli: Cli, session: Session, given: string | undefine
 
 /** A path that nothing changed at is a mistake. */
 function chosen(given: readonly string[] | undefined, all: readonly Change[]): readonly string[] | undefined {
-  const paths = given?.flatMap((text) => text.split(",")).map((path) => path.trim().replace(/^(?:\.\/+)+|\/+$/g, ""));
-  const wrong = paths?.find(
-    (path) => path !== "" && path !== "." && !all.some((one) => one.path === path || one.path.startsWith(`${path}/`)),
-  );
+  const paths = given?.flatMap((text) => text.split(",")).map((path) => normalPath(path.trim()));
+  const wrong = paths?.find((path) => path !== "" && !all.some((one) => one.path === path || one.path.startsWith(`${path}/`)));
   if (wrong !== undefined) throw new Fault(exits.notFound, `The session changed nothing at ${wrong}.`);
   return paths;
 }

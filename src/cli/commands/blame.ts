@@ -41,6 +41,6 @@ function plainLine({ line, event, text }: BlameLine): Shown {
   return new Shown(`${tabbed([line, event.id, event.by, event.step]).text}\t${neutral(text)}`, 0);
 }
 
-function dataOf({ line, text, event }: BlameLine): object {
-  return { line, text, event: event.id, kind: event.kind, by: event.by, session: event.session, step: event.step };
+function dataOf({ line, text, event, call }: BlameLine): object {
+  return { line, text, event: event.id, call: call ?? null, kind: event.kind, by: event.by, session: event.session, step: event.step };
 }

@@ -6,7 +6,6 @@ import { valueText } from "../event-line.ts";
 import { count, shortEvent } from "../format.ts";
 import { kindOf } from "../print-changes.ts";
 import { printFields } from "../print-list.ts";
-import { filesTaken } from "../session-files.ts";
 import { answerCommand, outputOf, outputText, pendingText, statusInk, stepText, usageText } from "../session-text.ts";
 import { openSession, runRows, sessionRows, shortIds } from "../sessions.ts";
 import { clip, joined, type Showable, show } from "../shown.ts";
@@ -42,7 +41,7 @@ async function showSession(cli: Cli, id: string): Promise<void> {
         usage,
       },
       ...{ placement: placement ?? null, runs: runs.map(({ id: run, workflow, status: state }) => ({ id: run, workflow, status: state })) },
-      ...{ files: { hash: session.files.hash, changes: await session.files.changes(filesTaken(session)) } },
+      ...{ files: { hash: session.files.hash, changes: await session.files.changes() } },
       ...{ messages, checks, pending, output: outputOf(session) ?? null },
     });
     return;
@@ -86,7 +85,7 @@ const listedFiles = 20;
 async function fileFields(cli: Cli, session: Session): Promise<readonly Field[]> {
   const { placement } = session;
   if (placement === undefined) return [];
-  const changes = await session.files.changes(filesTaken(session));
+  const changes = await session.files.changes();
   const since = placement.workspace === undefined ? "" : ` since ${placement.workspace} was taken`;
   const fields: Field[] = [
     ["placed", placedText(placement)],

@@ -1,4 +1,4 @@
-import { RathError } from "../session/errors.ts";
+import { RathError } from "./errors.ts";
 
 const units = { b: 1, kb: 2 ** 10, mb: 2 ** 20, gb: 2 ** 30, tb: 2 ** 40 } as const;
 
