@@ -204,8 +204,23 @@ END
 
 test("an ordinary user has them too", async (context) => {
   if (process.getuid?.() !== 0) return context.skip("this is an ordinary user already");
-  const probe = spawnSync("setpriv", ["--reuid", "65534", "--regid", "65534", "--clear-groups", process.execPath, "-e", "0"], { cwd: "/" });
-  if (probe.status !== 0) return context.skip("no other user can be had here, or it may not run Node");
+  const probe = spawnSync(
+    "setpriv",
+    [
+      "--reuid",
+      "65534",
+      "--regid",
+      "65534",
+      "--clear-groups",
+      process.execPath,
+      "-e",
+      `require("node:fs").readFileSync(${JSON.stringify(fileURLToPath(import.meta.url))})`,
+    ],
+    {
+      cwd: "/",
+    },
+  );
+  if (probe.status !== 0) return context.skip("no other user can be had here, or it may not run Node or read this repository");
   const home = join(scratch, "ordinary");
   mkdirSync(home);
   chownSync(home, 65534, 65534);

@@ -82,12 +82,14 @@ describe("a sandbox", () => {
 
   test("is not used by an effect that ended while it waited for its turn", async () => {
     const counts = counted();
-    const long = acts("long", async ({ sandbox }) => {
+    const apart = (name: string) => ({ resource: () => name });
+    const work = async ({ sandbox }: ToolContext): Promise<string> => {
       await sandbox.exec("echo long > long");
       await sleep(300);
       return "long";
-    });
-    const hasty = acts("hasty", ({ sandbox }) => sandbox.exec("echo hasty > hasty"), { timeout: "50ms" });
+    };
+    const long = acts("long", work, apart("long"));
+    const hasty = acts("hasty", ({ sandbox }) => sandbox.exec("echo hasty > hasty"), { timeout: "50ms", ...apart("hasty") });
     const agent = new Agent({
       name: "both",
       model: scripted(
