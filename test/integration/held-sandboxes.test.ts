@@ -82,12 +82,16 @@ describe("a sandbox", () => {
 
   test("is not used by an effect that ended while it waited for its turn", async () => {
     const counts = counted();
-    const long = acts("long", async ({ sandbox }) => {
-      await sandbox.exec("echo long > long");
-      await sleep(300);
-      return "long";
-    });
-    const hasty = acts("hasty", ({ sandbox }) => sandbox.exec("echo hasty > hasty"), { timeout: "50ms" });
+    const long = acts(
+      "long",
+      async ({ sandbox }) => {
+        await sandbox.exec("echo long > long");
+        await sleep(300);
+        return "long";
+      },
+      { resource: () => "file:long" }, // who does not say which files it changes runs alone
+    );
+    const hasty = acts("hasty", ({ sandbox }) => sandbox.exec("echo hasty > hasty"), { timeout: "50ms", resource: () => "file:hasty" });
     const agent = new Agent({
       name: "both",
       model: scripted(
