@@ -134,7 +134,7 @@ const known: ReadonlySet<string> = new Set([...lists, "calls", "commands", "need
 /** A rule that is not understood would not be enforced. */
 function check(policy: Policy): void {
   for (const key of Object.keys(policy))
-    if (!known.has(key)) throw unsupported(key, "is not enforced by this version of openrath: leave it out");
+    if (!known.has(key)) throw unsupported(key, `is not known, so it would not be enforced: use ${[...known].join(", ")}`);
   for (const key of lists) checkList(key, policy[key]);
   for (const root of policy.paths ?? [])
     if (workspacePath(root) === undefined) throw unsupported("paths", `has ${JSON.stringify(root)}: give paths inside the workspace`);
