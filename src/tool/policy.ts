@@ -14,8 +14,9 @@ export interface Policy {
   readonly allow?: readonly string[] | undefined;
   readonly deny?: readonly string[] | undefined;
   /**
-   * The directories and files of the workspace that may be read and written, and all that is under them. Links are followed before
-   * it is looked where a path leads.
+   * The directories and files of the workspace that tools may read and write, and all that is under them. Links are followed before
+   * it is looked where a path leads. What a command changes elsewhere is undone and the call denied; what a command reads is not
+   * limited by this, only by `commands`.
    */
   readonly paths?: readonly string[] | undefined;
   /**
