@@ -65,6 +65,12 @@ describe("openrath()", () => {
     expect(session.output).toBe(1);
   });
 
+  test("a backend that is none is refused by name", () => {
+    expect(() => openrath({ sandboxes: { mine: { kin: "mine" } as never } })).toThrow(
+      /^sandboxes\.mine is no backend: give an object with kind/,
+    );
+  });
+
   test("relaxed durability still makes a once effect's call durable before it starts", async () => {
     const path = join(folder, "relaxed.db");
     await using rath = openrath({ store: path, durability: "relaxed" });

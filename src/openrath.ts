@@ -109,6 +109,14 @@ function checkOptions(options: RathOptions): void {
     throw new RathError("value.unsupported", `openrath() has no option "${extra}". There are: ${Object.keys(known).join(", ")}.`, {
       details: { field: extra },
     });
+  for (const [name, backend] of Object.entries<Partial<SandboxBackend> | null | undefined>(options.sandboxes ?? {})) {
+    if (typeof backend?.kind === "string" && typeof backend.open === "function" && backend.capabilities?.isolation !== undefined) continue;
+    throw new RathError(
+      "value.unsupported",
+      `sandboxes.${name} is no backend: give an object with kind, capabilities ({ isolation, network, … }) and open.`,
+      { details: { field: `sandboxes.${name}` } },
+    );
+  }
   oneOf("durability", options.durability, ["sync", "relaxed"]);
   oneOf("implicitForks", options.implicitForks, ["allow", "warn", "error"]);
   for (const [name, workflow] of Object.entries<unknown>(options.workflows ?? {})) {

@@ -108,10 +108,16 @@ async function tell(cli: Cli, run: Run, settled: Settled, heard: Heard, ms: numb
       if (output !== undefined && output !== heard.lastText) cli.print(show`${output.replace(/\n$/, "")}`);
       if (ms === undefined) return;
       const { usage, stop } = session;
-      const facts = [`session ${id}`, `step ${session.step}`, ...(usage.input + usage.output === 0 ? [] : [usageText(usage)]), seconds(ms)];
+      const changes = await session.files.changes();
+      const facts = [
+        ...[`session ${id}`, `step ${session.step}`],
+        ...(changes.length === 0 ? [] : [`${plural(changes.length, "file")} changed`]),
+        ...(usage.input + usage.output === 0 ? [] : [usageText(usage)]),
+        seconds(ms),
+      ];
       if (stop === undefined || stop === "finished") cli.note(show`${cli.errInk.green("done")} ${cli.errInk.dim(facts.join(", "))}`);
       else cli.warn(show`${cli.errInk.yellow(`stopped: ${stop}`)} ${cli.errInk.dim(facts.join(", "))}`);
-      cli.next(`openrath log ${id} --graph`);
+      cli.next(`openrath log ${id} --graph`, ...(changes.length === 0 ? [] : [`openrath diff ${id} --patch`, `openrath apply ${id}`]));
       return;
     }
     case "waiting":

@@ -16,12 +16,19 @@ export function filesAt(session: Session, later: Session = session): Files {
   return filesOf(runtime.sandboxes.trees, tree, () => takenBy(runtime.sandboxes, node) ?? tree);
 }
 
+/** The files that a session took from its directory; none when it began without one. */
+export function filesTaken(session: Session): Files {
+  const { sandboxes } = runtimeOf(session);
+  const tree = takenBy(sandboxes, placeOf(session).node) ?? session.files.hash;
+  return filesOf(sandboxes.trees, tree, () => tree);
+}
+
 /** The patch of some of what a session changed since it took its files. */
 export function patchTaken(session: Session, changes: readonly Change[]): Promise<string> {
-  const { sandboxes } = runtimeOf(session);
-  const taken = takenBy(sandboxes, placeOf(session).node);
-  if (changes.length === 0 || taken === undefined) return Promise.resolve("");
-  return patchBetween(sandboxes.trees, taken, session.files.hash, { paths: changes.map(({ path }) => path) });
+  if (changes.length === 0) return Promise.resolve("");
+  return patchBetween(runtimeOf(session).sandboxes.trees, filesTaken(session).hash, session.files.hash, {
+    paths: changes.map(({ path }) => path),
+  });
 }
 
 export interface LineCount {

@@ -115,6 +115,15 @@ describe("a scripted failure", () => {
   });
 });
 
+describe("a misspelt script", () => {
+  test("is refused when it is made, or when its function gives it", async () => {
+    const refused = (message: RegExp) => expect.objectContaining({ code: "value.unsupported", message: expect.stringMatching(message) });
+    expect(() => scripted(["a", "b"] as never)).toThrow(refused(/^Reply 1 of the script is a list: .*scripted\(first, second\)/));
+    expect(() => scripted("a", { call: [] } as never)).toThrow(refused(/^Reply 2 of the script has "call", which is not known: use text/));
+    await expect(callModel(scripted((() => undefined) as never))).rejects.toEqual(refused(/^Reply 1 of the script is undefined/));
+  });
+});
+
 describe("a scripted delay", () => {
   test("ends with the reason of the signal", async () => {
     const abort = new AbortController();

@@ -1,4 +1,5 @@
 /** A model that says what it is told: for tests, examples and demos. It needs no provider, costs nothing and is never surprised. */
+import { RathError } from "../session/errors.ts";
 import type { Finish, ModelReply, ModelRequest, ReplyPart, ReplyUsage } from "../session/message.ts";
 import type { Model, ModelOptions, ModelPart } from "../session/model.ts";
 import type { Session } from "../session/session.ts";
@@ -46,6 +47,7 @@ const remembered = 1000;
  * const choose = scripted((_, { routes }) => ({ output: { choice: routes.length === 0 ? "fix" : "done", reason: "it is next" } }));
  */
 export function scripted(...replies: readonly Script[]): Model {
+  for (const [index, script] of replies.entries()) if (typeof script !== "function") checkReply(script, index);
   const failed = new Set<string>();
 
   /** True once for a turn, then false: the next attempt is to succeed. */
@@ -80,6 +82,29 @@ export function scripted(...replies: readonly Script[]): Model {
   };
 }
 
+const fields: Readonly<Record<keyof Scene, true>> = {
+  text: true,
+  reasoning: true,
+  calls: true,
+  output: true,
+  usage: true,
+  finish: true,
+  fail: true,
+  delay: true,
+};
+
+/** A misspelt reply would be a model that says nothing. */
+function checkReply(reply: unknown, turn: number): void {
+  if (typeof reply === "string") return;
+  const wrong = (problem: string): RathError =>
+    new RathError("value.unsupported", `Reply ${turn + 1} of the script ${problem}.`, { details: { turn } });
+  if (Array.isArray(reply)) throw wrong("is a list: give replies one after the other, scripted(first, second)");
+  if (typeof reply !== "object" || reply === null)
+    throw wrong(`is ${String(reply)}: give a text, or an object with ${Object.keys(fields).join(", ")}`);
+  const extra = Object.keys(reply).find((field) => !Object.hasOwn(fields, field));
+  if (extra !== undefined) throw wrong(`has "${extra}", which is not known: use ${Object.keys(fields).join(", ")}`);
+}
+
 function sceneOf(replies: readonly Script[], request: ModelRequest, { session, by, turn }: ModelOptions): Scene {
   const script = replies[turn];
   if (script === undefined)
@@ -88,6 +113,7 @@ function sceneOf(replies: readonly Script[], request: ModelRequest, { session, b
       { retryable: false },
     );
   const reply = typeof script === "function" ? played(script, request, session, turn) : script;
+  checkReply(reply, turn);
   return typeof reply === "string" ? { text: reply } : reply;
 }
 

@@ -6,6 +6,7 @@
 import { setMaxListeners } from "node:events";
 import type { OpenSandbox } from "../sandbox/sandbox.ts";
 import { RathError } from "../session/errors.ts";
+import { givenOptions } from "../session/given.ts";
 import { TreeName } from "../session/json.ts";
 import type {
   Acted,
@@ -91,6 +92,7 @@ export class Acting implements Sandbox {
 
   exec(command: string | readonly string[], options: ExecOptions = {}): Promise<CommandResult> {
     return this.#do(async () => {
+      givenOptions(options, ["cwd", "stdin", "signal", "timeoutMs", "onOutput"], "exec");
       this.#allow(this.#stage.guard?.refusesCommand(command, options.cwd));
       const sandbox = await this.#onDisk();
       this.#dirty = true;

@@ -1,5 +1,6 @@
 /** What sessions do with files as a whole: read them, merge them, write them back. */
 import { resolve } from "node:path";
+import { RathError } from "../session/errors.ts";
 import { stateOf } from "../session/fold.ts";
 import type { Context } from "../session/host.ts";
 import { TreeName } from "../session/json.ts";
@@ -15,8 +16,18 @@ import type { Sandboxes } from "./sandboxes.ts";
 
 /** The files at a place, as far as is known without looking at any directory. */
 export function filesAt(sandboxes: Sandboxes, node: Node): Files {
-  const tree = sandboxes.knownTreeAt(stateOf(node)) ?? emptyTree;
-  return filesOf(sandboxes.trees, tree, () => takenBy(sandboxes, node) ?? tree);
+  const known = sandboxes.knownTreeAt(stateOf(node));
+  const tree = known ?? emptyTree;
+  const files = filesOf(sandboxes.trees, tree, () => takenBy(sandboxes, node) ?? tree);
+  return known === undefined ? { ...files, read: unread, text: unread } : files;
+}
+
+async function unread(path: string): Promise<never> {
+  throw new RathError(
+    "workspace.not-found",
+    `${JSON.stringify(path)} was not looked for: the directory of a placement is read when a tool first uses it, and none has yet.`,
+    { details: { path } },
+  );
 }
 
 /** The tree that a place took from its directory: empty when it began without one, undefined when it has not used it yet. */

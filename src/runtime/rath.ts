@@ -2,6 +2,7 @@
 import { parseEnvelope } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import { isCalled, isReturned, isStarted, opOf } from "../session/event.ts";
+import { givenOptions } from "../session/given.ts";
 import { Log, type Node } from "../session/log.ts";
 import type { Content, Decision, Pending, RunStatus, SandboxRecord, Session, SessionStatus } from "../session/session.ts";
 import { pendingOf } from "../session/views.ts";
@@ -95,7 +96,7 @@ export class RathOnStore implements Rath {
       readonly principal?: string | undefined;
     } = {},
   ): Session {
-    const { title, tags, principal } = options;
+    const { title, tags, principal } = givenOptions(options, ["title", "tags", "principal"], "session");
     const created = this.#runtime.session({
       ...(title === undefined ? {} : { title }),
       ...(tags === undefined ? {} : { tags: [...tags] }),
@@ -147,8 +148,8 @@ export class RathOnStore implements Rath {
     return session;
   }
 
-  run(workflow: Workflow | string, session: Session, options: RunOptions = {}): Promise<Run<never>> {
-    return this.#runs.start(workflow, session, options) as Promise<Run<never>>;
+  async run(workflow: Workflow | string, session: Session, options: RunOptions = {}): Promise<Run<never>> {
+    return this.#runs.start(workflow, session, givenOptions(options, ["key", "limits", "signal"], "run")) as Promise<Run<never>>;
   }
   attach(run: string): Promise<Run> {
     return this.#runs.attach(run);
@@ -163,7 +164,7 @@ export class RathOnStore implements Rath {
   async *sandboxes(query: SandboxQuery = {}): AsyncIterable<SandboxRecord> {
     this.#runtime.assertOpen();
     await this.#runtime.effects.writer.flush();
-    yield* sandboxRecords(this.#runtime, query);
+    yield* sandboxRecords(this.#runtime, givenOptions(query, ["session", "run", "status"], "sandboxes"));
   }
 
   async pending(query: { readonly run?: string | undefined; readonly session?: string | undefined } = {}): Promise<readonly Pending[]> {

@@ -213,7 +213,7 @@ export class Sandboxes {
     });
     if (withheld.length > 0)
       this.#runtime.warn(
-        `${withheld.length} files of ${directory} are too large or hold secrets and are not part of the workspace: ${withheld.slice(0, 5).join(", ")}${withheld.length > 5 ? ", …" : ""}.`,
+        `Too large or with a secret in it, and so not part of the workspace of ${directory}: ${withheld.slice(0, 5).join(", ")}${withheld.length > 5 ? ` and ${withheld.length - 5} more` : ""}.`,
       );
     return captured;
   }

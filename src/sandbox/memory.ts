@@ -7,12 +7,11 @@ import { posix } from "node:path";
 import { durationMs } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
 import { sizeBytes } from "../session/size.ts";
+import { mount as root } from "../workspace/path.ts";
 import type { Files } from "./memory-files.ts";
 import { MapFiles } from "./memory-files.ts";
 import { openShell, type Shell } from "./memory-shell.ts";
 import type { CommandResult, ExecOptions, OpenSandbox, SandboxBackend, SandboxEntry, SandboxSpec } from "./sandbox.ts";
-
-const root = "/workspace";
 
 /**
  * A backend whose sandboxes are memory alone. Commands need the optional package `just-bash`, a shell with the usual text tools

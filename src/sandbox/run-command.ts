@@ -69,7 +69,7 @@ function ended(output: Output, exit: Exit, begun: number, stopped: CommandResult
     exitCode,
     stdout: output.bytes("stdout"),
     stderr: output.bytes("stderr"),
-    durationMs: performance.now() - begun,
+    durationMs: Math.round(performance.now() - begun),
     ...(signal !== undefined && { signal }),
     ...(stopped !== undefined && { stopped }),
   };

@@ -132,6 +132,14 @@ export function givenPlacement(spec: PlacementSpec): PlacementSpec {
   return { ...given, limits: limited };
 }
 
+/** Options whose names are all known: one that is misspelt would be ignored in silence. */
+export function givenOptions<T extends object>(options: T, known: readonly (keyof T & string)[], field: string): T {
+  if (typeof options !== "object" || options === null)
+    throw unsupported(`the options of ${field}`, `are ${kindOf(options)}`, "give an object");
+  defined(options, new Set(known), field);
+  return options;
+}
+
 const applyFields: ReadonlySet<string> = new Set(["dryRun", "paths"]);
 
 /** How files are to be written back. A misspelt `dryRun` would write. */

@@ -11,6 +11,7 @@ import {
   givenDuration,
   givenFunction,
   givenMerge,
+  givenOptions,
   givenPlacement,
   givenRepeat,
   givenText,
@@ -208,9 +209,11 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
     run: (context: S.EffectContext) => T | Promise<T>,
     options: { readonly repeat?: S.Repeat | undefined; readonly input?: unknown } = {},
   ): Promise<S.Session<S.Stored<T>>> {
-    const repeat = options.repeat ?? "once";
-    const called = options.input === undefined ? { name, repeat } : { name, repeat, input: options.input };
-    return this.#perform(() => ({ op: "do", called: named(called, run), repeat: givenRepeat(repeat), run }));
+    return this.#perform(() => {
+      const { repeat = "once", input } = givenOptions(options, ["repeat", "input"], "do");
+      const called = input === undefined ? { name, repeat } : { name, repeat, input };
+      return { op: "do", called: named(called, run), repeat: givenRepeat(repeat), run };
+    });
   }
   check(name: string, run: (context: S.EffectContext) => S.CheckResult | Promise<S.CheckResult>): Promise<S.Session<Output>> {
     const store = (value: unknown): Readonly<Record<string, unknown>> => givenVerdict(value as S.CheckResult);
@@ -222,6 +225,7 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
     options: { readonly to?: string | undefined; readonly expires?: S.Duration | undefined } = {},
   ): Promise<S.Session<never>> {
     return this.#perform(() => {
+      givenOptions(options, ["to", "expires"], "ask");
       const expires = options.expires === undefined ? {} : { expires: givenDuration(options.expires) };
       const to = options.to === undefined ? {} : { to: givenText(options.to, "to") };
       const called = { question: givenText(question, "question"), answer: answerSchemaOf(answer), ...to, ...expires };

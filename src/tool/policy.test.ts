@@ -144,7 +144,7 @@ describe("a policy", () => {
   });
 
   test.each<readonly [string, object, RegExp]>([
-    ["a field it does not know", { placements: ["host"] }, /policy\.placements is not enforced/],
+    ["a field it does not know", { placements: ["host"] }, /policy\.placements is not known.*use allow, deny, agents/],
     ["commands that are a list", { commands: ["rm"] }, /policy\.commands is \["rm"\]: give \{ allow, deny \}/],
     ["commands that are no patterns", { commands: { deny: "rm" } }, /policy\.commands\.deny is "rm": give a list of names/],
     ["a misspelt list of commands", { commands: { allowed: ["ls"] } }, /policy\.commands\.allowed is not known/],

@@ -14,8 +14,9 @@ export interface Policy {
   readonly allow?: readonly string[] | undefined;
   readonly deny?: readonly string[] | undefined;
   /**
-   * The directories and files of the workspace that may be read and written, and all that is under them. Links are followed before
-   * it is looked where a path leads.
+   * The directories and files of the workspace that tools may read and write, and all that is under them. Links are followed before
+   * it is looked where a path leads. What a command changes elsewhere is undone and the call denied; what a command reads is not
+   * limited by this, only by `commands`.
    */
   readonly paths?: readonly string[] | undefined;
   /**
@@ -134,7 +135,7 @@ const known: ReadonlySet<string> = new Set([...lists, "calls", "commands", "need
 /** A rule that is not understood would not be enforced. */
 function check(policy: Policy): void {
   for (const key of Object.keys(policy))
-    if (!known.has(key)) throw unsupported(key, "is not enforced by this version of openrath: leave it out");
+    if (!known.has(key)) throw unsupported(key, `is not known, so it would not be enforced: use ${[...known].join(", ")}`);
   for (const key of lists) checkList(key, policy[key]);
   for (const root of policy.paths ?? [])
     if (workspacePath(root) === undefined) throw unsupported("paths", `has ${JSON.stringify(root)}: give paths inside the workspace`);

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { durationMs } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
-import { givenFunction, givenRepeat, givenText } from "../session/given.ts";
+import { givenFunction, givenOptions, givenRepeat, givenText } from "../session/given.ts";
 import type { Duration, EffectContext, Infer, InferInput, Repeat, Schema, Tool, ToolContext, ToolDeclaration } from "../session/session.ts";
 import { inputSchemaOf, validating } from "./schema.ts";
 
@@ -35,6 +35,11 @@ export interface ToolOptions<S extends Schema, Output> {
     | undefined;
 }
 
+const fields = [
+  ...(["name", "description", "input", "run", "repeat", "writes"] as const),
+  ...(["resource", "needsApproval", "timeout", "retry", "probe"] as const),
+];
+
 /**
  * Makes a tool of a function. Its input is validated before `run`; what it returns, throws or is refused becomes a recorded result.
  *
@@ -50,6 +55,9 @@ export interface ToolOptions<S extends Schema, Output> {
 export function tool<S extends Schema, Output>(options: ToolOptions<S, Output>): Tool<InferInput<S>, Output> {
   const { name, description, run, writes = "world" } = options;
   checkName(name);
+  givenOptions<ToolOptions<S, Output>>(options, fields, `tool "${name}"`);
+  if (!["nothing", "files", "world"].includes(writes))
+    throw new RathError("value.unsupported", `writes of tool "${name}" is ${JSON.stringify(writes)}: give "nothing", "files" or "world".`);
   givenText(description, `the description of tool "${name}"`);
   givenFunction(run, `run of tool "${name}"`);
   const repeat = givenRepeat(options.repeat ?? (writes === "nothing" ? "safe" : "once"));

@@ -3,7 +3,7 @@
  * that were not used for a while. All of it can be made again from the store.
  */
 import { readdir, readFile, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { RathError } from "../session/errors.ts";
 import { Bases } from "./bases.ts";
 import { DiskUse } from "./disk-use.ts";
@@ -22,10 +22,10 @@ export async function leftovers(home: string, before: number): Promise<readonly 
   const bases = new Bases(home);
   const found = [
     ...(await orphans(home)).map(({ id, directory }) => ({ kind: "sandbox" as const, id, path: directory })),
-    ...(await leftTrash(home)).map((path) => ({ kind: "trash" as const, id: nameOf(path), path })),
+    ...(await leftTrash(home)).map((path) => ({ kind: "trash" as const, id: basename(path), path })),
     ...(await bases.unused(before)).map((tree) => ({ kind: "base" as const, id: tree, path: bases.path(tree) })),
-    ...(await oldBoots(home)).map((path) => ({ kind: "base" as const, id: nameOf(path), path })),
-    ...(await captures(home, before)).map((path) => ({ kind: "capture" as const, id: nameOf(path), path })),
+    ...(await oldBoots(home)).map((path) => ({ kind: "base" as const, id: basename(path), path })),
+    ...(await captures(home, before)).map((path) => ({ kind: "capture" as const, id: basename(path), path })),
   ];
   return Promise.all(found.map(async (one) => ({ ...one, bytes: await sizeOf(one.path) })));
 }
@@ -78,8 +78,4 @@ async function oldBoots(home: string): Promise<readonly string[]> {
 export async function sizeOf(path: string): Promise<number> {
   const found = await stat(path).catch(() => undefined);
   return found?.isDirectory() === true ? new DiskUse(path).now() : (found?.size ?? 0);
-}
-
-function nameOf(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
 }

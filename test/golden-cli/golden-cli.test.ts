@@ -136,6 +136,10 @@ const files: Readonly<Record<string, readonly Line[]>> = {
     line(({ notes }) => ["diff", notes, notes]),
     line(({ notes, forecast }) => ["diff", forecast, notes]),
     line(({ notes }) => ["diff", notes]),
+    line(({ notes }) => ["diff", short(notes), "--stat"], { only: "terminal" }),
+    line(({ notes }) => ["diff", notes, "--patch", "--json"], { only: "piped" }),
+    line(({ forecast }) => ["diff", forecast]),
+    line(({ notes }) => ["diff", `${notes}..`]),
     line(({ notes }) => ["diff", notes, "ffff"]),
   ],
   blame: [

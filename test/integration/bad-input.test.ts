@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { write } from "../../src/audit/audit.ts";
-import { type Content, openrath, type Rath, RathError, type Session, verify, Workflow } from "../../src/index.ts";
+import { type Content, openrath, type Rath, RathError, rerun, type Session, tool, verify, Workflow } from "../../src/index.ts";
 
 const memory = (): Rath => openrath({ store: "memory", implicitForks: "allow" });
 
@@ -303,5 +303,43 @@ describe("values in the wrong place", () => {
     await rath.close();
     expect((await rejecting(() => session.do("y", () => 2))).code).toBe("rath.closed");
     expect(session.output).toBe(1);
+  });
+});
+
+describe("options that are not known", () => {
+  test("are refused by name, never ignored", async () => {
+    await using rath = memory();
+    const done = await rath.session("go").do("x", () => 1);
+    const doors: Readonly<Record<string, () => unknown>> = {
+      "do.repat": () => done.do("y", () => 1, { repat: "safe" } as never),
+      "ask.expire": () => done.ask("?", undefined, { expire: "1s" } as never),
+      "session.titel": () => rath.session("go", { titel: "t" } as never),
+      "run.kye": () => rath.run(new Flow((session) => session), done, { kye: "k" } as never),
+      "rerun.chnge": () => rerun(done, new Flow((session) => session), { chnge: {} } as never),
+      'tool "t".wrtes': () => tool({ name: "t", description: "t", input: { type: "object" }, wrtes: "files", run: () => 1 } as never),
+      'writes of tool "t"': () => tool({ name: "t", description: "t", input: { type: "object" }, writes: "file" as never, run: () => 1 }),
+      "sandboxes.sesion": async () => {
+        for await (const _ of rath.sandboxes({ sesion: "x" } as never)) break;
+      },
+    };
+    for (const [name, door] of Object.entries(doors)) {
+      const error = await failing(door);
+      expect([error.code, error.message.slice(0, name.length)]).toEqual(["value.unsupported", name]);
+    }
+  });
+
+  test("of a command fail the effect, before it runs", async () => {
+    await using rath = memory();
+    const timed = rath
+      .session("go")
+      .to("memory", {})
+      .do("x", ({ sandbox }) => sandbox.exec("sleep 9", { timeout: 1 } as never));
+    expect((await failing(() => timed)).message).toContain("exec.timeout is not known: use one of cwd, stdin, signal, timeoutMs, onOutput");
+  });
+
+  test("files of a directory that nothing has used yet are not said to be missing", async () => {
+    await using rath = memory();
+    const placed = rath.session("go").to("memory", { workspace: folder });
+    expect((await failing(() => placed.files.text("a"))).message).toContain("is read when a tool first uses it, and none has yet");
   });
 });

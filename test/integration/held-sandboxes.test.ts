@@ -82,14 +82,16 @@ describe("a sandbox", () => {
 
   test("is not used by an effect that ended while it waited for its turn", async () => {
     const counts = counted();
-    const apart = (name: string) => ({ resource: () => name });
-    const work = async ({ sandbox }: ToolContext): Promise<string> => {
-      await sandbox.exec("echo long > long");
-      await sleep(300);
-      return "long";
-    };
-    const long = acts("long", work, apart("long"));
-    const hasty = acts("hasty", ({ sandbox }) => sandbox.exec("echo hasty > hasty"), { timeout: "50ms", ...apart("hasty") });
+    const long = acts(
+      "long",
+      async ({ sandbox }) => {
+        await sandbox.exec("echo long > long");
+        await sleep(300);
+        return "long";
+      },
+      { resource: () => "file:long" }, // who does not say which files it changes runs alone
+    );
+    const hasty = acts("hasty", ({ sandbox }) => sandbox.exec("echo hasty > hasty"), { timeout: "50ms", resource: () => "file:hasty" });
     const agent = new Agent({
       name: "both",
       model: scripted(

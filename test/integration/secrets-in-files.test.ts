@@ -81,7 +81,7 @@ describe.each(placements)("on %s", (placement) => {
     // Their names are known, so that nobody takes them for deleted; their contents are not.
     expect(await listed(done)).toEqual(["conf/aws.txt", "conf/declared.env", "open.txt"]);
     await expect(done.files.read("conf/aws.txt")).rejects.toThrow(/not kept: it holds a secret/);
-    await expect(done.call(readFile, { path: "conf/aws.txt" })).rejects.toThrow();
+    await expect(done.call(readFile, { path: "conf/aws.txt" })).rejects.toThrow(/not kept: it holds a secret/);
     await rath.close();
     await new Promise((resolve) => setImmediate(resolve));
     process.off("warning", warned);

@@ -122,9 +122,9 @@ async function store(cli: Cli): Promise<readonly Finding[]> {
     const opens: Finding = { check, status: "ok", detail: "opens" };
     return [opens, ...(await Promise.all(Object.entries(workflows).map(([name, workflow]) => ready(name, () => rath.ready(workflow)))))];
   } catch (error) {
-    const { exit, message } = error as { readonly exit?: number; readonly message: string };
+    const { exit, message, next } = error as { readonly exit?: number; readonly message: string; readonly next?: string };
     if (exit === exits.notFound) return [{ check, status: "none", detail: "not there yet" }];
-    return [{ check, status: "fail", detail: message, fix: "see what the message says" }];
+    return [{ check, status: "fail", detail: message, fix: next ?? "see what the message says" }];
   }
 }
 

@@ -1,4 +1,5 @@
 /** Text files as tools see them: text or not, and by line. */
+import { RathError } from "../../session/errors.ts";
 import type { Sandbox } from "../../session/session.ts";
 import { workspacePath } from "../workspace-path.ts";
 
@@ -26,6 +27,8 @@ export async function readBytes(sandbox: Sandbox, path: string): Promise<Uint8Ar
   try {
     return await sandbox.read(path);
   } catch (error) {
+    // It is there, and its content was not kept: the error says why.
+    if (RathError.is(error) && error.details["why"] !== undefined) throw error;
     const beside = await namesBeside(sandbox, path);
     if (beside === undefined || beside.includes(workspacePath(path) ?? path)) throw error;
     const shown = beside.slice(0, 20).join(", ");

@@ -1,4 +1,5 @@
 /** The files below a directory of a sandbox, breadth first, so that what is left out is what lies deepest. Links are not followed. */
+import { posix } from "node:path";
 import type { Sandbox, SandboxEntry } from "../../session/session.ts";
 
 /** Large, and seldom what is asked for: they are seen and not entered, unless they are what was asked for. */
@@ -35,14 +36,10 @@ export async function walk(
           break;
         }
         entries.push(entry);
-        if (entry.kind === "directory") (notEntered.has(nameOf(entry.path)) ? closed : next).push(entry.path);
+        if (entry.kind === "directory") (notEntered.has(posix.basename(entry.path)) ? closed : next).push(entry.path);
       }
     }
     level = next;
   }
   return { entries, left, closed };
-}
-
-function nameOf(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
 }
