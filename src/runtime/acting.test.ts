@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sharedStore } from "../../test/support/shared-store.ts";
+import { Agent } from "../agent/agent.ts";
+import { scripted } from "../model/scripted.ts";
 import { memorySandbox } from "../sandbox/memory.ts";
 import { RathError } from "../session/errors.ts";
 import type { Session } from "../session/session.ts";
@@ -387,6 +389,33 @@ describe("a rerun", () => {
     const paths: string[] = [];
     for await (const path of session.files.list()) paths.push(path);
     expect(paths).toEqual(["README", "answer", "last", "src/a.txt"]);
+  });
+
+  test("reuses no call of a round whose files another call of it changed otherwise", async () => {
+    const copy = tool({
+      name: "copy",
+      description: "Copies.",
+      input: { type: "object" },
+      writes: "files",
+      resource: () => "*",
+      run: async (_, { sandbox }) => (await sandbox.exec("cp a b")).exitCode,
+    });
+    const round = (text: string) => ({
+      calls: [
+        { tool: "put", input: { path: "a", text } },
+        { tool: "copy", input: {} },
+      ],
+    });
+    const [agent, changed] = ["1", "2"].map((text) => new Agent({ model: scripted(round(text), "done"), tools: [put, copy] })) as [
+      Agent,
+      Agent,
+    ];
+    await using rath = testRath();
+    const done = await agent.forward(rath.session("x").to("memory", {}));
+    const other = await rerun(done, changed, { change: (given) => given.say("otherwise") });
+    expect([await other.session.files.text("a"), await other.session.files.text("b")]).toEqual(["2", "2"]);
+    const same = await rerun(done, agent);
+    expect([same.reused, same.session.files.hash]).toEqual([same.of, done.files.hash]);
   });
 
   test("begins with the files that its source found, whatever the directory holds now", async () => {
