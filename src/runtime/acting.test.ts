@@ -9,9 +9,11 @@ import { memorySandbox } from "../sandbox/memory.ts";
 import { RathError } from "../session/errors.ts";
 import type { Session } from "../session/session.ts";
 import { memoryStore } from "../store/memory.ts";
+import type { Store } from "../store/store.ts";
 import { testRath } from "../testing/test-rath.ts";
 import { tool } from "../tool/tool.ts";
 import { Workflow } from "../workflow/workflow.ts";
+import { replay } from "./replay.ts";
 import { rerun } from "./rerun.ts";
 
 const input = { type: "object", properties: { path: { type: "string" }, text: { type: "string" } } } as const;
@@ -429,4 +431,29 @@ describe("a rerun", () => {
     expect(await again.session.files.text("seen")).toBe("then");
     await rm(directory, { recursive: true });
   });
+});
+
+test("a replay waits for the files of a merge, however long they take to read", async () => {
+  const inner = memoryStore();
+  let delayMs = 0;
+  const blob: Store["blob"] = async (hash) => {
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
+    return inner.blob(hash);
+  };
+  const store: Store = { ...inner, blob, [Symbol.asyncDispose]: async () => {} };
+  class Join extends Workflow {
+    async forward(session: Session): Promise<Session> {
+      const [a, b] = await Promise.all(["a", "b"].map((name) => session.fork(name).call(put, { path: `${name}/1/2`, text: name })));
+      return (a as Session).merge(b as Session);
+    }
+  }
+  const work = new Join();
+  const one = testRath({ store, workflows: { work } });
+  const begun = await one.session("x").to("memory", {}).call(put, { path: "c/1/2", text: "c" });
+  const { id } = await (await one.run("work", begun)).result();
+  await one.close();
+  await using two = testRath({ store, workflows: { work } });
+  const session = await two.open(id);
+  delayMs = 150;
+  expect(String(await replay(session, work))).toMatch(/^identical/);
 });
