@@ -127,3 +127,30 @@ test("a process that ended is told of by the attempt that counts", async () => {
   expect(tries).toBe(2);
   expect(after.pending).toEqual([]);
 });
+
+test("the end waits for a close that is under way", async () => {
+  let disposed = false;
+  const closed: string[] = [];
+  const journal = { opened: () => {}, closed: (_: string, reason: string) => void closed.push(reason) };
+  const slow = {
+    id: "slow",
+    async [Symbol.asyncDispose]() {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      disposed = true;
+    },
+  };
+  const backend = { kind: "slow", capabilities: { isolation: "process" }, open: async () => slow } as unknown as SandboxBackend;
+  const none = (): Promise<never> => Promise.reject(new Error("none"));
+  const held = new Held(
+    "s",
+    journal,
+    none,
+    () => "id",
+    () => false,
+  );
+  const trees = new Trees(new WorkspaceObjects(async () => memoryStore()).own());
+  await held.ready({ placement: "p", backend, from: undefined, spec: {} as never }, trees, emptyTree);
+  void held.close("not used for a while");
+  await held.end("the run ended");
+  expect([disposed, closed]).toEqual([true, ["not used for a while"]]);
+});
