@@ -457,3 +457,42 @@ test("a replay waits for the files of a merge, however long they take to read", 
   delayMs = 150;
   expect(String(await replay(session, work))).toMatch(/^identical/);
 });
+
+test("a resumed run begins with the files it found, though another looked since", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "probe-"));
+  await writeFile(join(directory, "n"), "then");
+  const store = sharedStore();
+  let crash = true;
+  const seen: string[] = [];
+  const look = tool({
+    name: "look",
+    description: "L",
+    input: { type: "object" },
+    writes: "files",
+    repeat: "safe",
+    run: async (_, { sandbox }) => {
+      const text = Buffer.from(await sandbox.read("n")).toString();
+      seen.push(text);
+      if (crash) await new Promise(() => {});
+      return text;
+    },
+  });
+  class W extends Workflow {
+    async forward(s: Session): Promise<Session> {
+      return s.call(look, {});
+    }
+  }
+  const one = testRath({ store, workflows: { w: new W() } });
+  const base = await one.save(one.session("x").to("memory", { workspace: directory }));
+  const { id } = await one.run("w", base);
+  while (seen.length === 0) await new Promise((d) => setTimeout(d, 5));
+  await one.close();
+  await writeFile(join(directory, "n"), "now");
+  crash = false;
+  await using two = testRath({ store, workflows: { w: new W() }, implicitForks: "allow" });
+  const other = (await two.open(base.id)).at(base.step).fork("other");
+  expect((await other.call(look, {})).output).toBe("now");
+  const done = await (await two.resume(id)).result();
+  expect(done.output).toBe("then");
+  await rm(directory, { recursive: true });
+});
