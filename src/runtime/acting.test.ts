@@ -496,3 +496,41 @@ test("a resumed run begins with the files it found, though another looked since"
   expect(done.output).toBe("then");
   await rm(directory, { recursive: true });
 });
+
+test("a run that found what another had found before says so itself", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "found-"));
+  await writeFile(join(directory, "n"), "then");
+  const store = sharedStore();
+  let crash = false;
+  const seen: string[] = [];
+  const look = tool({
+    name: "look",
+    description: "Looks.",
+    input: { type: "object" },
+    writes: "files",
+    repeat: "safe",
+    run: async (_, { sandbox }) => {
+      seen.push(Buffer.from(await sandbox.read("n")).toString());
+      if (crash) await new Promise(() => {});
+    },
+  });
+  class Look extends Workflow {
+    async forward(session: Session): Promise<Session> {
+      return session.call(look, {});
+    }
+  }
+  const work = new Look();
+  const one = testRath({ store, workflows: { work } });
+  const base = await one.save(one.session("x").to("memory", { workspace: directory }));
+  await (await one.run("work", base.fork("a"))).result();
+  crash = true;
+  const { id } = await one.run("work", base.fork("b"));
+  while (seen.length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+  await one.close();
+  await writeFile(join(directory, "n"), "now");
+  crash = false;
+  await using two = testRath({ store, workflows: { work } });
+  await (await two.resume(id)).result();
+  expect(seen).toEqual(["then", "then", "then"]);
+  await rm(directory, { recursive: true });
+});

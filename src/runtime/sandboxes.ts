@@ -191,11 +191,19 @@ export class Sandboxes {
       captured = this.#capture(owner, base, progress);
       this.#captured.set(id, captured);
       captured.then(
-        ({ tree }) => this.#known.set(id, tree),
+        (taken) => {
+          this.#known.set(id, taken.tree);
+          own.set(id, taken);
+        },
         () => this.#captured.delete(id), // whoever asks next tries again
       );
+      return captured;
     }
-    return captured;
+    // Another run looked first: this one says so too, since it may be taken up where nobody has.
+    return captured.then((taken) => {
+      if (own.get(id) === undefined) own.set(id, this.#said(owner, base, taken));
+      return taken;
+    });
   }
   /** By owner and placement: undefined where it found nothing before. */
   readonly #found = new WeakMap<Owner, Map<string, Captured | undefined>>();
