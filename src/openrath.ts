@@ -257,7 +257,7 @@ function placesFor(options: RathOptions, redact: Redact): Places {
       // Files that are known are not looked into again: with secrets that were declared since, they must be.
       const lasting = home.path() !== undefined && (options.secrets ?? []).length === 0;
       const memory = lasting ? join(await home.folder(), "captures") : undefined;
-      const taken = await capture(trees, directory, { withhold: withholds, memory, onProgress });
+      const taken = await capture(trees, directory, { withhold: withholds, memory, onProgress, hidden: home.own() });
       return { directory, tree: taken.tree, layers: taken.layers, withheld: taken.withheld };
     },
     close: async () => {
@@ -294,7 +294,13 @@ function ownOf<T>(record: Readonly<Record<string, T>> | undefined, key: string):
 }
 
 /** Beside the store; for a store that is no file, a folder that goes with the process. */
-function workspaceHome(options: RathOptions): { path(): string | undefined; folder(): Promise<string>; close(): Promise<void> } {
+function workspaceHome(options: RathOptions): {
+  path(): string | undefined;
+  folder(): Promise<string>;
+  /** What holds the record: never part of any workspace. */
+  own(): readonly string[];
+  close(): Promise<void>;
+} {
   const { store } = options;
   if (typeof store !== "object" && store !== "memory") {
     const path = (): string => (store === undefined ? join(home(), "workspaces") : `${resolve(store)}-workspaces`);
@@ -303,11 +309,17 @@ function workspaceHome(options: RathOptions): { path(): string | undefined; fold
       await mkdir(path(), { recursive: true, mode: 0o700 });
       return path();
     };
-    return { path, folder, close: async () => {} };
+    const own = (): readonly string[] => {
+      if (store === undefined) return [home()];
+      const file = resolve(store);
+      return [file, ...["-wal", "-shm", "-journal"].map((end) => file + end), path(), join(dirname(file), "signing-key.pem")];
+    };
+    return { path, folder, own, close: async () => {} };
   }
   let made: Promise<string> | undefined;
   return {
     path: () => undefined,
+    own: () => [],
     folder: () => {
       made ??= mkdtemp(join(tmpdir(), "openrath-"));
       return made;

@@ -3,13 +3,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sharedStore } from "../../test/support/shared-store.ts";
+import { Agent } from "../agent/agent.ts";
+import { scripted } from "../model/scripted.ts";
 import { memorySandbox } from "../sandbox/memory.ts";
 import { RathError } from "../session/errors.ts";
 import type { Session } from "../session/session.ts";
 import { memoryStore } from "../store/memory.ts";
+import type { Store } from "../store/store.ts";
 import { testRath } from "../testing/test-rath.ts";
 import { tool } from "../tool/tool.ts";
 import { Workflow } from "../workflow/workflow.ts";
+import { replay } from "./replay.ts";
 import { rerun } from "./rerun.ts";
 
 const input = { type: "object", properties: { path: { type: "string" }, text: { type: "string" } } } as const;
@@ -389,6 +393,33 @@ describe("a rerun", () => {
     expect(paths).toEqual(["README", "answer", "last", "src/a.txt"]);
   });
 
+  test("reuses no call of a round whose files another call of it changed otherwise", async () => {
+    const copy = tool({
+      name: "copy",
+      description: "Copies.",
+      input: { type: "object" },
+      writes: "files",
+      resource: () => "*",
+      run: async (_, { sandbox }) => (await sandbox.exec("cp a b")).exitCode,
+    });
+    const round = (text: string) => ({
+      calls: [
+        { tool: "put", input: { path: "a", text } },
+        { tool: "copy", input: {} },
+      ],
+    });
+    const [agent, changed] = ["1", "2"].map((text) => new Agent({ model: scripted(round(text), "done"), tools: [put, copy] })) as [
+      Agent,
+      Agent,
+    ];
+    await using rath = testRath();
+    const done = await agent.forward(rath.session("x").to("memory", {}));
+    const other = await rerun(done, changed, { change: (given) => given.say("otherwise") });
+    expect([await other.session.files.text("a"), await other.session.files.text("b")]).toEqual(["2", "2"]);
+    const same = await rerun(done, agent);
+    expect([same.reused, same.session.files.hash]).toEqual([same.of, done.files.hash]);
+  });
+
   test("begins with the files that its source found, whatever the directory holds now", async () => {
     tested.length = 0;
     const directory = await mkdtemp(join(tmpdir(), "rerun-"));
@@ -400,4 +431,29 @@ describe("a rerun", () => {
     expect(await again.session.files.text("seen")).toBe("then");
     await rm(directory, { recursive: true });
   });
+});
+
+test("a replay waits for the files of a merge, however long they take to read", async () => {
+  const inner = memoryStore();
+  let delayMs = 0;
+  const blob: Store["blob"] = async (hash) => {
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
+    return inner.blob(hash);
+  };
+  const store: Store = { ...inner, blob, [Symbol.asyncDispose]: async () => {} };
+  class Join extends Workflow {
+    async forward(session: Session): Promise<Session> {
+      const [a, b] = await Promise.all(["a", "b"].map((name) => session.fork(name).call(put, { path: `${name}/1/2`, text: name })));
+      return (a as Session).merge(b as Session);
+    }
+  }
+  const work = new Join();
+  const one = testRath({ store, workflows: { work } });
+  const begun = await one.session("x").to("memory", {}).call(put, { path: "c/1/2", text: "c" });
+  const { id } = await (await one.run("work", begun)).result();
+  await one.close();
+  await using two = testRath({ store, workflows: { work } });
+  const session = await two.open(id);
+  delayMs = 150;
+  expect(String(await replay(session, work))).toMatch(/^identical/);
 });

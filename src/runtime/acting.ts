@@ -54,6 +54,8 @@ export interface Deed {
   readonly files: boolean | "first";
   readonly processes: boolean;
   readonly objects: ReadonlyMap<string, Uint8Array>;
+  /** Background processes that it says have ended. */
+  readonly ended: readonly string[];
   /** Why it may not have done this; its changes were undone. */
   readonly denied: string | undefined;
 }
@@ -77,6 +79,8 @@ export class Acting implements Sandbox {
   #dirty = false;
   #taking: Promise<void> | undefined;
   #release: (() => void) | undefined;
+  /** It had its turn: the files are as it leaves them. */
+  #took = false;
   #over = false;
   #settled: Promise<Deed | undefined> | undefined;
 
@@ -203,9 +207,11 @@ export class Acting implements Sandbox {
     this.#taking ??= this.#stage.held.take().then(async (release) => {
       this.#release = release;
       // Others may have changed files since they were first looked at.
-      if (this.#before === undefined) return;
-      this.#before = await this.#stage.tree();
-      this.#tree = this.#before;
+      const tree = this.#before === undefined ? undefined : await this.#stage.tree();
+      // One that ended while it waited has only looked.
+      if (this.#over) return;
+      this.#took = true;
+      if (tree !== undefined) [this.#before, this.#tree] = [tree, tree];
     });
     return this.#taking;
   }
@@ -282,13 +288,14 @@ export class Acting implements Sandbox {
       ...(dropped ? { discarded: true } : {}),
     };
     // Who took no turn only looked, and others may have changed files meanwhile.
-    const files = !discards && (this.#release === undefined ? "first" : true);
-    return { acted, files, processes: this.#started.length + ended.length > 0, objects, denied };
+    const files = !discards && (this.#took ? true : "first");
+    return { acted, files, processes: this.#started.length + ended.length > 0, objects, ended: ended.map(({ id }) => id), denied };
   }
 
   /** It has ended and does not count: nothing of what it made is kept. */
   async undo(): Promise<void> {
-    await this.settle().catch(() => undefined);
+    const deed = await this.settle().catch(() => undefined);
+    for (const id of deed?.ended ?? []) this.#stage.held.told.delete(id);
     this.release();
   }
 
@@ -296,7 +303,8 @@ export class Acting implements Sandbox {
   release(): void {
     this.#over = true;
     this.#stage.objects.drop();
-    void this.#taking?.then(() => this.#release?.());
+    const give = (): void => this.#release?.();
+    this.#taking?.then(give, give);
   }
 
   #outside(changes: readonly Change[]): string | undefined {

@@ -66,11 +66,14 @@ export async function mergeBranches(
     verbs,
     files: await verbs.mergeFiles(sandboxes, trees, node, fresh),
   }));
-  const { verbs, files } = await merging.finally(() => node.log.open--);
-  const { tree, resolved, session: asked } = await verbs.settleFiles(trees, session, files, options.conflicts);
+  const { stillness } = execution;
+  const { verbs, files } = await stillness.during(merging).finally(() => node.log.open--);
+  const settling = verbs.settleFiles(trees, session, files, options.conflicts);
+  const asks = options.conflicts === "ask" || typeof options.conflicts === "object";
+  const { tree, resolved, session: asked } = await (asks ? settling : stillness.during(settling));
   const at = placeOf(asked).node;
   const before = sandboxes.knownTreeAt(stateOf(at)) ?? emptyTree;
-  const objects = own.among(await freshIn(trees, before, tree));
+  const objects = own.among(await stillness.during(freshIn(trees, before, tree)));
   const merged = mergeInto(execution, at, places, by, scope, options, sessions, {
     ...(resolved.length === 0 ? {} : { resolved }),
     tree: new TreeName(tree, objects),

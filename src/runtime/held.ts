@@ -43,6 +43,7 @@ export class Held {
   readonly #withholds: Withholds;
   #opened: Opened | undefined;
   #opening: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
   /** Why it is not opened any more. */
   #ended: string | undefined;
   /** The tree it holds; undefined when nobody knows. */
@@ -171,23 +172,30 @@ export class Held {
     await this.close(reason);
   }
 
-  /** Ends all that runs in it and lets its files go. */
+  /** Ends all that runs in it and lets its files go; also waits for a close that is under way. */
   async close(reason: string): Promise<void> {
     const opened = this.#opened;
-    if (opened === undefined) return;
-    this.#opened = undefined;
-    this.#tree = emptyTree;
+    if (opened !== undefined) {
+      this.#opened = undefined;
+      this.#tree = emptyTree;
+      const closing = this.#close(opened, reason);
+      this.#closing = this.#closing === undefined ? closing : this.#closing.then(() => closing);
+    }
+    await this.#closing;
+  }
+
+  async #close({ sandbox, checkout }: Opened, reason: string): Promise<void> {
     let problem: string | undefined;
     try {
-      await opened.sandbox[Symbol.asyncDispose]();
+      await sandbox[Symbol.asyncDispose]();
     } catch (error) {
       problem = textOfThrown(error);
     }
     try {
-      await opened.checkout?.[Symbol.asyncDispose]();
+      await checkout?.[Symbol.asyncDispose]();
     } catch (error) {
       problem ??= textOfThrown(error);
     }
-    this.journal.closed(opened.sandbox.id, reason, problem);
+    this.journal.closed(sandbox.id, reason, problem);
   }
 }

@@ -107,6 +107,8 @@ export class OpenEffect implements Open {
     if (refused !== undefined) return refused;
     if (unknown) return this.#unresolved();
     const { reuse } = this.#execution;
+    // Those before it may leave other files than they did.
+    if (reuse?.differs === true) await this.#turn();
     const source = reuse?.take(this.#called);
     if (source !== undefined) {
       // What somebody put in the place of a result says nothing of files.
@@ -125,12 +127,15 @@ export class OpenEffect implements Open {
   }
 
   async #inTurn(): Promise<Node> {
-    if (this.#after !== undefined) {
-      this.queued = true;
-      await this.#after;
-      this.queued = false;
-    }
+    await this.#turn();
     return this.#live();
+  }
+
+  async #turn(): Promise<void> {
+    if (this.#after === undefined) return;
+    this.queued = true;
+    await this.#after;
+    this.queued = false;
   }
 
   async #live(): Promise<Node> {

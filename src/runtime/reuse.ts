@@ -3,13 +3,14 @@
  * with an `input` is equal when name, repeat class, input, placement and files are; without one, when its whole history is too. A
  * tool that acted on files alone, and reached nothing else, depends on no history.
  */
-import { recordedTree } from "../session/acted.ts";
+import { actedOf, recordedTree } from "../session/acted.ts";
 import { type CalledKind, isCalled, isReturned, type OutcomeType } from "../session/event.ts";
 import { type Chain, callOf, type State, stateOf } from "../session/fold.ts";
 import type { Effect } from "../session/host.ts";
-import type { Node } from "../session/log.ts";
+import { current, type Node } from "../session/log.ts";
 import { contextWhat } from "../session/request.ts";
 import { type Whats, whatOf } from "../session/what.ts";
+import { emptyTree } from "../workspace/tree.ts";
 import type { Captured, Services } from "./services.ts";
 
 export interface Source {
@@ -26,6 +27,8 @@ export class Reuse {
   readonly of: number;
   /** The first call that found no equal one. */
   split: Node | undefined;
+  /** One was asked for that has no equal, or another result: it may not have had its turn. */
+  #differs = false;
   readonly #runtime: Services;
   readonly #held = new Map<string, Node[]>();
   /** Results of nested work, by the call they are inside. */
@@ -86,17 +89,31 @@ export class Reuse {
 
   /** The result of the equal request that is next in line, or undefined when it must run. */
   take(called: Node): Source | undefined {
-    const result = this.#equal(called.parent as Node, called.kind as CalledKind, this.#runtime.textOf(called))?.shift();
-    if (result === undefined) {
+    const held = this.#equal(called.parent as Node, called.kind as CalledKind, this.#runtime.textOf(called));
+    const result = held?.[0];
+    if (result === undefined || !this.#found(called, result)) {
       this.split ??= called;
       return undefined;
     }
+    held?.shift();
     const { platform } = this.#runtime;
     const changed = this.#change !== undefined && (this.#change.event === result.id || this.#change.event === callOf(result).id);
     if (changed) this.split ??= called;
     else this.#took(result);
     const data = changed ? dataOf(result.kind, this.#change?.output) : (result.data(platform) as Readonly<Record<string, unknown>>);
     return { id: result.id, outcome: changed ? "ok" : (result.facts.outcome ?? "unknown"), data, at: result.at, node: result };
+  }
+
+  /** Not everything that was asked for so far is as it was. */
+  get differs(): boolean {
+    return this.#differs || this.split !== undefined;
+  }
+
+  /** Whether it finds the files that its source did: others of its round may have changed them since it was called. */
+  #found(called: Node, result: Node): boolean {
+    if (!this.differs) return true;
+    const before = actedOf(result, this.#runtime.platform)?.before;
+    return before === undefined || before === (this.#tree(stateOf(current(called).log.tip as Node)) || emptyTree);
   }
 
   /** Nested work is reused with the result it led to. */
@@ -118,7 +135,9 @@ export class Reuse {
   /** The call whose result an equal request would take. */
   callFor(parent: Node, kind: CalledKind, text: string): Node | undefined {
     const result = this.#equal(parent, kind, text)?.[0];
-    return result === undefined ? undefined : callOf(result);
+    const call = result === undefined ? undefined : callOf(result);
+    if (call === undefined || this.#change?.event === call.id || this.#change?.event === result?.id) this.#differs = true;
+    return call;
   }
 
   /** Results of equal requests that were not taken yet. */

@@ -172,25 +172,50 @@ export class Sandboxes {
     return undefined;
   }
 
+  /** What a run found before it was taken up again, or the run that it repeats; else what this process finds there, once for all. */
   #captureOnce(owner: Owner, base: Node, progress: Acts["progress"]): Promise<Captured> {
     const { id } = current(base);
+    let own = this.#found.get(owner);
+    if (own === undefined) {
+      own = new Map();
+      this.#found.set(owner, own);
+    }
+    const found = own.has(id) ? own.get(id) : this.#foundBefore(owner, base);
+    own.set(id, found);
+    if (found !== undefined) {
+      if (!this.#known.has(id)) this.#known.set(id, found.tree);
+      return Promise.resolve(found);
+    }
     let captured = this.#captured.get(id);
     if (captured === undefined) {
       captured = this.#capture(owner, base, progress);
       this.#captured.set(id, captured);
       captured.then(
-        ({ tree }) => this.#known.set(id, tree),
+        (taken) => {
+          this.#known.set(id, taken.tree);
+          own.set(id, taken);
+        },
         () => this.#captured.delete(id), // whoever asks next tries again
       );
+      return captured;
     }
-    return captured;
+    // Another run looked first: this one says so too, since it may be taken up where nobody has.
+    return captured.then((taken) => {
+      if (own.get(id) === undefined) own.set(id, this.#said(owner, base, taken));
+      return taken;
+    });
   }
+  /** By owner and placement: undefined where it found nothing before. */
+  readonly #found = new WeakMap<Owner, Map<string, Captured | undefined>>();
 
-  async #capture(owner: Owner, base: Node, progress: Acts["progress"]): Promise<Captured> {
+  #foundBefore(owner: Owner, base: Node): Captured | undefined {
     const recorded = recordedCapture(owner, current(base), this.#runtime);
     if (recorded !== undefined) return recorded;
     const again = owner.reuse?.capturedFor(base);
-    if (again !== undefined) return this.#said(owner, base, again);
+    return again === undefined ? undefined : this.#said(owner, base, again);
+  }
+
+  async #capture(owner: Owner, base: Node, progress: Acts["progress"]): Promise<Captured> {
     const { spec } = base.data<"placement.changed">(this.#runtime.platform);
     const objects = this.objects.written();
     const directory = resolve(String(spec["workspace"]));

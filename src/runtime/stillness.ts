@@ -5,6 +5,8 @@ export class Stillness {
   #timer: NodeJS.Timeout | undefined;
   #last = 0;
   #stopped = false;
+  /** How much of the runtime's own work is under way. */
+  #working = 0;
 
   constructor(ms: number, onStill: () => void) {
     this.#ms = ms;
@@ -21,6 +23,17 @@ export class Stillness {
     this.#last = performance.now();
   }
 
+  /** Nothing is still while the runtime itself works, however long that takes. */
+  async during<T>(work: Promise<T>): Promise<T> {
+    this.#working++;
+    try {
+      return await work;
+    } finally {
+      this.#working--;
+      this.moved();
+    }
+  }
+
   stop(): void {
     this.#stopped = true;
     clearTimeout(this.#timer);
@@ -35,7 +48,7 @@ export class Stillness {
 
   #look(): void {
     if (this.#stopped) return;
-    const left = this.#ms - (performance.now() - this.#last);
+    const left = this.#working > 0 ? this.#ms : this.#ms - (performance.now() - this.#last);
     if (left > 0) this.#arm(left);
     else {
       this.#timer = undefined;

@@ -4,10 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { sharedStore } from "../../test/support/shared-store.ts";
+import { placeOf } from "../session/value.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Store } from "../store/store.ts";
 import { testRath } from "../testing/test-rath.ts";
 import { tool } from "../tool/tool.ts";
+import { ObjectMap } from "../workspace/objects.ts";
 import { snapshot } from "../workspace/snapshot.ts";
 import { Trees } from "../workspace/tree.ts";
 import { WorkspaceObjects } from "./workspace-objects.ts";
@@ -119,4 +121,27 @@ test("what a check gives up stays with a tool that made the same beside it", asy
   const { id } = await tooled;
   await using later = testRath({ store });
   expect((await (await later.open(id)).files.read("large")).length).toBe(9_000_000);
+});
+
+test("contents are let go once they are in the store, and of directories only the newest are remembered", async () => {
+  await using rath = testRath();
+  const session = await rath.session("work").to("memory", {}).call(put, { path: "a" });
+  expect(placeOf(session).node).toMatchObject({ stored: true, blobs: undefined });
+
+  const objects = new ObjectMap();
+  let reads = 0;
+  const trees = new Trees({
+    get: (name) => {
+      reads++;
+      return objects.get(name);
+    },
+    put: (bytes) => objects.put(bytes),
+  });
+  const entries = Array.from({ length: 1000 }, (_, at) => [`f${at}`, { type: "fifo" }] as const);
+  const names: string[] = [];
+  for (let at = 0; at < 300; at++) names.push(await trees.store(new Map([...entries, [`g${at}`, { type: "fifo" }]])));
+  await trees.directory(names.at(-1) as string);
+  expect(reads).toBe(0);
+  await trees.directory(names[0] as string);
+  expect(reads).toBe(1);
 });

@@ -242,6 +242,7 @@ export class Writer {
     node.stored = true;
     node.queued = undefined;
     node.sealed = undefined;
+    node.blobs = undefined; // its data is decoded
     node.log.storedHead = node;
     if (node.prior === undefined) this.#runtime.remember(node.log);
   }

@@ -1,7 +1,7 @@
 /** Trees of files for tests: made from plain maps of paths, and random ones whose paths often meet. Not behind a door. */
 import fc from "fast-check";
 import { ObjectMap } from "../workspace/objects.ts";
-import { type Entry, emptyTree, Trees } from "../workspace/tree.ts";
+import { type Entry, emptyTree, KnownDirectories, Trees } from "../workspace/tree.ts";
 
 /** What is at a path: text or bytes of a file, or an entry. A directory is there by what is in it; an empty one is `emptyDirectory`. */
 export type Spec = string | Uint8Array | Entry | { readonly text: string; readonly mode: number };
@@ -18,8 +18,7 @@ export class CountingTrees extends Trees {
     const objects = new ObjectMap();
     const reads: string[] = [];
     // Without a memory of nodes, every look at a directory is a read.
-    const forgetful = new Map();
-    forgetful.set = () => forgetful;
+    const forgetful = new KnownDirectories(0);
     const get = (hash: string): Promise<Uint8Array> => {
       reads.push(hash);
       return objects.get(hash);

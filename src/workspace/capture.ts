@@ -3,8 +3,8 @@
  * store, so that the next time only what changed is read.
  */
 import { createHash, randomBytes } from "node:crypto";
-import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { mkdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { RathError } from "../session/errors.ts";
 import { Ignore } from "./ignore.ts";
 import { type Snapshot, type SnapshotOptions, snapshot } from "./snapshot.ts";
@@ -14,6 +14,8 @@ import { emptyTree, type Trees } from "./tree.ts";
 export interface CaptureOptions extends Pick<SnapshotOptions, "withhold" | "onProgress"> {
   /** Where to remember what was seen; nowhere when left out. */
   readonly memory?: string | undefined;
+  /** Files and directories that are neither recorded nor visible, wherever they are. */
+  readonly hidden?: readonly string[] | undefined;
 }
 
 export async function capture(trees: Trees, directory: string, options: CaptureOptions = {}): Promise<Snapshot> {
@@ -21,9 +23,17 @@ export async function capture(trees: Trees, directory: string, options: CaptureO
   const file = options.memory === undefined ? undefined : join(options.memory, createHash("sha256").update(directory).digest("hex"));
   const cache = file === undefined ? new StatCache() : await remembered(trees, file);
   const { withhold, onProgress } = options;
-  const taken = await snapshot(trees, directory, { ignore: Ignore.read(directory), cache, withhold, onProgress });
+  const ignore = Ignore.read(directory, await pathsIn(directory, options.hidden ?? []));
+  const taken = await snapshot(trees, directory, { ignore, cache, withhold, onProgress });
   if (file !== undefined && taken.hashed > 0) await remember(file, taken.tree, cache);
   return taken;
+}
+
+/** Of these, what lies in a directory, as paths in it. */
+async function pathsIn(directory: string, hidden: readonly string[]): Promise<readonly string[]> {
+  const root = await realpath(directory);
+  const real = async (path: string): Promise<string> => join(await realpath(dirname(path)).catch(() => dirname(path)), basename(path));
+  return (await Promise.all(hidden.map(real))).flatMap((path) => (path.startsWith(`${root}/`) ? [path.slice(root.length + 1)] : []));
 }
 
 async function assertDirectory(directory: string): Promise<void> {

@@ -17,16 +17,19 @@ export type Verdict = "keep" | "layer" | "hide";
 export class Ignore {
   readonly #rules: ReturnType<typeof makeIgnore> | undefined;
 
-  /** With the text of a `.openrathignore`. */
-  constructor(text = "") {
+  readonly #hidden: ReadonlySet<string>;
+
+  /** With the text of a `.openrathignore`, and paths that stay hidden whatever it says. */
+  constructor(text = "", hidden: Iterable<string> = []) {
+    this.#hidden = new Set(hidden);
     this.#rules = /^\s*[^#\s]/m.test(text) ? makeIgnore({ allowRelativePaths: true }).add(text) : undefined;
   }
 
   /** With the `.openrathignore` of a directory, if it has one. One that is a link is refused: it could say anything tomorrow. */
-  static read(directory: string): Ignore {
+  static read(directory: string, hidden?: Iterable<string>): Ignore {
     const place = Place.open(directory);
     try {
-      return new Ignore(readRules(place));
+      return new Ignore(readRules(place), hidden);
     } finally {
       place.close();
     }
@@ -34,6 +37,7 @@ export class Ignore {
 
   /** What becomes of a path, given that the directories above it are kept. */
   verdict(path: string, isDirectory: boolean): Verdict {
+    if (this.#hidden.has(path)) return "hide";
     if (this.#rules !== undefined) {
       const { ignored, unignored } = this.#rules.test(isDirectory ? `${path}/` : path);
       if (ignored) return "hide";

@@ -122,9 +122,9 @@ function invalid(problem: string): RathError {
 /** Trees in a content store. Nodes that were seen are remembered, since most of a tree stays as it was. */
 export class Trees {
   readonly objects: Objects;
-  readonly #known: Map<string, Directory>;
+  readonly #known: KnownDirectories;
 
-  constructor(objects: Objects, known: Map<string, Directory> = new Map()) {
+  constructor(objects: Objects, known: KnownDirectories = new KnownDirectories()) {
     this.objects = objects;
     this.#known = known;
   }
@@ -138,20 +138,14 @@ export class Trees {
     if (name === emptyTree) return nothing;
     const known = this.#known.get(name);
     if (known !== undefined) return known;
-    return this.#remember(name, decodeDirectory(await this.objects.get(name)));
+    return this.#known.set(name, decodeDirectory(await this.objects.get(name)));
   }
 
   async store(directory: Directory): Promise<string> {
     if (directory.size === 0) return emptyTree;
     const name = await this.objects.put(encodeDirectory(directory));
-    this.#remember(name, directory);
-    return name;
-  }
-
-  #remember(name: string, directory: Directory): Directory {
     this.#known.set(name, directory);
-    if (this.#known.size > remembered) this.#known.delete(this.#known.keys().next().value as string);
-    return directory;
+    return name;
   }
 
   /** What is at a path of a tree, without following links; undefined when nothing is. "" is the tree itself. */
@@ -199,7 +193,35 @@ export class Trees {
   }
 }
 
-const remembered = 20_000;
+/** Directories that were seen last, up to so many entries in all of them: each change of a large one makes another. */
+export class KnownDirectories {
+  readonly #directories = new Map<string, Directory>();
+  readonly #most: number;
+  #entries = 0;
+
+  constructor(most = rememberedEntries) {
+    this.#most = most;
+  }
+
+  get(name: string): Directory | undefined {
+    return this.#directories.get(name);
+  }
+
+  set(name: string, directory: Directory): Directory {
+    const known = this.#directories.get(name);
+    if (known !== undefined) return known;
+    this.#directories.set(name, directory);
+    this.#entries += directory.size + 1;
+    for (const [oldest, { size }] of this.#directories) {
+      if (this.#entries <= this.#most) break;
+      this.#directories.delete(oldest);
+      this.#entries -= size + 1;
+    }
+    return directory;
+  }
+}
+
+const rememberedEntries = 250_000;
 const nothing: Directory = new Map();
 
 /** Entries in the order of their names. */
