@@ -219,9 +219,15 @@ export class Sandboxes {
     const { spec } = base.data<"placement.changed">(this.#runtime.platform);
     const objects = this.objects.written();
     const directory = resolve(String(spec["workspace"]));
-    const captured = await this.places.capture(this.trees.over(objects), directory, ({ files }) =>
-      progress(`reading ${directory}: ${files} files`),
-    );
+    const { platform, times, warn } = this.#runtime;
+    const late = platform.elapsed() + times.remindMs;
+    let told = false;
+    const captured = await this.places.capture(this.trees.over(objects), directory, ({ files }) => {
+      progress(`reading ${directory}: ${files} files`);
+      if (told || platform.elapsed() < late) return;
+      told = true;
+      warn(`Reading ${directory} for the first time, ${files} files so far; the next time only what changed is read.`);
+    });
     await objects.flush();
     return this.#said(owner, base, captured);
   }
