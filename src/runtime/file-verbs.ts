@@ -58,28 +58,41 @@ export async function mergeBranches(
     const merged = mergeInto(execution, node, places, by, scope, options, sessions);
     return merged === node ? session : new SessionValue(merged, context);
   }
-  // Nobody continues the branch meanwhile: whoever tries, forks.
-  node.log.open++;
   const own = sandboxes.objects.own();
   const trees = sandboxes.trees.over(own);
-  const merging = import("./merge-files.ts").then(async (verbs) => ({
-    verbs,
-    files: await verbs.mergeFiles(sandboxes, trees, node, fresh),
-  }));
   const { stillness } = execution;
-  const { verbs, files } = await stillness.during(merging).finally(() => node.log.open--);
-  const settling = verbs.settleFiles(trees, session, files, options.conflicts);
-  const asks = options.conflicts === "ask" || typeof options.conflicts === "object";
-  const { tree, resolved, session: asked } = await (asks ? settling : stillness.during(settling));
-  const at = placeOf(asked).node;
-  const before = sandboxes.knownTreeAt(stateOf(at)) ?? emptyTree;
-  const objects = own.among(await stillness.during(freshIn(trees, before, tree)));
-  const merged = mergeInto(execution, at, places, by, scope, options, sessions, {
-    ...(resolved.length === 0 ? {} : { resolved }),
-    tree: new TreeName(tree, objects),
-  });
-  sandboxes.objects.goWith(merged, objects);
-  return new SessionValue(merged, context);
+  const release = hold(node);
+  try {
+    const verbs = await stillness.during(import("./merge-files.ts"));
+    const files = await stillness.during(verbs.mergeFiles(sandboxes, trees, node, fresh));
+    const asks = files.conflicts.length > 0 && (options.conflicts === "ask" || typeof options.conflicts === "object");
+    // What is asked goes on where the receiver is.
+    if (asks) release();
+    const settling = verbs.settleFiles(trees, session, files, options.conflicts);
+    const { tree, resolved, session: asked } = await (asks ? settling : stillness.during(settling));
+    const at = placeOf(asked).node;
+    const before = sandboxes.knownTreeAt(stateOf(at)) ?? emptyTree;
+    const objects = own.among(await stillness.during(freshIn(trees, before, tree)));
+    release();
+    const merged = mergeInto(execution, at, places, by, scope, options, sessions, {
+      ...(resolved.length === 0 ? {} : { resolved }),
+      tree: new TreeName(tree, objects),
+    });
+    sandboxes.objects.goWith(merged, objects);
+    return new SessionValue(merged, context);
+  } finally {
+    release();
+  }
+}
+
+/** Nobody continues the branch meanwhile: whoever tries, forks. Gives back what ends that. */
+function hold({ log }: Node): () => void {
+  let held = true;
+  log.open++;
+  return () => {
+    if (held) log.open--;
+    held = false;
+  };
 }
 
 /** What a merge would have to decide. */

@@ -43,7 +43,7 @@ export interface PlacementSpec {
   /** The directory whose files it works on. It is read, and never written before `apply`. */
   readonly workspace?: string | undefined;
   readonly image?: string | undefined;
-  /** The whole environment. `true` passes the runtime's own variable of that name, whose value is never recorded. */
+  /** The whole environment. `true` passes the runtime's own variable of that name; the placement records only the name. What commands print is recorded: declare such a value in `openrath({ secrets })` too. */
   readonly env?: Readonly<Record<string, string | true>> | undefined;
   /** Default: "none". */
   readonly network?: Network | undefined;

@@ -6,6 +6,7 @@ test.each([
   ["512mb", 512 * 2 ** 20],
   ["2GB", 2 * 2 ** 30],
   ["1.5kb", 1536],
+  ["1g", 2 ** 30],
 ])("%s is %d bytes", (size, bytes) => {
   expect(sizeBytes(size)).toBe(bytes);
 });

@@ -39,7 +39,14 @@ export async function importBundle(runtime: Runtime, source: string | AsyncItera
       `The bundle was imported, but session ${session} has unsaved changes in this process: save them, then open ${session}@${head.slice(0, 12)}.`,
       { details: { session } },
     );
-  return runtime.outside(node);
+  const placed = runtime.outside(node);
+  const { placement } = placed;
+  // What is in a bundle was written by others: where they let tools act is not where this machine's owner would.
+  if (placement !== undefined)
+    runtime.warn(
+      `Session ${session} was imported with its placement "${placement.sandbox}": say session.to(…) before tools act on it here.`,
+    );
+  return placed;
 }
 
 async function opened(path: string): Promise<{ readonly bytes: AsyncIterable<Uint8Array>; readonly beside: Beside | undefined }> {
