@@ -91,7 +91,7 @@ const cases: readonly (readonly [string, () => unknown, string, RegExp])[] = [
     "a tool as another library writes it",
     () => tool({ ...sum, run: undefined, execute: () => 1 } as never),
     "value.unsupported",
-    /run of tool "sum"/,
+    /tool "sum".execute is not known: use one of .*run/,
   ],
   [
     "two tools with one name",
