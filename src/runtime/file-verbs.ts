@@ -7,7 +7,9 @@ import { TreeName } from "../session/json.ts";
 import type { Node } from "../session/log.ts";
 import type { ApplyOptions, Change, Conflict, Files, MergeOptions, Session } from "../session/session.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
+import { changesBetween } from "../workspace/diff.ts";
 import { filesOf } from "../workspace/files.ts";
+import { normalPath } from "../workspace/path.ts";
 import { emptyTree } from "../workspace/tree.ts";
 import { freshIn } from "./acting.ts";
 import type { Execution } from "./execution.ts";
@@ -114,6 +116,17 @@ export async function applyFiles(sandboxes: Sandboxes, node: Node, directory: st
   const target = sandboxes.knownTreeAt(stateOf(node));
   const base = takenBy(sandboxes, node);
   if (target === undefined || base === undefined) return [];
+  await refuseUnchanged(sandboxes, base, target, options.paths ?? []);
   const { applyTo } = await import("../workspace/apply.ts");
   return applyTo(sandboxes.trees, resolve(directory), base, target, options);
+}
+
+/** A path that nothing changed at is a mistake. */
+async function refuseUnchanged({ trees }: Sandboxes, base: string, target: string, paths: readonly string[]): Promise<void> {
+  const changed = paths.length === 0 ? [] : await changesBetween(trees, base, target);
+  const wrong = paths
+    .map(normalPath)
+    .find((path) => path !== "" && !changed.some((one) => one.path === path || one.path.startsWith(`${path}/`)));
+  if (wrong !== undefined)
+    throw new RathError("workspace.not-found", `The session changed nothing at ${wrong}.`, { details: { path: wrong } });
 }

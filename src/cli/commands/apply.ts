@@ -4,7 +4,6 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { RathError } from "../../session/errors.ts";
 import type { Change, Session } from "../../session/session.ts";
-import { normalPath } from "../../workspace/path.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
 import { plural } from "../format.ts";
@@ -39,8 +38,7 @@ export function define(command: Command, cli: Cli): void {
 async function apply(cli: Cli, id: string, given: string | undefined, options: Options): Promise<void> {
   const session = await openSession(cli, id);
   const directory = await directoryFor(cli, session, given);
-  const all = await session.files.changes();
-  const paths = chosen(options.paths, all);
+  const paths = chosen(options.paths);
   const changes = await checked(cli, session, directory, paths);
   if (cli.onTerminal) await preview(cli, session, directory, changes, options);
   if (options.dryRun !== true && changes.length > 0) {
@@ -107,10 +105,7 @@ async function directoryFor(cli: Cli, session: Session, given: string | undefine
   );
 }
 
-/** A path that nothing changed at is a mistake. */
-function chosen(given: readonly string[] | undefined, all: readonly Change[]): readonly string[] | undefined {
-  const paths = given?.flatMap((text) => text.split(",")).map((path) => normalPath(path.trim()));
-  const wrong = paths?.find((path) => path !== "" && !all.some((one) => one.path === path || one.path.startsWith(`${path}/`)));
-  if (wrong !== undefined) throw new Fault(exits.notFound, `The session changed nothing at ${wrong}.`);
-  return paths;
+/** Several may be given at once. */
+function chosen(given: readonly string[] | undefined): readonly string[] | undefined {
+  return given?.flatMap((text) => text.split(",")).map((path) => path.trim());
 }
