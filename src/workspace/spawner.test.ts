@@ -174,10 +174,13 @@ test("everything ends when the process that asked for it is killed", async () =>
   const owner = spawn(argv[0] as string, argv.slice(1), { stdio: ["ignore", "pipe", "inherit"] });
   const pid = Number(await new Promise<Buffer>((resolve) => owner.stdout.once("data", resolve)));
   const helper = Number(readFileSync(`/proc/${pid}/stat`, "latin1").split(") ")[1]?.split(" ")[1]);
-  const group = readdirSync("/proc")
-    .map(Number)
-    .filter((each) => each > 0 && statOf(each)?.[2] === String(pid));
-  expect(group.length).toBe(3);
+  const groupNow = () =>
+    readdirSync("/proc")
+      .map(Number)
+      .filter((each) => each > 0 && statOf(each)?.[2] === String(pid));
+  // The shell starts its children when it gets to it.
+  await expect.poll(() => groupNow().length, { timeout: 10_000 }).toBe(3);
+  const group = groupNow();
   owner.kill("SIGKILL");
   for (const each of [helper, ...group]) expect(await gone(each)).toBe(true);
 });
