@@ -420,6 +420,40 @@ describe("a rerun", () => {
     expect([same.reused, same.session.files.hash]).toEqual([same.of, done.files.hash]);
   });
 
+  test("does not reuse, after another history, what may have looked at more than files", async () => {
+    let asked = 0;
+    const look = (name: string, writes: "files" | "world") =>
+      tool({
+        name,
+        description: "Reads a file and perhaps more.",
+        input: { type: "object" },
+        writes,
+        repeat: "safe",
+        run: async (_, { sandbox }) => {
+          asked++;
+          return Buffer.from(await sandbox.read("README")).toString();
+        },
+      });
+    const flow = (used: ReturnType<typeof look>) =>
+      new (class extends Workflow {
+        forward(session: Session): Promise<Session> {
+          return session.call(used, {});
+        }
+      })();
+    await using rath = testRath();
+    const counts: number[] = [];
+    for (const used of [look("files_only", "files"), look("and_more", "world")]) {
+      const work = flow(used);
+      const done = await work.forward(rath.session("x").to("memory", { workspace: repo }));
+      asked = 0;
+      await rerun(done, work);
+      counts.push(asked);
+      await rerun(done, work, { change: (session) => session.note("another history") });
+      counts.push(asked);
+    }
+    expect(counts).toEqual([0, 0, 0, 1]);
+  });
+
   test("begins with the files that its source found, whatever the directory holds now", async () => {
     tested.length = 0;
     const directory = await mkdtemp(join(tmpdir(), "rerun-"));

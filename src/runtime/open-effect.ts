@@ -109,7 +109,7 @@ export class OpenEffect implements Open {
     const { reuse } = this.#execution;
     // Those before it may leave other files than they did.
     if (reuse?.differs === true) await this.#turn();
-    const source = reuse?.take(this.#called);
+    const source = reuse?.take(this.#called, this.effect);
     if (source !== undefined) {
       // What somebody put in the place of a result says nothing of files.
       const { acted, files } = "acted" in source.data ? source.node.facts : {};

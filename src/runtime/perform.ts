@@ -87,7 +87,7 @@ function call(execution: Execution, head: Node, context: Context, effect: Effect
   const parent = batch !== undefined && batch.index > 0 ? head : execution.claim(head, context.scope);
   const { reuse } = execution;
   // A reused call happened when its source did; one that is reused, asks first or stands before the gate has not started.
-  const source = reuse?.callFor(parent, kind, encoded.text);
+  const source = reuse?.callFor(parent, kind, encoded.text, effect);
   const held = source !== undefined || reuse?.asks(effect) === true || execution.recorded?.complete === false;
   const facts = effect.run !== undefined && effect.before === undefined && !held && !waits ? started : undefined;
   const called = link(runtime, {

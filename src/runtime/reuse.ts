@@ -31,6 +31,7 @@ export class Reuse {
   #differs = false;
   readonly #runtime: Services;
   readonly #held = new Map<string, Node[]>();
+  readonly #used = new Set<Node>();
   /** Results of nested work, by the call they are inside. */
   readonly #inside = new Map<string, Node[]>();
   readonly #whats: Whats = new Map();
@@ -65,11 +66,16 @@ export class Reuse {
     for (const call of events) {
       const result = isCalled(call.kind) ? results.get(call) : undefined;
       if (result === undefined) continue;
-      const key = this.#key(call.parent as Node, call.kind as CalledKind, runtime.textOf(call), actedOnFiles(call, result, runtime));
-      const held = this.#held.get(key);
-      if (held === undefined) this.#held.set(key, [result]);
-      else held.push(result);
+      const [head, kind, text] = [call.parent as Node, call.kind as CalledKind, runtime.textOf(call)];
+      this.#hold(this.#key(head, kind, text), result);
+      if (actedOnFiles(call, result, runtime)) this.#hold(this.#key(head, kind, text, true), result);
     }
+  }
+
+  #hold(key: string, result: Node): void {
+    const held = this.#held.get(key);
+    if (held === undefined) this.#held.set(key, [result]);
+    else held.push(result);
   }
 
   /** One place counts as another: the fork a rerun works on stands for the original input. */
@@ -88,14 +94,13 @@ export class Reuse {
   }
 
   /** The result of the equal request that is next in line, or undefined when it must run. */
-  take(called: Node): Source | undefined {
-    const held = this.#equal(called.parent as Node, called.kind as CalledKind, this.#runtime.textOf(called));
-    const result = held?.[0];
+  take(called: Node, effect: Effect): Source | undefined {
+    const result = this.#equal(called.parent as Node, called.kind as CalledKind, this.#runtime.textOf(called), effect);
     if (result === undefined || !this.#found(called, result)) {
       this.split ??= called;
       return undefined;
     }
-    held?.shift();
+    this.#used.add(result);
     const { platform } = this.#runtime;
     const changed = this.#change !== undefined && (this.#change.event === result.id || this.#change.event === callOf(result).id);
     if (changed) this.split ??= called;
@@ -133,18 +138,23 @@ export class Reuse {
   }
 
   /** The call whose result an equal request would take. */
-  callFor(parent: Node, kind: CalledKind, text: string): Node | undefined {
-    const result = this.#equal(parent, kind, text)?.[0];
+  callFor(parent: Node, kind: CalledKind, text: string, effect: Effect): Node | undefined {
+    const result = this.#equal(parent, kind, text, effect);
     const call = result === undefined ? undefined : callOf(result);
     if (call === undefined || this.#change?.event === call.id || this.#change?.event === result?.id) this.#differs = true;
     return call;
   }
 
-  /** Results of equal requests that were not taken yet. */
-  #equal(head: Node, kind: CalledKind, text: string): Node[] | undefined {
-    const held = this.#held.get(this.#key(head, kind, text));
-    if (kind !== "tool.called" || (held !== undefined && held.length > 0)) return held;
-    return this.#held.get(this.#key(head, kind, text, true));
+  /** The result of an equal request that was not taken yet; of one that depends on files alone, after any history. */
+  #equal(head: Node, kind: CalledKind, text: string, { filesAlone }: Effect): Node | undefined {
+    const same = this.#next(this.#key(head, kind, text));
+    return same !== undefined || filesAlone !== true ? same : this.#next(this.#key(head, kind, text, true));
+  }
+
+  #next(key: string): Node | undefined {
+    const held = this.#held.get(key);
+    while (held?.[0] !== undefined && this.#used.has(held[0])) held.shift();
+    return held?.[0];
   }
 
   #key(head: Node, kind: CalledKind, text: string, anyHistory = false): string {
@@ -191,9 +201,12 @@ export class Reuse {
   }
 }
 
-/** Its code saw files and commands where it was placed, and nothing else. */
+/** It acted where commands reach nothing but files. */
 function actedOnFiles(call: Node, result: Node, { platform }: Services): boolean {
-  return call.kind === "tool.called" && result.facts.acted === true && call.data<"tool.called">(platform).repeat === "safe";
+  if (call.kind !== "tool.called" || call.data<"tool.called">(platform).repeat !== "safe") return false;
+  const network = stateOf(call).placement?.data<"placement.changed">(platform).spec["network"] ?? "none";
+  const isolation = actedOf(result, platform)?.isolation ?? "none";
+  return network === "none" && isolation !== "none";
 }
 
 /** What is stored of a result that somebody put in the place of the recorded one. */

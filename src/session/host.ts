@@ -106,6 +106,8 @@ export interface Effect {
   readonly edited?: ((input: unknown) => EffectCode | Promise<EffectCode>) | undefined;
   /** In one batch, effects with the same one run one after the other; "*" is shared with all. */
   readonly resource?: string | undefined;
+  /** It says that it changes nothing but files: where it acts it then depends on files alone. */
+  readonly filesAlone?: boolean | undefined;
   readonly timeoutMs?: number | undefined;
   /** How often a failing `safe` or `keyed` effect is tried. */
   readonly attempts?: number | undefined;

@@ -46,6 +46,7 @@ export function toolEffect(request: ToolRequest): Effect {
   const base = {
     op: "tool" as const,
     repeat: request.repeat ?? tool.repeat,
+    filesAlone: declared.writes !== "world",
     timeoutMs: declared.timeoutMs,
     attempts: declared.attempts,
     probe: declared.probe,
