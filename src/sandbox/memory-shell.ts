@@ -102,13 +102,16 @@ function argumentsOf([name = "", ...rest]: readonly string[], stdin: string): re
   return [`'${name.replaceAll("'", "'\\''")}'`, rest];
 }
 
+const clockSlackMs = 20;
+
 function stoppedBy(
   { stdout, stderr, exitCode }: { readonly stdout: string; readonly stderr: string; readonly exitCode: number },
   { signal, timeoutMs, outputBytes }: ShellRun,
   ms: number,
 ): CommandResult["stopped"] {
   if (exitCode === 124 && signal.aborted) return "cancelled";
-  if (exitCode === 124 && ms >= timeoutMs) return "time";
+  // A program may end with 124 as well, but not at that moment; clocks differ by a little.
+  if (exitCode === 124 && ms >= timeoutMs - clockSlackMs) return "time";
   const overfull = exitCode === 126 && /output size exceeded/.test(stderr);
   return overfull || [stdout, stderr].some((text) => Buffer.byteLength(text) > outputBytes) ? "output" : undefined;
 }
