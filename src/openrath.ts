@@ -2,6 +2,7 @@
 import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import type { MemoryStore } from "./memory/memory.ts";
 import { type Prices, priceOf } from "./model/prices.ts";
 import { Key } from "./runtime/key.ts";
 import { nodePlatform } from "./runtime/platform.ts";
@@ -30,6 +31,8 @@ export interface RathOptions {
   readonly sandboxes?: Readonly<Record<string, SandboxBackend>> | undefined;
   /** US dollars for a million tokens, for models whose price is not known or differs. */
   readonly prices?: Prices | undefined;
+  /** Where memories are kept. Default: beside the store; with a store in memory or one of your own, in memory. */
+  readonly memory?: MemoryStore | undefined;
   /** Rules about tools: who may call what, how often, and when a person must say yes. */
   readonly policy?: Policy | readonly Policy[] | undefined;
   /** What can be started or resumed by name. */
@@ -79,6 +82,7 @@ export function composeRath(options: RathOptions, internals: Internals): Rath {
     prices: (model, input) => priceOf(model, options.prices, input),
     rules: new Rules(options.policy),
     places: placesFor(options, redact),
+    openMemory: () => openMemory(options),
     times: { stillResumeMs: 5000, stillReplayMs: 100, parkGraceMs: 20, closeMs: 1000, leaseMs: 30_000, remindMs: 3000, ...internals.times },
   });
   const runs = new Runs(runtime, options.workflows ?? {}, internals.worker ?? newWorkerId());
@@ -94,6 +98,7 @@ const known: Readonly<Record<keyof RathOptions, true>> = {
   models: true,
   sandboxes: true,
   prices: true,
+  memory: true,
   policy: true,
   workflows: true,
   secrets: true,
@@ -174,6 +179,12 @@ async function openStore(options: RathOptions): Promise<Store> {
     ...(options.project === undefined ? {} : { project: options.project }),
     ...(options.durability === undefined ? {} : { durability: options.durability }),
   });
+}
+
+/** Beside the store: what was remembered is there again in the next process. */
+async function openMemory(options: RathOptions): Promise<MemoryStore> {
+  if (options.memory !== undefined) return options.memory;
+  throw new RathError("store.unavailable", "There is no memory here yet.");
 }
 
 async function isFolder(path: string): Promise<boolean> {

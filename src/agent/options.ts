@@ -3,7 +3,7 @@ import { durationMs } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
 import type { ModelRequest, ModelSettings } from "../session/message.ts";
 import type { ModelLike } from "../session/model.ts";
-import type { Duration, Limits, Session, StandardSchema, Tool, ToolCall } from "../session/session.ts";
+import type { Duration, Limits, MemoryScope, Session, StandardSchema, Tool, ToolCall } from "../session/session.ts";
 import { type Handoff, handoffName } from "./handoff.ts";
 
 /** What an agent is made of. */
@@ -20,6 +20,10 @@ export interface AgentOptions<Output = string> {
   readonly tools?: readonly Tool[] | undefined;
   /** Agents it may hand the session over to. */
   readonly handoffs?: readonly Handoff[] | undefined;
+  /** What it recalls and may remember. */
+  readonly memory?: AgentMemory | undefined;
+  /** What its model reads of a long conversation. Default: "full". */
+  readonly context?: ContextPolicy | undefined;
   /** Makes `session.output` a value of this schema instead of text. */
   readonly output?: StandardSchema<unknown, Output> | undefined;
   /** Over this agent and everything under it. `rounds` counts its model calls; 100 when not given. */
@@ -33,6 +37,55 @@ export interface AgentOptions<Output = string> {
   /** Functions around its model and tool calls. */
   readonly hooks?: Hooks | undefined;
 }
+
+/** How an agent uses memory. */
+export interface AgentMemory {
+  /** "before" (default): what fits the newest message is given to the model when the agent is entered. "tool": the model asks for it. */
+  readonly recall?: "before" | "tool" | "never" | undefined;
+  /** "tool" lets the model remember; "never" is the default. */
+  readonly remember?: "tool" | "never" | undefined;
+  /** Whose memory; default: all that the session may see are recalled, and the project's is written. */
+  readonly scope?: MemoryScope | undefined;
+  /** At most so many tokens of recalled text for one turn; 1000 when not given. */
+  readonly tokens?: number | undefined;
+  /** At most so many items; 5 when not given. */
+  readonly limit?: number | undefined;
+}
+
+/**
+ * What a model reads of a long conversation. Nothing is lost by it: the record keeps all, and `session.at(n).request()` says what was
+ * read. Rounds stay whole: a call is never parted from its result.
+ */
+export type ContextPolicy =
+  /** Everything. */
+  | "full"
+  /** The newest so many tokens. */
+  | { readonly window: number }
+  /** From so many tokens on, what is older than the newest `keep` tokens (default: a quarter) is replaced by a summary. */
+  | {
+      readonly summariseAt: number;
+      readonly keep?: number | undefined;
+      readonly model?: ModelLike | undefined;
+      readonly instructions?: string | undefined;
+    }
+  /** Results of tools older than the newest `keep` rounds (default 3) are shortened to so many characters. */
+  | { readonly trimResults: number; readonly keep?: number | undefined }
+  /** Anything else: says before each round which events are read and what stands for the rest; undefined changes nothing. */
+  | ContextFunction;
+
+/** One thing a model reads, as a policy sees it. */
+export interface ContextEntry {
+  readonly event: string;
+  readonly role: "user" | "assistant" | "tool" | "system";
+  readonly text: string;
+  /** An estimate. */
+  readonly tokens: number;
+  /** Entries with the same number stay together: a reply and the results of its calls. */
+  readonly round: number;
+}
+export type ContextFunction = (
+  entries: readonly ContextEntry[],
+) => { readonly keep: readonly string[]; readonly replacement?: string | undefined } | undefined;
 
 /** What a hook gives, at once or later; nothing lets things be. */
 export type HookAnswer<T> = T | undefined | Promise<T | undefined>;
@@ -96,6 +149,8 @@ const known: Readonly<Record<keyof AgentOptions, true>> = {
   instructions: true,
   tools: true,
   handoffs: true,
+  memory: true,
+  context: true,
   output: true,
   limits: true,
   settings: true,

@@ -42,6 +42,21 @@ export function eventLine(event: Event, find: FindEvent): string {
       const all = [said, calls.length === 0 ? "" : `calls ${calls.join(", ")}`].filter((part) => part !== "").join("; ");
       return `${event.data.model ?? nameOf(event, find)}${ended(event)}${all === "" ? "" : `: ${all}`}`;
     }
+    case "context.compressed":
+      return `context: ${event.data.policy}, ${event.data.tokens.before} to ${event.data.tokens.after} tokens`;
+    case "recall.called":
+      return `recall ${event.data.query ?? event.data.key ?? "all"}`;
+    case "recall.returned":
+      return `recall found ${event.data.value?.length ?? 0}${ended(event)}`;
+    case "remember.called":
+      return `remember ${event.data.key}`;
+    case "forget.called":
+      return `forget ${event.data.key}${because(event.data.reason)}`;
+    case "remember.returned":
+    case "forget.returned":
+      return `${opOf(event)} ${event.data.item?.uri ?? ""}${ended(event)}`;
+    case "memory.published":
+      return `${event.data.items.length} memories published`;
     case "tool.called":
     case "do.called":
     case "check.called":

@@ -3,19 +3,20 @@
  * logs in memory; it keeps no transcript, no state and no log of its own.
  */
 
+import type { MemoryStore } from "../memory/memory.ts";
 import { withTrees } from "../session/acted.ts";
 import { dataText } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import type { DataOf } from "../session/event.ts";
 import type { State } from "../session/fold.ts";
 import { givenName, givenText } from "../session/given.ts";
-import type { Context, Effect, Entering, Host, Judgement, Place, Price, PureKind } from "../session/host.ts";
+import type { Context, Effect, Entering, ForgetRequest, Host, Judgement, Place, Price, PureKind, RecallRequest } from "../session/host.ts";
 import { forkId, type Scope, sameScope } from "../session/id.ts";
 import { encode, type Redact, SharedText } from "../session/json.ts";
 import { Log, type Node } from "../session/log.ts";
 import type { Model, ModelLike } from "../session/model.ts";
 import type { Platform } from "../session/platform.ts";
-import type { ApplyOptions, Change, Conflict, Files, MergeOptions, Repeat, Session, Tool } from "../session/session.ts";
+import type { ApplyOptions, Change, Conflict, Files, MergeOptions, Remembered, Repeat, Session, Tool } from "../session/session.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
 import type { Store, StoredEvent } from "../store/store.ts";
 import type { Guard, Rules } from "../tool/policy.ts";
@@ -31,6 +32,7 @@ import { applyFiles, conflictsOf, filesAt, mergeBranches } from "./file-verbs.ts
 import type { Key } from "./key.ts";
 import { link } from "./link.ts";
 import { inTurn, loadLogs, rowOf } from "./load.ts";
+import { Memories } from "./memories.ts";
 import { closedRath, never } from "./open-effect.ts";
 import { perform, performAll } from "./perform.ts";
 import { type Places, Sandboxes } from "./sandboxes.ts";
@@ -50,6 +52,7 @@ export interface RuntimeOptions {
   readonly prices: (model: string, input?: number) => Price | undefined;
   readonly rules: Rules;
   readonly places: Places;
+  readonly openMemory: () => Promise<MemoryStore>;
 }
 
 const unjudged: Judgement = Object.freeze({ asks: () => undefined });
@@ -68,6 +71,7 @@ export class Runtime implements Host, Services {
   readonly times: Times;
   readonly answers: Answers;
   readonly sandboxes: Sandboxes;
+  readonly memories: Memories;
   /** Effects outside any workflow belong to one run per runtime. */
   readonly effects: Execution;
   closed = false;
@@ -90,6 +94,7 @@ export class Runtime implements Host, Services {
     this.times = options.times;
     this.answers = new Answers(this);
     this.sandboxes = new Sandboxes(this, options.places);
+    this.memories = new Memories(this, options.openMemory);
     this.effects = new Execution(this, options.platform.newId(), "effects");
     this.watch(this.effects);
   }
@@ -165,6 +170,16 @@ export class Runtime implements Host, Services {
     const { placement } = session;
     if (placement === undefined) return "safe"; // it can do nothing
     return this.#options.places.restorable(placement.sandbox, placement.network) ? "safe" : tool.repeat;
+  }
+
+  recall(session: Session, request: RecallRequest): Promise<Session> {
+    return this.memories.recall(session, request);
+  }
+  remember(session: Session, item: Remembered): Promise<Session> {
+    return this.memories.remember(session, item);
+  }
+  forget(session: Session, request: ForgetRequest): Promise<Session> {
+    return this.memories.forget(session, request);
   }
 
   stage(owner: Owner, called: Node, signal: AbortSignal, progress: (text: string) => void): Stage {
@@ -403,7 +418,7 @@ export class Runtime implements Host, Services {
     return encode(kept, this.platform, () => undefined).text;
   }
 
-  remember(log: Log): void {
+  know(log: Log): void {
     this.#logs.set(log.id, new WeakRef(log));
     this.#forgotten.register(log, log.id);
   }
@@ -416,7 +431,7 @@ export class Runtime implements Host, Services {
   /** The tips of stored logs, with everything behind them. */
   readonly load = inTurn(async (ids: readonly string[]): Promise<ReadonlyMap<string, Log>> => {
     const logs = await loadLogs(this.platform, await this.store(), ids, (id) => this.#logs.get(id)?.deref());
-    for (const log of logs.values()) if (this.#logs.get(log.id)?.deref() !== log) this.remember(log);
+    for (const log of logs.values()) if (this.#logs.get(log.id)?.deref() !== log) this.know(log);
     return logs;
   });
 

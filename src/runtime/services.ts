@@ -89,7 +89,7 @@ export interface Services {
   /** The canonical data of an event. */
   textOf(node: Node): string;
   /** A log is on disk now: opening it again finds this one. */
-  remember(log: Log): void;
+  know(log: Log): void;
   /** An execution lives: what it waits for is pending here. */
   watch(execution: Living): void;
   /** Counts a call that is not made again, as rules counted it when it was made. */

@@ -244,7 +244,7 @@ export class Writer {
     node.sealed = undefined;
     node.blobs = undefined; // its data is decoded
     node.log.storedHead = node;
-    if (node.prior === undefined) this.#runtime.remember(node.log);
+    if (node.prior === undefined) this.#runtime.know(node.log);
   }
 }
 

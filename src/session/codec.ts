@@ -51,12 +51,16 @@ export function facts(given: { readonly [K in keyof Facts]?: Facts[K] | undefine
   if (given.call !== undefined) kept["call"] = given.call;
   if (given.closed === true) kept["closed"] = true;
   if (given.files === true) kept["files"] = true;
+  if (given.injected === true) kept["injected"] = true;
+  if (given.memory === true) kept["memory"] = true;
   if (given.ms !== undefined) kept["ms"] = given.ms;
   if (given.outcome !== undefined) kept["outcome"] = given.outcome;
+  if (given.past === true) kept["past"] = true;
   if (given.processes === true) kept["processes"] = true;
   if (given.redacted !== undefined && given.redacted > 0) kept["redacted"] = given.redacted;
   if (given.source !== undefined) kept["source"] = given.source;
   if (given.started === true) kept["started"] = true;
+  if (given.trusted === true) kept["trusted"] = true;
   if (given.usage !== undefined) {
     const { cacheWrite, cached, input, output, reasoning, usd } = given.usage;
     kept["usage"] = { cacheWrite, cached, input, output, reasoning, usd };

@@ -51,6 +51,7 @@ export const versions: Readonly<Record<EventKind, number>> = {
   "placement.changed": 1,
   "workflow.entered": 1,
   "workflow.left": 1,
+  "context.compressed": 1,
   "agent.stopped": 1,
   "model.called": 1,
   "model.returned": 1,
@@ -68,6 +69,12 @@ export const versions: Readonly<Record<EventKind, number>> = {
   "ask.returned": 1,
   "wait.called": 1,
   "wait.returned": 1,
+  "recall.called": 1,
+  "recall.returned": 1,
+  "remember.called": 1,
+  "remember.returned": 1,
+  "forget.called": 1,
+  "forget.returned": 1,
   "run.started": 1,
   "run.resumed": 1,
   "run.parked": 1,
@@ -76,12 +83,13 @@ export const versions: Readonly<Record<EventKind, number>> = {
   "sandbox.opened": 1,
   "sandbox.closed": 1,
   "workspace.captured": 1,
+  "memory.published": 1,
   "budget.crossed": 1,
   "answer.given": 1,
 };
 
 /** The effects there are: each has `op.called`, perhaps `op.started`, and `op.returned`. */
-export type Op = "do" | "check" | "ask" | "wait" | "model" | "tool" | "route";
+export type Op = "do" | "check" | "ask" | "wait" | "model" | "tool" | "route" | "recall" | "remember" | "forget";
 export type CalledKind = `${Op}.called` & EventKind;
 export type StartedKind = `${Op}.started` & EventKind;
 export type ReturnedKind = `${Op}.returned` & EventKind;

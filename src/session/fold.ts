@@ -23,6 +23,16 @@ export interface State {
   /** Results of tools. */
   readonly calls: Chain | undefined;
   readonly routes: Chain | undefined;
+  /** What was recalled. */
+  readonly reads: Chain | undefined;
+  /** What was remembered and forgotten, and merges that settled between two writes. */
+  readonly writes: Chain | undefined;
+  /** What made a model read less than was said, or all of it again. */
+  readonly compressed: Chain | undefined;
+  /** The first event that brought text from outside into what a model reads here. */
+  readonly tainted: Node | undefined;
+  /** In a fork from the past: the newest event before it that read memory. */
+  readonly asOf: Node | undefined;
   /** The newest thing a model said, and why the newest agent stopped. */
   readonly said: Node | undefined;
   readonly stopped: Node | undefined;
@@ -58,6 +68,11 @@ const empty: State = Object.freeze({
   checks: undefined,
   calls: undefined,
   routes: undefined,
+  reads: undefined,
+  writes: undefined,
+  compressed: undefined,
+  tainted: undefined,
+  asOf: undefined,
   said: undefined,
   stopped: undefined,
   turns: Object.freeze({}),
@@ -160,6 +175,7 @@ function turn(counted: State, node: Node, kind: EventKind): State {
     case "sandbox.opened":
     case "sandbox.closed":
     case "workspace.captured":
+    case "memory.published":
     case "budget.crossed":
     case "answer.given":
       return counted;
@@ -167,7 +183,14 @@ function turn(counted: State, node: Node, kind: EventKind): State {
       return { ...spoken(counted, node), stopped: undefined, rejected: undefined };
     case "session.forked":
       // A background process belongs to the branch that started it.
-      return { ...counted, open: [], inherited: inherit(counted, node), processes: undefined, rejected: undefined };
+      return {
+        ...counted,
+        open: [],
+        inherited: inherit(counted, node),
+        processes: undefined,
+        rejected: undefined,
+        asOf: node.facts.past === true ? newestOf(counted.reads, counted.writes) : counted.asOf,
+      };
     case "session.merged":
       return merge(counted, node);
     case "session.rejected":
@@ -183,6 +206,9 @@ function turn(counted: State, node: Node, kind: EventKind): State {
     case "wait.called":
     case "tool.called":
     case "route.called":
+    case "recall.called":
+    case "remember.called":
+    case "forget.called":
       return { ...counted, open: [...counted.open, node], rejected: undefined };
     case "model.called": {
       const turns = { ...counted.turns, [node.by]: turnsOf(counted, node.by) + 1 };
@@ -194,6 +220,7 @@ function turn(counted: State, node: Node, kind: EventKind): State {
       return { ...counted, open: counted.open.map((open) => (callUnder(open) === call ? node : open)) };
     }
     case "do.returned":
+      return { ...within(close(counted, node), node), output: node };
     case "ask.returned":
       return { ...close(counted, node), output: node };
     case "check.returned":
@@ -205,7 +232,27 @@ function turn(counted: State, node: Node, kind: EventKind): State {
       return node.facts.outcome === "ok" ? { ...spoken(closed, node), said: node } : closed;
     }
     case "tool.returned":
-      return { ...spoken(close(counted, node), node), calls: chain(node, counted.calls), output: node };
+      return {
+        ...within(spoken(close(counted, node), node), node),
+        calls: chain(node, counted.calls),
+        tainted: node.facts.trusted === true ? counted.tainted : (counted.tainted ?? node),
+        output: node,
+      };
+    case "recall.returned": {
+      const closed = { ...close(counted, node), output: node };
+      if (node.facts.outcome !== "ok") return closed;
+      const read = { ...closed, reads: chain(node, closed.reads) };
+      if (node.facts.injected !== true) return read;
+      const tainted = node.facts.trusted === true ? read.tainted : (read.tainted ?? node);
+      return { ...read, context: chain(node, read.context), tainted };
+    }
+    case "remember.returned":
+    case "forget.returned": {
+      const closed = close(counted, node);
+      return node.facts.outcome === "ok" ? { ...closed, writes: chain(node, closed.writes) } : closed;
+    }
+    case "context.compressed":
+      return { ...counted, context: chain(node, counted.context), compressed: chain(node, counted.compressed) };
     case "route.returned":
       return { ...close(counted, node), routes: chain(node, counted.routes), output: node };
     case "agent.stopped":
@@ -213,6 +260,30 @@ function turn(counted: State, node: Node, kind: EventKind): State {
     default:
       return kind satisfies never;
   }
+}
+
+/** What was recalled and remembered inside an effect that went well belongs to the branch that called it; an attempt that failed leaves nothing. */
+function within(state: State, node: Node): State {
+  if (node.parents.length < 2 || node.facts.outcome !== "ok") return state;
+  const call = callOf(node).id;
+  const inner = node.parents.slice(1).find((parent) => {
+    const scope = parent.log.fork?.scope;
+    return scope === undefined || !("call" in scope) || scope.call !== call || scope.attempt >= (node.facts.attempts ?? 1);
+  });
+  const theirs = inner?.state as State | undefined;
+  if (theirs === undefined) return state;
+  return { ...state, reads: joined(state.reads, theirs.reads), writes: joined(state.writes, theirs.writes) };
+}
+
+function joined(ours: Chain | undefined, theirs: Chain | undefined): Chain | undefined {
+  let all = ours;
+  for (const node of suffix(theirs, ours)) all = chain(node, all);
+  return all;
+}
+
+function newestOf(a: Chain | undefined, b: Chain | undefined): Node | undefined {
+  if (a === undefined || b === undefined) return (a ?? b)?.node;
+  return a.node.step >= b.node.step ? a.node : b.node;
 }
 
 /** How many model calls an agent has made; one may be named like what every object has. */
@@ -280,13 +351,13 @@ function inherit(state: State, node: Node): readonly Node[] {
 function merge(state: State, node: Node): State {
   const [first, ...others] = node.parents;
   if (first === undefined || node.prior !== first) return { ...state, open: [], rejected: undefined };
-  let { talk, checks, calls, routes } = state;
+  let { talk, checks, calls, routes, reads, writes, tainted } = state;
   const taken: Node[] = [first];
   const borrowed = state.borrowed || others.some((other) => (other.state as State).borrowed);
-  const shown = borrowed ? new Set([talk, checks, calls, routes].flatMap(list)) : undefined;
+  const shown = borrowed ? new Set([talk, checks, calls, routes, reads, writes].flatMap(list)) : undefined;
   for (const other of others) {
     const theirs = other.state as State;
-    const join = (ours: Chain | undefined, of: "talk" | "checks" | "calls" | "routes"): Chain | undefined => {
+    const join = (ours: Chain | undefined, of: "talk" | "checks" | "calls" | "routes" | "reads" | "writes"): Chain | undefined => {
       let joined = ours;
       for (const candidate of suffix(theirs[of], state[of])) {
         if (shown?.has(candidate) || taken.some((place) => isAncestor(candidate, place))) continue;
@@ -298,8 +369,13 @@ function merge(state: State, node: Node): State {
     checks = join(checks, "checks");
     calls = join(calls, "calls");
     routes = join(routes, "routes");
+    reads = join(reads, "reads");
+    // A rejected branch teaches nothing.
+    if (theirs.rejected === undefined) writes = join(writes, "writes");
+    tainted ??= theirs.tainted;
     if (shown !== undefined)
-      for (const of of [theirs.talk, theirs.checks, theirs.calls, theirs.routes]) for (const node of list(of)) shown.add(node);
+      for (const of of [theirs.talk, theirs.checks, theirs.calls, theirs.routes, theirs.reads, theirs.writes])
+        for (const node of list(of)) shown.add(node);
     taken.push(other);
   }
   const only = others.length === 1 ? (others[0]?.state as State) : undefined;
@@ -310,7 +386,26 @@ function merge(state: State, node: Node): State {
   // A receiver that was never placed takes the place of the branch it takes in.
   const placed = state.placement === undefined ? others.map((other) => other.state as State).find((other) => other.placement) : undefined;
   const where = placed === undefined ? {} : { placement: placed.placement, base: placed.base, files: placed.files };
-  return { ...state, ...where, talk, context, said, checks, calls, routes, borrowed, rejected: undefined, stopped: undefined };
+  // The merge itself may say which of two writes holds.
+  if (node.facts.memory === true) writes = chain(node, writes);
+  const compressed = verbatim ? only.compressed : state.compressed;
+  return {
+    ...state,
+    ...where,
+    talk,
+    context,
+    said,
+    checks,
+    calls,
+    routes,
+    reads,
+    writes,
+    compressed,
+    tainted,
+    borrowed,
+    rejected: undefined,
+    stopped: undefined,
+  };
 }
 
 /** True when one chain goes on where another ended. */

@@ -100,11 +100,11 @@ function kindOf(value: unknown): string {
 }
 
 /** A word where one of a few was wanted is shown: it is mostly a misspelt one. */
-function shown(value: unknown): string {
+export function shown(value: unknown): string {
   return typeof value === "string" && value.length < 40 ? JSON.stringify(value) : kindOf(value);
 }
 
-function unsupported(field: string, problem: string, next: string): RathError {
+export function unsupported(field: string, problem: string, next: string): RathError {
   return new RathError("value.unsupported", `${field} ${problem}: ${next}.`, { details: { field } });
 }
 

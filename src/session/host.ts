@@ -1,5 +1,5 @@
 /** What the verbs of a session need from a runtime. Implemented by `runtime/`; the value itself causes no effect. */
-import type { DataOf, EventKind, Op, OutcomeType } from "./event.ts";
+import type { DataOf, EventKind, Facts, Op, OutcomeType } from "./event.ts";
 import type { Scope } from "./id.ts";
 import type { Node } from "./log.ts";
 import type { Model, ModelLike } from "./model.ts";
@@ -11,8 +11,10 @@ import type {
   EffectContext,
   Files,
   Limits,
+  MemoryScope,
   MergeOptions,
   Probed,
+  Remembered,
   Repeat,
   Session,
   Tool,
@@ -32,6 +34,8 @@ export interface Context {
   readonly workflow?: object | undefined;
   /** Stops the work under this value. */
   readonly signal?: AbortSignal | undefined;
+  /** The scope of memory that work under this value uses, unless it names another. */
+  readonly memory?: MemoryScope | undefined;
   /** Limits over this value and everything under it. */
   readonly budgets?: readonly Budget[] | undefined;
 }
@@ -56,6 +60,7 @@ export type PureKind = Exclude<
   | `run.${string}`
   | `sandbox.${string}`
   | "workspace.captured"
+  | "memory.published"
   | "budget.crossed"
   | "answer.given"
   | "session.created"
@@ -81,7 +86,12 @@ export type WatchedPart = StreamPart extends infer P ? (P extends StreamPart ? O
 export class EffectResult {
   readonly outcome: OutcomeType;
   readonly data: Readonly<Record<string, unknown>>;
-  readonly spent: { readonly usage?: Totals | undefined; readonly attempts?: number | undefined };
+  readonly spent: {
+    readonly usage?: Totals | undefined;
+    readonly attempts?: number | undefined;
+    /** What folds must know of it. */
+    readonly facts?: Pick<Facts, "injected" | "trusted"> | undefined;
+  };
 
   constructor(outcome: OutcomeType, data: Readonly<Record<string, unknown>>, spent: EffectResult["spent"] = {}) {
     this.outcome = outcome;
@@ -119,6 +129,8 @@ export interface Effect {
   readonly store?: ((value: unknown) => Readonly<Record<string, unknown>>) | undefined;
   /** A failure is a value of this effect, not a rejection. */
   readonly failureIsValue?: boolean | undefined;
+  /** Its result is as trusted as the work inside it, and trusted when there is none. */
+  readonly trustsInner?: boolean | undefined;
 }
 export type Verdict = EffectResult | "ask" | undefined;
 
@@ -145,6 +157,10 @@ export interface Entering {
   /** Gets what happens inside, as it happens. */
   readonly watch?: ((part: StreamPart) => void) | undefined;
 }
+
+/** What is recalled: as the event has it. */
+export type RecallRequest = DataOf<"recall.called">;
+export type ForgetRequest = DataOf<"forget.called">;
 
 export interface Host {
   readonly platform: Platform;
@@ -177,6 +193,11 @@ export interface Host {
   apply(session: Session, directory: string, options: ApplyOptions): Promise<readonly Change[]>;
   /** What a crash may do to a call of a tool, where the session is placed now. */
   repeatOf(session: Session, tool: Tool): Repeat;
+  /** Searches memory as an effect. */
+  recall(session: Session, request: RecallRequest): Promise<Session>;
+  /** Stages what is to be remembered, or forgotten, as an effect. */
+  remember(session: Session, item: Remembered): Promise<Session>;
+  forget(session: Session, request: ForgetRequest): Promise<Session>;
   /** Stores what verbs without effects have added. */
   save(session: Session): Promise<void>;
 }

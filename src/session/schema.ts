@@ -67,6 +67,59 @@ const acted = z
   })
   .optional();
 
+const scopeOfMemory = z.enum(["user", "agent", "project", "workflow", "session"]);
+const origin = z.enum(["tool", "human", "failure", "validation", "model", "import"]);
+const trust = z.enum(["trusted", "untrusted"]);
+const publish = z.union([z.enum(["return", "now", "never"]), z.strictObject({ check: z.string() })]);
+/** A version that was staged, without its content, which the call has. */
+const staged = z.strictObject({
+  uri: z.string(),
+  owner: z.string().optional(),
+  version: z.int().min(1),
+  /** The newest published version it replaces; 0 when there is none. */
+  based: z.int().min(0),
+  origin,
+  trust,
+  because: z.array(z.string()),
+  from: z.array(z.string()),
+  publish,
+  expires: iso.optional(),
+});
+/** An item as it was recalled. */
+const hit = z.strictObject({
+  uri: z.string(),
+  key: z.string(),
+  content: z.string(),
+  value: z.unknown().optional(),
+  scope: scopeOfMemory,
+  owner: z.string().optional(),
+  version: z.int().min(1),
+  state: z.enum(["staged", "published", "retracted"]),
+  origin,
+  trust,
+  because: z.array(z.string()),
+  from: z.array(z.string()),
+  event: z.string(),
+  session: z.string().optional(),
+  by: z.string(),
+  at: iso,
+  expires: iso.optional(),
+  reason: z.string().optional(),
+  score: z.number(),
+  query: z.string(),
+});
+const vector = z.strictObject({ model: z.string(), values: z.instanceof(Uint8Array) });
+/** Events that hold what a model reads, from one to another. */
+const range = z.strictObject({ from: id, to: id, events: z.int().min(1) });
+const totals = z.strictObject({
+  cacheWrite: z.number(),
+  cached: z.number(),
+  input: z.number(),
+  output: z.number(),
+  reasoning: z.number(),
+  usd: z.number(),
+});
+
 const reply = z.union([
   z.strictObject({ type: z.literal("text"), text: z.string(), metadata: z.unknown().optional() }),
   z.strictObject({ type: z.literal("reasoning"), text: z.string(), signature: z.string().optional(), metadata: z.unknown().optional() }),
@@ -129,6 +182,8 @@ export const schemas = {
         resolved: z.array(z.strictObject({ path: z.string(), how: z.enum(["ours", "theirs", "content"]) })).optional(),
       })
       .optional(),
+    /** Memories that were written differently, and the write that holds from here on. */
+    memory: z.array(z.strictObject({ uri: z.string(), event: id })).optional(),
   }),
   "session.rejected": z.strictObject({ reason: z.string() }),
   /** With `alone`, a model reads nothing from before it. */
@@ -138,6 +193,24 @@ export const schemas = {
   "placement.changed": z.strictObject({ sandbox: z.string(), spec: z.record(z.string(), z.unknown()) }),
   "workflow.entered": z.strictObject({ name: z.string(), run: z.string().optional() }),
   "workflow.left": z.strictObject({ entered: id }),
+  /** What a model reads from here on in place of what it read before. Nothing is removed: an event with `policy: "full"` brings all back. */
+  "context.compressed": z.strictObject({
+    policy: z.enum(["full", "window", "summary", "trim", "custom"]),
+    /** What is no longer read. */
+    dropped: z.array(range),
+    /** What is still read. */
+    kept: z.array(range),
+    /** Results of which so many characters are read. */
+    shortened: z.array(z.strictObject({ event: id, to: z.int().min(0) })).optional(),
+    /** What is read in place of what was dropped: the value of a result, or a text. */
+    replacement: z.union([z.strictObject({ event: id }), z.strictObject({ text: z.string() })]).optional(),
+    /** Estimates. */
+    tokens: z.strictObject({ before: z.int().min(0), after: z.int().min(0) }),
+    /** What the summary cost. */
+    usage: totals.optional(),
+    /** Reasoning goes with the turn it belongs to. */
+    reasoning: z.strictObject({ kept: z.int().min(0), dropped: z.int().min(0) }).optional(),
+  }),
   "agent.stopped": z.strictObject({
     stop: z.enum(["finished", "length", "refused", "rounds", "budget", "invalid", "cancelled", "error"]),
     reason: z.string().optional(),
@@ -210,6 +283,50 @@ export const schemas = {
   "ask.returned": z.strictObject(result),
   "wait.called": z.strictObject({ until: iso.optional(), for: duration.optional() }),
   "wait.returned": z.strictObject(result),
+  "recall.called": z.strictObject({
+    /** Absent when one is read by its key, or all of a scope are. */
+    query: z.string().optional(),
+    key: z.string().optional(),
+    scopes: z.array(scopeOfMemory).optional(),
+    limit: z.int().min(1),
+    trust: z.literal("trusted").optional(),
+    origin: origin.optional(),
+    memory: z.literal("latest").optional(),
+    /** What is new of it is given to the model to read, up to so many tokens. */
+    inject: z.strictObject({ tokens: z.int().min(1) }).optional(),
+  }),
+  "recall.returned": z.strictObject({
+    ...result,
+    value: z.array(hit).optional(),
+    /** The revision of the memory store that was read. */
+    revision: z.int().min(0).optional(),
+    /** Beginnings of the uris that were searched. */
+    within: z.array(z.string()).optional(),
+    /** What the model reads of it, as "uri@version". */
+    injected: z.array(z.string()).optional(),
+    /** What it does not read because it has it already, or because there was no room. */
+    omitted: z.array(z.strictObject({ item: z.string(), why: z.enum(["known", "tokens", "policy"]) })).optional(),
+    /** Made the query a vector. */
+    embedder: z.string().optional(),
+  }),
+  "remember.called": z.strictObject({
+    key: z.string(),
+    content: z.unknown(),
+    scope: scopeOfMemory,
+    because: z.array(z.string()).optional(),
+    expires: duration.optional(),
+    publish: publish.optional(),
+  }),
+  "remember.returned": z.strictObject({
+    ...result,
+    item: staged.optional(),
+    revision: z.int().min(0).optional(),
+    vector: vector.optional(),
+    /** It was published at once, as this revision. */
+    published: z.int().min(1).optional(),
+  }),
+  "forget.called": z.strictObject({ key: z.string(), scope: scopeOfMemory, reason: z.string() }),
+  "forget.returned": z.strictObject({ ...result, item: staged.optional(), revision: z.int().min(0).optional() }),
   "run.started": z.strictObject({
     workflow: z.string(),
     input: place,
@@ -259,6 +376,15 @@ export const schemas = {
     /** Files in it whose contents were not kept: too large, or they hold a secret. */
     withheld: z.array(z.string()).optional(),
   }),
+  /** What was staged when the run returned: what everybody reads now, what waits for a check, and what others had changed meanwhile. */
+  "memory.published": z.strictObject({
+    revision: z.int().min(0),
+    items: z.array(z.strictObject({ uri: z.string(), version: z.int().min(1), event: id })),
+    held: z.array(z.strictObject({ uri: z.string(), event: id, reason: z.string() })).optional(),
+    refused: z.array(z.strictObject({ uri: z.string(), event: id, based: z.int().min(0), current: z.int().min(0) })).optional(),
+    /** The memory store failed: nothing was published. */
+    problem: z.string().optional(),
+  }),
   "budget.crossed": z.strictObject({
     limit: z.enum(["rounds", "tokens", "usd", "time"]),
     of: z.number(),
@@ -304,23 +430,22 @@ export const envelopeSchema = z.strictObject({
     closed: z.literal(true).optional(),
     /** Its data names the tree of files that the branch has from here on. */
     files: z.literal(true).optional(),
+    /** What was recalled is given to the model to read. */
+    injected: z.literal(true).optional(),
+    /** A merge that says which of two writes of a memory holds. */
+    memory: z.literal(true).optional(),
     ms: z.number().min(0).optional(),
     outcome: z.enum(["ok", "error", "denied", "cancelled", "expired", "unknown"]).optional(),
+    /** A fork from a place that was already continued: memory is read as it was then. */
+    past: z.literal(true).optional(),
     /** Its data says of background processes that they began or ended. */
     processes: z.literal(true).optional(),
     redacted: z.int().min(1).optional(),
     source: id.optional(),
     started: z.literal(true).optional(),
-    usage: z
-      .strictObject({
-        cacheWrite: z.number(),
-        cached: z.number(),
-        input: z.number(),
-        output: z.number(),
-        reasoning: z.number(),
-        usd: z.number(),
-      })
-      .optional(),
+    /** A result that brings no text from outside into the conversation. */
+    trusted: z.literal(true).optional(),
+    usage: totals.optional(),
   }),
   kind: z.string(),
   parents: z.array(id),

@@ -4,10 +4,23 @@
  */
 
 import type { Event } from "./event.ts";
+import type { Compression, MemoryHit, MemoryItem, MemoryRead, MemoryScope, RecallOptions, Remembered } from "./memory.ts";
 import type { Content, Message, ModelRequest, Outcome } from "./message.ts";
 import type { Acted, ApplyOptions, Change, Files, Placement, PlacementSpec, Sandbox, SandboxName } from "./placement.ts";
 import type { Duration } from "./span.ts";
 
+export type {
+  Compression,
+  MemoryHit,
+  MemoryItem,
+  MemoryOrigin,
+  MemoryRead,
+  MemoryScope,
+  Publish,
+  RecallOptions,
+  Remembered,
+  Trust,
+} from "./memory.ts";
 export type { Content, Message, MessagePart, ModelRequest, Outcome, Part } from "./message.ts";
 export type {
   Acted,
@@ -70,8 +83,10 @@ export interface Session<out Output = unknown> {
   readonly checks: readonly Check[];
   /** What selectors chose, oldest first. */
   readonly routes: readonly Route[];
-  /** What was recalled and remembered. Empty in this version. */
-  readonly memory: { readonly reads: readonly MemoryHit[]; readonly writes: readonly MemoryItem[] };
+  /** What was recalled and remembered, oldest first. Writes are as they were staged: `rath.memory` says what became of them. */
+  readonly memory: { readonly reads: readonly MemoryRead[]; readonly writes: readonly MemoryItem[] };
+  /** What made models read less than was said, oldest first. Nothing of it is gone: `messages` and `at` have it all. */
+  readonly compressions: readonly Compression[];
   /** The files as they were recorded here. Empty before the workspace was first used. */
   readonly files: Files;
   /** Every ancestor once, parents before children, nested and merged work included; `from` and `to` are steps, both included. */
@@ -125,17 +140,25 @@ export interface Session<out Output = unknown> {
   ): Promise<Session<Infer<S>>>;
   /** Judges the session and records the verdict. A check that throws has failed; it does not reject. */
   check(name: string, run: (context: EffectContext) => CheckResult | Promise<CheckResult>): Promise<Session<Output>>;
-  /** Not in this version: rejects with `session.not-here`. */
-  recall(query: string, options?: { readonly scope?: MemoryScope; readonly limit?: number }): Promise<Session<readonly MemoryHit[]>>;
-  /** Not in this version: rejects with `session.not-here`. */
-  remember(item: {
-    readonly key: string;
-    readonly content: string;
-    readonly scope?: MemoryScope;
-    readonly because?: readonly string[];
-  }): Promise<Session<Output>>;
-  /** Not in this version: rejects with `session.not-here`. */
-  forget(key: string, reason: string): Promise<Session<Output>>;
+  /**
+   * Searches memory: by a query, by key, or all of a scope. What was found, with scores and the revision that was read, is on
+   * record; nothing is found that matches nothing. Items staged on this branch are found too.
+   *
+   * @example
+   * const recalled = await session.recall("how are tests run here?", { scope: "project", limit: 3 });
+   * for (const hit of recalled.output) console.log(hit.score, hit.trust, hit.content);
+   */
+  recall(query: string | { readonly key?: string | undefined }, options?: RecallOptions): Promise<Session<readonly MemoryHit[]>>;
+  /**
+   * Stages a memory: this branch and its descendants see it at once, everybody when the run returns. A rejected branch leaves
+   * nothing behind. The runtime stamps where it comes from and whether that can be trusted.
+   *
+   * @example
+   * await session.remember({ key: "test-command", content: "npm test -- --run", because: [call.id] });
+   */
+  remember(item: Remembered): Promise<Session<Output>>;
+  /** Stages the end of a memory: its versions stay on record. */
+  forget(key: string, reason: string, options?: { readonly scope?: MemoryScope | undefined }): Promise<Session<Output>>;
   /** Goes on at a time, or so long after this call. */
   wait(time: Duration | Date): Promise<Session<Output>>;
   /** Joins other branches into this one at their common ancestor. Rejects with `merge.conflict` or `merge.refused` and changes nothing then. */
@@ -143,7 +166,7 @@ export interface Session<out Output = unknown> {
 
   /** What exactly the newest model call up to this place read, rebuilt from the log and checked against its digest. */
   request(): Promise<ModelRequest>;
-  /** What `merge` would have to decide: files that both sides changed differently. */
+  /** What `merge` would have to decide: files and memories that both sides changed differently. */
   conflicts(others: Session | readonly Session[]): Promise<readonly Conflict[]>;
   /**
    * Writes to a directory what this session changed since it took its files from there, and gives the list. Nothing is written
@@ -369,25 +392,6 @@ export interface ToolSource {
 export interface ToolContext extends EffectContext {
   progress(update: string | { readonly done: number; readonly of: number }): void;
 }
-/** Whom a memory belongs to. */
-export type MemoryScope = "user" | "agent" | "project" | "workflow" | "session";
-/** Something remembered, with its evidence. */
-export interface MemoryItem {
-  readonly key: string;
-  readonly content: string;
-  readonly scope: MemoryScope;
-  readonly version: number;
-  readonly state: "staged" | "published" | "retracted";
-  readonly origin: "tool" | "human" | "failure" | "validation" | "model" | "import";
-  readonly trust: "trusted" | "untrusted";
-  readonly because: readonly string[];
-}
-/** Something recalled, with its score. */
-export interface MemoryHit extends MemoryItem {
-  readonly score: number;
-  readonly query: string;
-}
-
 /** zod, valibot, arktype (a Standard Schema that can also give JSON Schema), or a JSON Schema object. */
 export type Schema = StandardSchema | { readonly type: "object"; readonly properties?: object; readonly "~standard"?: never };
 /** Any schema that follows the Standard Schema convention. */

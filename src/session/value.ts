@@ -18,11 +18,13 @@ import {
   givenTime,
   givenVerdict,
 } from "./given.ts";
+import { givenForget, givenRecall, givenRemembered } from "./given-memory.ts";
 import type { Context, Effect, Place } from "./host.ts";
 import { derivedUuid } from "./id.ts";
 import { current, history, type Node } from "./log.ts";
 import type { ModelRequest } from "./message.ts";
 import { accepting, answerSchemaOf } from "./question.ts";
+import { compressionsOf, readsOf, writesOf } from "./remembered.ts";
 import { modelCallBefore, requestOf } from "./request.ts";
 import type * as S from "./session.ts";
 import {
@@ -136,7 +138,11 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
     return list(this.#state.routes).map((node) => routeOf(node, this.#platform));
   }
   get memory(): S.Session["memory"] {
-    return { reads: [], writes: [] };
+    const state = this.#state;
+    return { reads: readsOf(state, this.#platform), writes: writesOf(state, this.#platform) };
+  }
+  get compressions(): readonly S.Compression[] {
+    return compressionsOf(this.#state, this.#platform);
   }
   get files(): S.Files {
     return this.#host.files(this);
@@ -236,12 +242,8 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
     return this.#perform(() => ({ op: "wait", called: givenTime(time), repeat: "safe", store: () => ({}) }));
   }
   merge(others: S.Session | readonly S.Session[], options: S.MergeOptions = {}): Promise<S.Session<Output>> {
-    try {
-      const branches = Array.isArray(others) ? others : [others as S.Session];
-      return this.#host.merge(this, branches, givenMerge(options)) as Promise<S.Session<Output>>;
-    } catch (error) {
-      return Promise.reject(error);
-    }
+    const branches = Array.isArray(others) ? others : [others as S.Session];
+    return this.#async(() => this.#host.merge(this, branches, givenMerge(options)));
   }
   conflicts(others: S.Session | readonly S.Session[]): Promise<readonly S.Conflict[]> {
     return this.#host.conflicts(this, Array.isArray(others) ? others : [others as S.Session]);
@@ -250,14 +252,14 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
   call<Input, T>(tool: S.Tool<Input, T>, input: Input): Promise<S.Session<T>> {
     return this.#host.call(this, tool as S.Tool, input) as Promise<S.Session<T>>;
   }
-  recall(): Promise<never> {
-    return this.#notHere("recall", "memory");
+  recall(query: string | { readonly key?: string | undefined }, options: S.RecallOptions = {}): Promise<S.Session<readonly S.MemoryHit[]>> {
+    return this.#async(() => this.#host.recall(this, givenRecall(query, options)));
   }
-  remember(): Promise<never> {
-    return this.#notHere("remember", "memory");
+  remember(item: S.Remembered): Promise<S.Session<Output>> {
+    return this.#async(() => this.#host.remember(this, givenRemembered(item)));
   }
-  forget(): Promise<never> {
-    return this.#notHere("forget", "memory");
+  forget(key: string, reason: string, options: { readonly scope?: S.MemoryScope | undefined } = {}): Promise<S.Session<Output>> {
+    return this.#async(() => this.#host.forget(this, givenForget(key, reason, options)));
   }
   async request(): Promise<ModelRequest> {
     const called = modelCallBefore(this.#node);
@@ -295,21 +297,19 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
   get #seed(): string {
     return this.#node.facts.source ?? this.head;
   }
-  /** What is wrong with what was given rejects, as a failed effect does. */
   #perform(effect: () => Effect): Promise<never> {
+    return this.#async(() => this.#host.perform(this, effect()));
+  }
+  /** What is wrong with what was given rejects, as a failed effect does. */
+  #async(ask: () => Promise<S.Session>): Promise<never> {
     try {
-      return this.#host.perform(this, effect()) as Promise<never>;
+      return ask() as Promise<never>;
     } catch (error) {
       return Promise.reject(error);
     }
   }
   #same(next: S.Session): S.Session<Output> {
     return next as S.Session<Output>;
-  }
-  async #notHere(verb: string, part: string): Promise<never> {
-    throw new RathError("session.not-here", `session.${verb} needs ${part}, which this version of openrath does not have yet.`, {
-      session: this,
-    });
   }
 }
 

@@ -6,6 +6,7 @@ import { isReturned, isStarted } from "./event.ts";
 import { callOf } from "./fold.ts";
 import type { Node } from "./log.ts";
 import type { Platform } from "./platform.ts";
+import { replacementOf } from "./remembered.ts";
 
 /** Remembers digests of places; a caller may seed it, so that one place counts as another. */
 export type Whats = Map<Node, string>;
@@ -71,8 +72,9 @@ function dataOf(node: Node, platform: Platform, text: (node: Node) => string): u
       return [label ?? "", implicit ?? false, nested ?? false];
     }
     case "session.merged": {
-      const { adopt, reason, context, files } = node.data<"session.merged">(platform);
-      return [adopt ?? false, reason ?? "", JSON.stringify(context), ...(files === undefined ? [] : [files.tree])];
+      const { adopt, reason, context, files, memory } = node.data<"session.merged">(platform);
+      const settled = memory === undefined ? [] : [memory.map(({ uri }) => uri)];
+      return [adopt ?? false, reason ?? "", JSON.stringify(context), ...(files === undefined ? [] : [files.tree]), ...settled];
     }
     case "workflow.entered":
     case "session.created":
@@ -86,6 +88,24 @@ function dataOf(node: Node, platform: Platform, text: (node: Node) => string): u
     case "model.returned": {
       const { parts = [], finish, message, reason } = node.data<"model.returned">(platform);
       return JSON.stringify([parts.map((part, index) => withoutIds(part, index)), finish, message, reason]);
+    }
+    case "recall.returned": {
+      const { value = [], injected, message, reason } = node.data<"recall.returned">(platform);
+      return JSON.stringify([value.map(({ uri, version, content }) => [uri, version, content]), injected, message, reason]);
+    }
+    case "remember.called": {
+      const { because = [], ...rest } = node.data<"remember.called">(platform);
+      return JSON.stringify([rest, because.length]);
+    }
+    case "remember.returned":
+    case "forget.returned": {
+      const { item, message, reason } = node.data<"remember.returned">(platform);
+      return JSON.stringify([item?.uri, item?.version, item?.origin, item?.trust, message, reason]);
+    }
+    case "context.compressed": {
+      const { policy, dropped, kept, shortened = [] } = node.data<"context.compressed">(platform);
+      const sizes = [dropped, kept].map((ranges) => ranges.map(({ events }) => events));
+      return JSON.stringify([policy, sizes, shortened.map(({ to }) => to), replacementOf(node, platform)]);
     }
     case "tool.returned":
     case "route.returned":
