@@ -2,18 +2,12 @@
 import { resolve } from "node:path";
 import { RathError } from "../session/errors.ts";
 import { stateOf } from "../session/fold.ts";
-import type { Context } from "../session/host.ts";
-import { TreeName } from "../session/json.ts";
 import type { Node } from "../session/log.ts";
-import type { ApplyOptions, Change, Conflict, Files, MergeOptions, Session } from "../session/session.ts";
-import { placeOf, SessionValue } from "../session/value.ts";
+import type { ApplyOptions, Change, Files } from "../session/session.ts";
 import { changesBetween } from "../workspace/diff.ts";
 import { filesOf } from "../workspace/files.ts";
 import { normalPath } from "../workspace/path.ts";
 import { emptyTree } from "../workspace/tree.ts";
-import { freshIn } from "./acting.ts";
-import type { Execution } from "./execution.ts";
-import { freshAmong, mergeInto } from "./merge.ts";
 import type { Sandboxes } from "./sandboxes.ts";
 
 /** The files at a place, as far as is known without looking at any directory. */

@@ -3,7 +3,6 @@ import { stateOf } from "../session/fold.ts";
 import type { Context } from "../session/host.ts";
 import { TreeName } from "../session/json.ts";
 import type { Node } from "../session/log.ts";
-import type { Platform } from "../session/platform.ts";
 import type { Conflict, MergeOptions, Session } from "../session/session.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
 import { emptyTree } from "../workspace/tree.ts";
