@@ -8,7 +8,7 @@ const adapters = [
   "store/(?:memory|sqlite|postgres)",
   "sandbox/(?:local|host|docker|e2b|opensandbox|cube|memory)",
   "model/(?:ai-sdk|scripted|recorded)",
-  "memory/(?:sqlite|postgres|openviking)",
+  "memory/(?:volatile|sqlite|postgres|openviking)",
 ].join("|");
 const adapterFile = `^src/(${adapters})[.-]`;
 
@@ -61,7 +61,7 @@ module.exports = {
       name: "sqlite-is-for-sqlite-adapters",
       comment: "The seam to SQLite is not a port: what is kept in a file is asked of the store that owns the file.",
       severity: "error",
-      from: { path: "^src/", pathNot: ["^src/sqlite/", "^src/(?:store|memory)/(?:sqlite[.-]|migrations/)"] },
+      from: { path: "^src/", pathNot: ["^src/sqlite/", "^src/(?:store|memory)/sqlite[.-]", "^src/store/migrations/"] },
       to: { path: "^src/sqlite/" },
     },
     knowsOnly(

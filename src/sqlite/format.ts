@@ -5,7 +5,7 @@ import type { Database } from "./driver.ts";
 export interface Format {
   /** How a file says whose it is. */
   readonly applicationId: number;
-  /** Released steps are never changed; a new format adds one. The first makes a table `meta` with a row 'tick'. */
+  /** Released steps are never changed; a new format adds one. `Connection.extend` needs a table `meta` with a row 'tick'. */
   readonly steps: readonly string[];
   /** The function that opens such a file, for messages. */
   readonly opener: string;
