@@ -33,8 +33,8 @@ const instructions = [
 ].join("\n");
 const question = "Summarise the conversation above.";
 
-/** Results are shortened to this, where a summary would not fit into what its model reads. */
-const shortResult = 2000;
+/** Results are shortened to this, and then to that, where there is more to summarise than its model reads. */
+const shorter = [2000, 200];
 
 /** The session after the effect; its output is the summary. Rejects when there is none. */
 export function summarise(session: Session, dropped: ReadonlySet<Node>, summariser: Summariser): Promise<Session<string>> {
@@ -76,10 +76,12 @@ function reading(session: Session, dropped: ReadonlySet<Node>, { model }: Summar
   if (window === undefined) return at;
   const most = Math.floor(window * 0.8);
   const around = { fixed: 300, counts: false };
-  const whole = measure(at, around);
-  if (whole.tokens <= most) return at;
-  const shorter = shortenResults(whole, whole.view, shortResult, 0, host.platform);
-  if (shorter !== undefined) at = record(at, shorter, { policy: "trim", tokens: saving(whole.tokens, shorter.saved) });
+  for (const to of shorter) {
+    const whole = measure(at, around);
+    if (whole.tokens <= most) return at;
+    const trimmed = shortenResults(whole, whole.view, to, 0, host.platform);
+    if (trimmed !== undefined) at = record(at, trimmed, { policy: "trim", tokens: saving(whole.tokens, trimmed.saved) });
+  }
   const rest = measure(at, around);
   const oldest = rest.tokens <= most ? undefined : dropOldest(rest, most);
   if (oldest === undefined) return at;
