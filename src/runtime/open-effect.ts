@@ -1,6 +1,7 @@
 /** A call that has no result yet: it runs, waits for a person or a timer, or is unknown after a crash. */
 import { withTrees } from "../session/acted.ts";
 import { facts as toFacts } from "../session/codec.ts";
+import { tokensCounted } from "../session/context.ts";
 import { RathError } from "../session/errors.ts";
 import { type Facts, isStarted, type OutcomeType, type ReturnedKind } from "../session/event.ts";
 import { stateOf } from "../session/fold.ts";
@@ -113,7 +114,8 @@ export class OpenEffect implements Open {
     if (source !== undefined) {
       // What somebody put in the place of a result says nothing of files.
       const { acted, files } = "acted" in source.data ? source.node.facts : {};
-      const facts = toFacts({ acted, files, outcome: source.outcome, attempts: 1, source: source.id, call: this.#named });
+      const { outcome, id } = source;
+      const facts = toFacts({ acted, files, counted: tokensCounted(source.node), outcome, attempts: 1, source: id, call: this.#named });
       const returned = await this.#return(withTrees(source.node.kind, source.data) as Data, facts, source.at);
       reuse?.reused(this.#called, returned, source.node);
       return returned;

@@ -28,6 +28,13 @@ export function compresses(node: Node): boolean {
   return node.kind === "context.compressed" && !node.erased;
 }
 
+/** How many tokens a provider counted for a reply, read and written: what a conversation had there. */
+export function tokensCounted({ kind, facts }: Node): number | undefined {
+  if (kind !== "model.returned" || facts.outcome !== "ok") return undefined;
+  const { usage } = facts;
+  return usage === undefined ? facts.counted : usage.input === 0 ? undefined : usage.input + usage.output;
+}
+
 /** What a model reads at the end of a chain: from the newest message that it reads nothing before, or from the newest compression. */
 export function viewOf(chain: Chain | undefined, platform: Platform): View {
   const fresh: Chain[] = [];

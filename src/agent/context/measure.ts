@@ -3,7 +3,7 @@
  * estimated. Where that count is of something else (another agent spoke, a hook changes requests, or it was compressed since), all
  * of it is estimated. Everything is read from the log, so resuming and replaying find the same.
  */
-import { compresses, isAlone, type View, viewOf } from "../../session/context.ts";
+import { compresses, isAlone, tokensCounted, type View, viewOf } from "../../session/context.ts";
 import { type State, stateOf } from "../../session/fold.ts";
 import type { Platform } from "../../session/platform.ts";
 import { messagesSince } from "../../session/request.ts";
@@ -48,11 +48,11 @@ export function viewTokens(view: View, platform: Platform): number {
 }
 
 function countedTokens({ said, context }: State, by: string, platform: Platform): number | undefined {
-  const usage = said?.by === by ? said.facts.usage : undefined;
-  if (usage === undefined || usage.input === 0) return undefined;
+  const counted = said?.by === by ? tokensCounted(said) : undefined;
+  if (counted === undefined) return undefined;
   let at = context;
   for (; at !== undefined && at.node !== said; at = at.before) if (isAlone(at.node) || compresses(at.node)) return undefined;
   if (at === undefined) return undefined;
   const since = messagesSince(context, platform).reduce((sum, message) => sum + tokensOfMessage(message), 0);
-  return usage.input + usage.output + since;
+  return counted + since;
 }
