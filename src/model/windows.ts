@@ -1,9 +1,9 @@
 /**
- * How many tokens models read and write in one call. The figures are facts of a day, 2026-11-15: those of OpenAI and of Gemini are
- * from the context windows that the providers' own model pages name, gathered in pydantic/genai-prices (OpenAI) and documentation
- * that quotes them; those of Claude are from platform.claude.com. Left out on purpose: models whose window differs by tier or beta
- * header (Claude Sonnet 4 and 4.5, Claude 4.6 to 4.8) and those for which no exact figure was found. A model that is not here is not
- * checked; nothing is guessed, since a wrong figure would refuse what the provider takes.
+ * How many tokens models read and write in one call, as the providers' own model pages name them. The figures are facts of a day,
+ * 2026-11-15: those of Claude Opus 5, 5.5 and Fable 5.1 were seen on platform.claude.com, most of OpenAI and Gemini in
+ * pydantic/genai-prices and in documentation that quotes the pages, the rest is common knowledge. Left out on purpose: models whose
+ * window depends on a tier or a header (Claude Sonnet 4 and 4.5, Claude 4.6 to 4.8) and those for which no exact figure was found.
+ * A model that is not here is not checked: a wrong figure would refuse what the provider takes.
  */
 import { type ModelLike, modelName } from "../session/model.ts";
 import { undated } from "./prices.ts";
