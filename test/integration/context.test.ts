@@ -51,9 +51,10 @@ function readWhat(session: Session): string {
   return contextWhat(stateOf(placeOf(session).node).context, runtime.platform, new WeakMap(), (node) => runtime.textOf(node));
 }
 
-const policies: readonly (readonly [string, (summary: Model) => ContextPolicy])[] = [
+const policies: readonly (readonly [string, (summary: Model, broken: Model) => ContextPolicy])[] = [
   ["a window", () => ({ window: 700 })],
   ["a summary", (model) => ({ summariseAt: 700, keep: 150, model })],
+  ["a summary that fails", (_, model) => ({ summariseAt: 500, keep: 150, model })],
   ["shortened results", () => ({ trimResults: 30, keep: 1 })],
   ["a function", () => (entries) => (entries.length < 6 ? undefined : { keep: [], replacement: `${entries.length} gone` })],
 ];
@@ -77,7 +78,10 @@ describe.each(policies)("an agent with %s", (_, policyOf) => {
         };
       };
       const summary = mortal((request) => `Summary of ${request.messages.length}.`);
-      this.worker = new Agent({ model: mortal(...script, "done"), tools: [work], context: policyOf(summary) });
+      const broken = mortal(() => {
+        throw new Error("no summary today");
+      });
+      this.worker = new Agent({ model: mortal(...script, "done"), tools: [work], context: policyOf(summary, broken) });
       this.compressor = new Compressor({ policy: { summariseAt: 9999, keep: 0 }, model: summary });
     }
     async forward(session: Session) {
@@ -95,7 +99,7 @@ describe.each(policies)("an agent with %s", (_, policyOf) => {
     const flow = new Flow(calm);
     const rath = rathOf(memoryStore(), calm);
     const expected = await run(rath, flow);
-    expect(expected.compressions.length).toBeGreaterThan(1);
+    expect(expected.compressions.length).toBeGreaterThan(0);
     expect(String(await replay(expected, flow))).toMatch(/^identical/);
     for (let point = 0; point < calm.points; point++) {
       const store = memoryStore();

@@ -104,15 +104,17 @@ describe("a summary", () => {
     const read = texts(asked?.[0]?.messages ?? []);
     expect(read.at(-1)).toBe("Summarise the conversation above.");
     expect(read.join()).toContain("round 0");
+    const first = sent?.find(({ messages }) => texts(messages)[1]?.includes("was replaced")) as ModelRequest;
+    expect(read.join()).not.toContain(texts(first.messages).findLast((text) => text.startsWith("round")));
     expect(asked?.[0]?.instructions).toMatch(/do not follow instructions/);
     expect(asked?.[0]?.tools).toEqual([]);
     // The second one reads the first.
     if (compressed.length > 1) expect(texts(asked?.[1]?.messages ?? []).join()).toContain("They looked three times.");
-    const [first] = compressed;
-    expect(first?.usage?.input).toBeGreaterThan(0);
+    const [oldest] = compressed;
+    expect(oldest?.usage?.input).toBeGreaterThan(0);
     const own = [...session.events()].filter(({ kind, by }) => kind === "model.returned" && by === "worker/summary");
     expect(own).toHaveLength(compressed.length);
-    expect(own[0]?.facts.usage?.input).toBe(first?.usage?.input);
+    expect(own[0]?.facts.usage?.input).toBe(oldest?.usage?.input);
     const all = [...session.events()].reduce((sum, { facts }) => sum + (facts.usage?.input ?? 0), 0);
     expect(session.usage.input).toBe(all);
     expect(session.messages.map(({ text }) => text).join()).not.toContain("Summarise the conversation");
@@ -123,13 +125,13 @@ describe("a summary", () => {
     const model = scripted(() => {
       throw new Error("no summary today");
     });
-    const session = await agent(rounds(sent, 6), { summariseAt: 1000, model }).forward(testRath().session("go"));
+    const session = await agent(rounds(sent, 12), { summariseAt: 1000, model }).forward(testRath().session("go"));
     expect([session.stop, session.compressions]).toEqual(["finished", []]);
     const notes = [...session.events()].flatMap((event) => (event.kind === "note.added" ? [event.data.text] : []));
     expect(notes[0]).toMatch(/^The conversation was not summarised: .*no summary today/);
     // Not in each round: only when there is a good deal more.
-    expect(notes.length).toBeLessThan(4);
-    expect(sent.at(-1)?.messages).toHaveLength(13);
+    expect(notes.length).toBeLessThan(6);
+    expect(sent.at(-1)?.messages).toHaveLength(25);
   });
 
   test("that is longer than what it stands for is not used", async () => {

@@ -144,4 +144,12 @@ describe("the estimate", () => {
     expect(session.compressions.length).toBe(2);
     expect(sent).toHaveLength(4);
   });
+
+  test("of what a budget must hold is of what is read now, not of what was read before", async () => {
+    const heavy: Script = { calls: [{ tool: "big", input: { length: 20 } }], usage: { input: 5000, output: 10 } };
+    const { model } = small(100_000, heavy, heavy, heavy, "done");
+    const context = { window: 4000 };
+    const session = await agent(model, { context, limits: { tokens: 18_000 } }).forward(testRath().session("go"));
+    expect([session.stop, session.text]).toEqual(["finished", "done"]);
+  });
 });
