@@ -8,6 +8,7 @@ import { type AgentSketch, leaveUnnamed, ownName, sketch } from "../workflow/chi
 import { Workflow } from "../workflow/workflow.ts";
 import type { Handoff } from "./handoff.ts";
 import { converse } from "./loop.ts";
+import { memoryOf, memoryToolsOf } from "./memory.ts";
 import { type AgentOptions, checkOptions } from "./options.ts";
 import { outputSchemaOf } from "./output.ts";
 
@@ -18,7 +19,7 @@ export type { Composed, Flow } from "../workflow/combinators.ts";
 export type { Description } from "../workflow/describe.ts";
 export type { Described, OutputOf, Workflow } from "../workflow/workflow.ts";
 export type { Handoff } from "./handoff.ts";
-export type { AgentOptions, HookAnswer, Hooks } from "./options.ts";
+export type { AgentMemory, AgentOptions, HookAnswer, Hooks } from "./options.ts";
 export type { Choice, Chosen, SelectorOptions } from "./selector.ts";
 export type { ModelLike };
 
@@ -60,11 +61,11 @@ export class Agent<Output = string> extends Workflow {
 
   /** What a description of it holds. */
   [sketch](): AgentSketch {
-    const { model, tools = [], instructions, settings, output, limits, handoffs = [] } = this.#options;
+    const { model, tools = [], instructions, settings, output, limits, memory, handoffs = [] } = this.#options;
     const models = Array.isArray(model) ? (model as readonly ModelLike[]) : [model as ModelLike];
     return {
       models,
-      uses: tools,
+      uses: [...tools, ...memoryToolsOf(memory)],
       children: reached(tools, handoffs),
       detail: {
         models: models.map(modelName),
@@ -74,6 +75,7 @@ export class Agent<Output = string> extends Workflow {
         output: output === undefined ? null : outputSchemaOf(output, this.name),
         limits: JSON.parse(JSON.stringify(limits ?? {})) as object,
         handoffs: handoffs.map((handoff) => handoff.name),
+        ...(memory === undefined ? {} : { memory: memoryOf(memory) }),
       },
     };
   }

@@ -13,6 +13,7 @@ import { type Asked, askModel } from "./ask-model.ts";
 import { callTools } from "./call-tools.ts";
 import { handedOverTo, handoffTool } from "./handoff.ts";
 import { beforeModel } from "./hooks.ts";
+import { memoryToolsOf, recallBefore } from "./memory.ts";
 import type { AgentOptions } from "./options.ts";
 import { outputSchemaOf, readOutput } from "./output.ts";
 
@@ -34,7 +35,9 @@ export async function converse<Output>(options: AgentOptions<Output>, session: S
   );
   const prepared = await prepare(options, session, name).catch(cancelled);
   if (!("configuration" in prepared)) return stopped(host, prepared.session, "cancelled", prepared.reason);
-  let at = prepared.session;
+  const remembered = await recallBefore(options, prepared.session);
+  if ("stop" in remembered) return stopped(host, remembered.session, remembered.stop, remembered.reason);
+  let at = remembered.session;
   let { configuration } = prepared;
   let invalid = 0;
   for (let round = 1; ; round++) {
@@ -102,7 +105,10 @@ async function prepare<Output>(options: AgentOptions<Output>, session: Session, 
     instructions = at.output as string;
   } else instructions = options.instructions ?? "";
   const tools = new Map<string, Tool>(
-    [...(options.tools ?? []), ...(options.handoffs ?? []).map(handoffTool)].map((tool) => [tool.name, tool]),
+    [...(options.tools ?? []), ...memoryToolsOf(options.memory), ...(options.handoffs ?? []).map(handoffTool)].map((tool) => [
+      tool.name,
+      tool,
+    ]),
   );
   const offered: RequestTool[] = [];
   for (const tool of tools.values()) {
