@@ -83,6 +83,7 @@ export function composeRath(options: RathOptions, internals: Internals): Rath {
     rules: new Rules(options.policy),
     places: placesFor(options, redact),
     openMemory: () => openMemory(options),
+    embedder: async () => Promise.reject(new Error("soon")),
     times: { stillResumeMs: 5000, stillReplayMs: 100, parkGraceMs: 20, closeMs: 1000, leaseMs: 30_000, remindMs: 3000, ...internals.times },
   });
   const runs = new Runs(runtime, options.workflows ?? {}, internals.worker ?? newWorkerId());

@@ -8,7 +8,7 @@ import type { DataOf, EventKind, Facts, OutcomeType } from "../session/event.ts"
 import type { Effect } from "../session/host.ts";
 import { forkId, type Scope, scopeName } from "../session/id.ts";
 import { encode } from "../session/json.ts";
-import { current, Log, type Node } from "../session/log.ts";
+import { current, isAncestor, Log, type Node } from "../session/log.ts";
 import type { StreamPart } from "../session/stream.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import type { Lease } from "../store/store.ts";
@@ -51,6 +51,7 @@ export interface Open {
 
 const alone = Object.freeze({ alone: true } as const);
 const files = Object.freeze({ files: true } as const);
+const past = Object.freeze({ past: true } as const);
 
 /** What folds must know of an event without reading its data. */
 function pureFacts(kind: EventKind, data: unknown): Facts | undefined {
@@ -74,6 +75,8 @@ export class Execution {
   lease: Lease | undefined;
   recorded: Recorded | undefined;
   reuse: Reuse | undefined;
+  /** Which memory is read: of a rerun what its source read, or the latest; else as it is when somebody first looks. */
+  memory: number | "latest" | undefined;
   closed = false;
   /** `forward` has ended: frames it left behind go no further. */
   ending = false;
@@ -209,7 +212,14 @@ export class Execution {
       data: { ...marks, ordinal: fork.ordinal, scope: fork.scope },
       by,
       pure: true,
+      facts: !fork.nested && this.#isPast(head) ? past : undefined,
     });
+  }
+
+  /** It was already continued, and not by this run: whoever goes on from it goes on in the past. */
+  #isPast(head: Node): boolean {
+    if (head.log.tip === head) return false;
+    return this.mode === "effects" || this.entered === undefined || !isAncestor(current(this.entered), head);
   }
 
   /** Counts equal names at one head and scope from 0. */

@@ -1,10 +1,12 @@
 /** The end of a run: open effects are closed, the result gets the id the run was given, and a signed statement is written with `run.ended`. */
 import { RathError } from "../session/errors.ts";
+import { stateOf } from "../session/fold.ts";
 import { current, type Node } from "../session/log.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import type { RunRow } from "../store/store.ts";
 import type { Execution, Open } from "./execution.ts";
 import { adopt } from "./merge.ts";
+import { type Published, problemsOf } from "./publish.ts";
 
 export type Ending =
   | { readonly status: "done"; readonly node: Node }
@@ -20,9 +22,11 @@ export async function finish(execution: Execution, ending: Ending, row?: RunRow)
     ending.status === "done" ? "the run ended" : ending.status === "failed" ? "the run failed" : "the run was cancelled",
   );
   await execution.runtime.closeSandboxes(execution, "the run ended");
+  const published = ending.status === "done" ? await publish(execution, ending.node) : undefined;
   const place = await execution.sayLast(() => {
     const result = ending.status === "done" ? adopt(execution, current(ending.node), ending.node.by) : undefined;
     if (result !== undefined) execution.record(result);
+    if (published !== undefined) execution.journal("memory.published", published);
     const ended = execution.journal("run.ended", verdict(ending, result));
     const at = result ?? execution.newest ?? ended;
     execution.signer.state(key, at, "final");
@@ -31,6 +35,16 @@ export async function finish(execution: Execution, ending: Ending, row?: RunRow)
   });
   execution.close();
   return current(place);
+}
+
+/** What it remembered goes to all when it is on disk: a run that is interrupted now publishes the same again, which is once. */
+async function publish(execution: Execution, node: Node): Promise<Published | undefined> {
+  if (stateOf(current(node)).writes === undefined) return undefined;
+  execution.record(current(node));
+  await execution.writer.flush();
+  const published = await execution.runtime.publishMemory(execution, current(node));
+  for (const problem of published === undefined ? [] : problemsOf(published)) execution.runtime.warn(problem);
+  return published;
 }
 
 function verdict(ending: Ending, result: Node | undefined): object {

@@ -1,25 +1,142 @@
-/** The memory of a runtime: what sessions recall, remember and forget. */
+/**
+ * The memory of a runtime. What sessions recall, remember and forget are effects; what they write is staged on their branch, and
+ * goes to the memory store when the run returns. A run reads the store as it was when it first looked.
+ */
 import type { MemoryStore } from "../memory/memory.ts";
-import type { ForgetRequest, RecallRequest } from "../session/host.ts";
-import type { Remembered, Session } from "../session/session.ts";
+import type { Embedder, EmbedderLike } from "../session/embedding.ts";
+import { type State, stateOf } from "../session/fold.ts";
+import type { Host, Place, Price } from "../session/host.ts";
+import { current, type Node, principalOf } from "../session/log.ts";
+import type { Platform } from "../session/platform.ts";
+import { type Staged, stagedAt } from "../session/remembered.ts";
+import type { MemoryRule } from "../tool/memory-policy.ts";
+import type { Rules } from "../tool/policy.ts";
+import type { Execution } from "./execution.ts";
 import type { Services } from "./services.ts";
 
+export interface MemoryOptions {
+  readonly openMemory: () => Promise<MemoryStore>;
+  readonly embedder: (like: EmbedderLike) => Promise<Embedder>;
+  readonly rules: Rules;
+}
+
+/** What memory needs of the runtime. */
+type MemoryServices = Pick<Services & Host, "platform" | "clean" | "price">;
+
 export class Memories {
-  readonly #runtime: Services;
-  readonly #open: () => Promise<MemoryStore>;
+  readonly #runtime: MemoryServices;
+  readonly #options: MemoryOptions;
+  #store: Promise<MemoryStore> | undefined;
+  /** The revision that a run reads; pinned when it first looks. */
+  readonly #pinned = new WeakMap<object, Promise<number>>();
+  /** At which revision a staged write was published, and up to which it was looked for in vain. */
+  readonly #published = new WeakMap<Node, number>();
+  readonly #looked = new WeakMap<Node, number>();
 
-  constructor(runtime: Services, open: () => Promise<MemoryStore>) {
+  constructor(runtime: MemoryServices, options: MemoryOptions) {
     this.#runtime = runtime;
-    this.#open = open;
+    this.#options = options;
   }
 
-  async recall(session: Session, request: RecallRequest): Promise<Session> {
-    throw new Error(`not yet ${session} ${request} ${this.#runtime} ${this.#open}`);
+  get platform(): Platform {
+    return this.#runtime.platform;
   }
-  async remember(session: Session, item: Remembered): Promise<Session> {
-    throw new Error(`not yet ${session} ${item}`);
+
+  clean(text: string): string {
+    return this.#runtime.clean(text);
   }
-  async forget(session: Session, request: ForgetRequest): Promise<Session> {
-    throw new Error(`not yet ${session} ${request}`);
+  price(model: string, input?: number): Price | undefined {
+    return this.#runtime.price(model, input);
+  }
+  embedder(like: EmbedderLike): Promise<Embedder> {
+    return this.#options.embedder(like);
+  }
+  /** What the rules say of memory to whoever acts at a place. */
+  ruleAt({ node, context }: Place): MemoryRule | undefined {
+    return this.#options.rules.memory({ by: context.by, principal: principalOf(node) });
+  }
+
+  store(): Promise<MemoryStore> {
+    this.#store ??= this.#options.openMemory().catch((error: unknown) => {
+      this.#store = undefined; // whoever asks next tries again
+      throw error;
+    });
+    return this.#store;
+  }
+
+  /**
+   * The revision that is read at a place: of a fork from the past what was read before it, in a run what it read first, else the
+   * newest. The newest is read again when somebody says so.
+   */
+  async revisionAt({ node, context }: Place, latest = false): Promise<number> {
+    const execution = context.execution as Execution;
+    const { asOf } = stateOf(node);
+    const follows = !latest && execution.memory !== "latest";
+    if (follows && typeof execution.memory === "number") return execution.memory;
+    if (follows && asOf !== undefined) return revisionOf(asOf, this.platform) ?? this.#newest();
+    if (latest || execution.mode === "effects") return this.#newest();
+    let pinned = this.#pinned.get(execution);
+    if (pinned === undefined) {
+      pinned = this.#firstRead(execution);
+      this.#pinned.set(execution, pinned);
+      // A store that fails now may not fail later.
+      pinned.catch(() => this.#pinned.delete(execution));
+    }
+    return pinned;
+  }
+
+  async #newest(): Promise<number> {
+    return (await this.store()).revision();
+  }
+
+  /** What the run read before it was interrupted, or the newest. */
+  async #firstRead({ recorded }: Execution): Promise<number> {
+    for (const node of recorded?.events ?? []) {
+      const revision = revisionOf(node, this.platform);
+      if (revision !== undefined) return revision;
+    }
+    return this.#newest();
+  }
+
+  /** Writes of a branch that are not in the store at a revision. */
+  async stagedFor(state: State, revision: number): Promise<readonly Staged[]> {
+    const staged = [...stagedAt(state, this.platform).values()];
+    const unsure = staged.filter(({ node }) => !this.#published.has(node) && (this.#looked.get(node) ?? -1) < revision);
+    if (unsure.length > 0) await this.#look(unsure);
+    return staged.filter(({ node }) => (this.#published.get(node) ?? Number.POSITIVE_INFINITY) > revision);
+  }
+
+  async #look(unsure: readonly Staged[]): Promise<void> {
+    const store = await this.store();
+    const revision = await store.revision();
+    const byEvent = new Map(unsure.map((staged) => [staged.item.event, staged.node]));
+    for await (const { event, revision: written } of store.list({ events: [...byEvent.keys()], asOf: "all" })) {
+      const node = byEvent.get(event);
+      if (node !== undefined) this.#published.set(node, written);
+    }
+    for (const { node } of unsure) this.#looked.set(node, revision);
+  }
+
+  /** A staged write is in the store now. */
+  knowPublished(node: Node, revision: number): void {
+    this.#published.set(current(node), revision);
+  }
+
+  async close(): Promise<void> {
+    const store = this.#store;
+    this.#store = undefined;
+    await (await store?.catch(() => undefined))?.[Symbol.asyncDispose]();
+  }
+}
+
+/** The revision of the store that an event read. */
+export function revisionOf(node: Node, platform: Platform): number | undefined {
+  switch (node.kind) {
+    case "recall.returned":
+    case "remember.returned":
+    case "forget.returned":
+      return node.data<"recall.returned">(platform)?.revision;
+    default:
+      return undefined;
   }
 }

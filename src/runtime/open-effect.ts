@@ -16,6 +16,7 @@ import { Interrupted, interruptible } from "./interrupt.ts";
 import { link } from "./link.ts";
 import { remind } from "./remind.ts";
 import { type Given, inside } from "./services.ts";
+import { failure, isUnknown, setCause } from "./thrown-effect.ts";
 
 export type Batch = { readonly index: number; readonly size: number };
 type Data = Readonly<Record<string, unknown>>;
@@ -113,7 +114,17 @@ export class OpenEffect implements Open {
     if (source !== undefined) {
       // What somebody put in the place of a result says nothing of files.
       const { acted, files } = "acted" in source.data ? source.node.facts : {};
-      const facts = toFacts({ acted, files, outcome: source.outcome, attempts: 1, source: source.id, call: this.#named });
+      const { injected, trusted } = source.changed ? {} : source.node.facts;
+      const facts = toFacts({
+        acted,
+        files,
+        injected,
+        trusted,
+        outcome: source.outcome,
+        attempts: 1,
+        source: source.id,
+        call: this.#named,
+      });
       const returned = await this.#return(withTrees(source.node.kind, source.data) as Data, facts, source.at);
       reuse?.reused(this.#called, returned, source.node);
       return returned;
@@ -176,7 +187,7 @@ export class OpenEffect implements Open {
           continue;
         }
         const returned = await this.#finished(inner, this.#failedWith(error, why), start);
-        causes.set(returned, error);
+        setCause(returned, error);
         return returned;
       }
     }
@@ -302,8 +313,17 @@ export class OpenEffect implements Open {
     const ms = start === undefined ? undefined : Math.round((this.#execution.runtime.platform.elapsed() - start) * 1000) / 1000;
     const call = this.#named;
     const attempts = spent.attempts ?? this.#attempt;
-    if (ms === undefined || spent.usage !== undefined) return toFacts({ attempts, call, ms, outcome, usage: spent.usage });
+    const { injected, trusted = this.#trusted } = spent.facts ?? {};
+    if (ms === undefined || (spent.usage ?? injected ?? trusted) !== undefined)
+      return toFacts({ attempts, call, injected, ms, outcome, trusted, usage: spent.usage });
     return call === undefined ? { attempts, ms, outcome } : { attempts, call, ms, outcome };
+  }
+
+  /** It brings no text from outside: what it did inside read none. */
+  get #trusted(): true | undefined {
+    if (this.effect.trustsInner !== true) return undefined;
+    const inner = this.#inner?.head;
+    return inner === undefined || stateOf(inner).tainted === undefined ? true : undefined;
   }
 
   /** Whoever waits outside a workflow is told that its Rath was closed; a frame of a run that ended goes no further. */
@@ -458,23 +478,6 @@ function unless<T>(signal: AbortSignal | undefined, coming: Promise<T>): Promise
     if (signal.aborted) stop();
     coming.then(resolve, reject).finally(whenStopped(signal, stop));
   });
-}
-
-/** Its own code says that nobody knows what became of it: a connection was lost, for one. */
-function isUnknown(error: unknown): boolean {
-  return RathError.is(error, "effect.unknown") && error.session === undefined;
-}
-
-function failure(error: unknown): { readonly message: string; readonly name?: string } {
-  const message = textOfThrown(error);
-  return error instanceof Error && error.name !== "Error" ? { message, name: String(error.name) } : { message };
-}
-
-const causes = new WeakMap<Node, unknown>();
-
-/** What was thrown, where it was thrown in this process: for people, not for programs, since a resumed one does not have it. */
-export function causeOf(returned: Node): unknown {
-  return causes.get(returned);
 }
 
 export function closedRath(): RathError {

@@ -13,7 +13,8 @@ import type { Session, Totals } from "../session/session.ts";
 import { SessionValue } from "../session/value.ts";
 import type { Execution } from "./execution.ts";
 import { link } from "./link.ts";
-import { type Batch, causeOf, never, OpenEffect } from "./open-effect.ts";
+import { type Batch, never, OpenEffect } from "./open-effect.ts";
+import { causeOf } from "./thrown-effect.ts";
 
 /** Performs one effect. The head is claimed before this returns. */
 export function perform(execution: Execution, head: Node, context: Context, effect: Effect): Promise<Session> {

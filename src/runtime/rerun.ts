@@ -8,6 +8,7 @@ import { placeOf, SessionValue } from "../session/value.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
 import { conclude } from "./enter.ts";
 import { Execution } from "./execution.ts";
+import { revisionOf } from "./memories.ts";
 import { flushBehind, runtimeOf } from "./replay.ts";
 import { Reuse } from "./reuse.ts";
 import { type RunRecord, runBehind } from "./run-record.ts";
@@ -22,6 +23,7 @@ export interface RerunOptions {
   readonly change?: ((session: Session) => Session) | { readonly event: string; readonly output: unknown } | undefined;
   /** What `once` and `keyed` effects do that find no equal result: stop and ask (default), or run. */
   readonly effects?: "ask" | "live" | undefined;
+  /** Which memory is recalled: what was there for the earlier run (default), or what is there now. */
   readonly memory?: "recorded" | "latest" | undefined;
 }
 
@@ -57,7 +59,11 @@ export async function rerun<W extends Workflow>(session: Session, workflow: W, o
   }
   const execution = new Execution(runtime, runtime.platform.newId(), "bare");
   runtime.watch(execution);
-  const reuse = new Reuse(runtime, record.program, { effects: options.effects ?? "ask", change, captured: capturedBy(runtime, record) });
+  const latest = options.memory === "latest" && record.program.some(({ kind }) => kind === "recall.returned");
+  const revision = latest ? await (await runtime.memories.store()).revision() : undefined;
+  const captured = capturedBy(runtime, record);
+  const reuse = new Reuse(runtime, record.program, { effects: options.effects ?? "ask", change, captured, latest: revision });
+  execution.memory = options.memory === "latest" ? "latest" : firstRevision(runtime, record.program);
   const input = execution.fork(record.input, execution.scope, "rerun", record.input.by);
   reuse.standsFor(input, record.input);
   execution.reuse = reuse;
@@ -102,4 +108,13 @@ function savedBy(taken: readonly Node[]): Usage {
   const sum = { input: 0, output: 0, cached: 0, cacheWrite: 0, reasoning: 0, usd: 0 };
   for (const { facts } of taken) for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += facts.usage?.[name] ?? 0;
   return { ...sum, own: sum };
+}
+
+/** The revision of memory that a run read. */
+function firstRevision({ platform }: Runtime, events: readonly Node[]): number | undefined {
+  for (const node of events) {
+    const revision = revisionOf(node, platform);
+    if (revision !== undefined) return revision;
+  }
+  return undefined;
 }

@@ -8,6 +8,7 @@ import { type CalledKind, isCalled, isReturned, type OutcomeType } from "../sess
 import { type Chain, callOf, type State, stateOf } from "../session/fold.ts";
 import type { Effect } from "../session/host.ts";
 import { current, type Node } from "../session/log.ts";
+import { stagedAt } from "../session/remembered.ts";
 import { contextWhat } from "../session/request.ts";
 import { type Whats, whatOf } from "../session/what.ts";
 import { emptyTree } from "../workspace/tree.ts";
@@ -19,6 +20,8 @@ export interface Source {
   readonly data: Readonly<Record<string, unknown>>;
   readonly at: string;
   readonly node: Node;
+  /** Somebody put another value in its place. */
+  readonly changed: boolean;
 }
 
 export class Reuse {
@@ -49,8 +52,11 @@ export class Reuse {
       readonly effects: "ask" | "live";
       readonly change?: { readonly event: string; readonly output: unknown } | undefined;
       readonly captured?: ReadonlyMap<string, Captured> | undefined;
+      /** The revision of memory that is read now, where it is not the one that was. */
+      readonly latest?: number | undefined;
     },
   ) {
+    const { latest } = options;
     this.#captured = options.captured ?? new Map();
     this.#runtime = runtime;
     this.#effects = options.effects;
@@ -65,7 +71,7 @@ export class Reuse {
     }
     for (const call of events) {
       const result = isCalled(call.kind) ? results.get(call) : undefined;
-      if (result === undefined) continue;
+      if (result === undefined || (latest !== undefined && readsAnother(result, latest, runtime))) continue;
       const [head, kind, text] = [call.parent as Node, call.kind as CalledKind, runtime.textOf(call)];
       this.#hold(this.#key(head, kind, text), result);
       if (actedOnFiles(call, result, runtime)) this.#hold(this.#key(head, kind, text, true), result);
@@ -106,7 +112,7 @@ export class Reuse {
     if (changed) this.split ??= called;
     else this.#took(result);
     const data = changed ? dataOf(result.kind, this.#change?.output) : (result.data(platform) as Readonly<Record<string, unknown>>);
-    return { id: result.id, outcome: changed ? "ok" : (result.facts.outcome ?? "unknown"), data, at: result.at, node: result };
+    return { id: result.id, outcome: changed ? "ok" : (result.facts.outcome ?? "unknown"), data, at: result.at, node: result, changed };
   }
 
   /** Not everything that was asked for so far is as it was. */
@@ -189,11 +195,24 @@ export class Reuse {
           contextWhat(stateOf(head).context, this.#runtime.platform, this.#contexts, (at) => this.#runtime.textOf(at)),
         ];
       }
+      case "recall.called":
+        // What is found depends on what is asked, on the store and on what is staged on the branch.
+        return [text, this.#staged(stateOf(head))];
+      case "remember.called": {
+        const { because: _, ...asked } = JSON.parse(text) as Record<string, unknown>;
+        return [JSON.stringify(asked), this.#what(head)];
+      }
       case "do.called":
         return "input" in (JSON.parse(text) as object) ? [text] : [text, this.#what(head)];
       default:
         return [text, this.#what(head)];
     }
+  }
+
+  /** What is staged on a branch, without ids. */
+  #staged(state: State): string {
+    const staged = [...stagedAt(state, this.#runtime.platform).values()];
+    return JSON.stringify(staged.map(({ item: { uri, version, content }, forgotten }) => [uri, version, content, forgotten]).sort());
   }
 
   #what(node: Node): string {
@@ -207,6 +226,11 @@ function actedOnFiles(call: Node, result: Node, { platform }: Services): boolean
   const network = stateOf(call).placement?.data<"placement.changed">(platform).spec["network"] ?? "none";
   const isolation = actedOf(result, platform)?.isolation ?? "none";
   return network === "none" && isolation !== "none";
+}
+
+/** It recalled from another memory than there is now. */
+function readsAnother(result: Node, latest: number, { platform }: Services): boolean {
+  return result.kind === "recall.returned" && result.data<"recall.returned">(platform)?.revision !== latest;
 }
 
 /** What is stored of a result that somebody put in the place of the recorded one. */

@@ -3,7 +3,6 @@
  * logs in memory; it keeps no transcript, no state and no log of its own.
  */
 
-import type { MemoryStore } from "../memory/memory.ts";
 import { withTrees } from "../session/acted.ts";
 import { dataText } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
@@ -13,32 +12,36 @@ import { givenName, givenText } from "../session/given.ts";
 import type { Context, Effect, Entering, ForgetRequest, Host, Judgement, Place, Price, PureKind, RecallRequest } from "../session/host.ts";
 import { forkId, type Scope, sameScope } from "../session/id.ts";
 import { encode, type Redact, SharedText } from "../session/json.ts";
-import { Log, type Node } from "../session/log.ts";
+import { Log, type Node, principalOf } from "../session/log.ts";
 import type { Model, ModelLike } from "../session/model.ts";
 import type { Platform } from "../session/platform.ts";
 import type { ApplyOptions, Change, Conflict, Files, MergeOptions, Remembered, Repeat, Session, Tool } from "../session/session.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
 import type { Store, StoredEvent } from "../store/store.ts";
-import type { Guard, Rules } from "../tool/policy.ts";
+import type { Guard } from "../tool/policy.ts";
 import { toolEffect } from "../tool/tool-call.ts";
 import { childrenOf, fallbackName } from "../workflow/children.ts";
 import { isWorkflow } from "../workflow/workflow.ts";
 import { emptyTree } from "../workspace/tree.ts";
 import type { Stage } from "./acting.ts";
 import { Answers } from "./answers.ts";
+import { callSite } from "./call-site.ts";
 import { enter } from "./enter.ts";
 import { Execution } from "./execution.ts";
 import { applyFiles, conflictsOf, filesAt, mergeBranches } from "./file-verbs.ts";
 import type { Key } from "./key.ts";
 import { link } from "./link.ts";
 import { inTurn, loadLogs, rowOf } from "./load.ts";
-import { Memories } from "./memories.ts";
+import { Memories, type MemoryOptions } from "./memories.ts";
 import { closedRath, never } from "./open-effect.ts";
 import { perform, performAll } from "./perform.ts";
+import { publishAt } from "./publish.ts";
+import { recallEffect } from "./recall.ts";
+import { forgetEffect, rememberEffect } from "./remember.ts";
 import { type Places, Sandboxes } from "./sandboxes.ts";
 import { inside, type Living, type Owner, type Services, type Times } from "./services.ts";
 
-export interface RuntimeOptions {
+export interface RuntimeOptions extends MemoryOptions {
   readonly platform: Platform;
   readonly redact: Redact;
   readonly openStore: () => Promise<Store>;
@@ -50,9 +53,7 @@ export interface RuntimeOptions {
   readonly workflows: Readonly<Record<string, object>>;
   readonly models: (like: ModelLike) => Promise<Model>;
   readonly prices: (model: string, input?: number) => Price | undefined;
-  readonly rules: Rules;
   readonly places: Places;
-  readonly openMemory: () => Promise<MemoryStore>;
 }
 
 const unjudged: Judgement = Object.freeze({ asks: () => undefined });
@@ -94,7 +95,7 @@ export class Runtime implements Host, Services {
     this.times = options.times;
     this.answers = new Answers(this);
     this.sandboxes = new Sandboxes(this, options.places);
-    this.memories = new Memories(this, options.openMemory);
+    this.memories = new Memories(this, options);
     this.effects = new Execution(this, options.platform.newId(), "effects");
     this.watch(this.effects);
   }
@@ -173,13 +174,17 @@ export class Runtime implements Host, Services {
   }
 
   recall(session: Session, request: RecallRequest): Promise<Session> {
-    return this.memories.recall(session, request);
+    return this.perform(session, recallEffect(this.memories, this.here(session), request));
   }
   remember(session: Session, item: Remembered): Promise<Session> {
-    return this.memories.remember(session, item);
+    return this.perform(session, rememberEffect(this.memories, this.here(session), item));
   }
   forget(session: Session, request: ForgetRequest): Promise<Session> {
-    return this.memories.forget(session, request);
+    return this.perform(session, forgetEffect(this.memories, this.here(session), request));
+  }
+
+  publishMemory(execution: Execution, place: Node): Promise<DataOf<"memory.published"> | undefined> {
+    return publishAt(this.memories, place, execution.reuse !== undefined);
   }
 
   stage(owner: Owner, called: Node, signal: AbortSignal, progress: (text: string) => void): Stage {
@@ -465,6 +470,7 @@ export class Runtime implements Host, Services {
     for (const execution of this.#executions) execution.close(closedRath());
     this.effects.close();
     await this.#options.places.close();
+    await this.memories.close();
     await (await this.#store)?.[Symbol.asyncDispose]();
   }
 
@@ -489,27 +495,4 @@ export class Runtime implements Host, Services {
     if (this.#options.implicitForks === "error") throw new RathError("session.implicit-fork", message);
     process.emitWarning(message, { type: "OpenRathWarning", code: "OPENRATH_IMPLICIT_FORK" });
   }
-}
-
-/** Whose session it is: a fork belongs to whom the session it was forked from belongs. */
-function principalOf(node: Node): string | undefined {
-  let at: Node | undefined = node;
-  while (at !== undefined && at.log.about.principal === undefined) at = at.log.first?.parent ?? at.log.origin;
-  return at?.log.about.principal;
-}
-
-const root = new URL("../../", import.meta.url).pathname;
-const ownFolders = [`${root}src/`, `${root}dist/`];
-
-/** The first place on the stack that is not this package. */
-function callSite(): string {
-  const limit = Error.stackTraceLimit;
-  Error.stackTraceLimit = 50;
-  const frames = (new Error().stack ?? "").split("\n").slice(1);
-  Error.stackTraceLimit = limit;
-  const line = frames.find(
-    (frame) => !(ownFolders.some((folder) => frame.includes(folder)) && !frame.includes(".test.")) && !frame.includes("node:"),
-  );
-  const where = line === undefined ? undefined : /\(?((?:file:\/\/)?\/[^)]+:\d+:\d+)\)?$/.exec(line)?.[1];
-  return where === undefined ? "" : ` (${where})`;
 }

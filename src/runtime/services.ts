@@ -100,6 +100,8 @@ export interface Services {
   treeAt(state: State, work: Node): string;
   /** Objects of a workspace go to disk with an event. */
   goWith(node: Node, objects: ReadonlyMap<string, Uint8Array>): void;
+  /** Makes visible to all what a run has staged at a place. */
+  publishMemory(execution: object, place: Node): Promise<DataOf<"memory.published"> | undefined>;
   /** Ends what an execution holds open. */
   closeSandboxes(owner: Owner, reason: string): Promise<void>;
   warn(message: string): void;

@@ -63,6 +63,9 @@ export type ErrorCode =
   | "workspace.unreadable"
   | "workspace.too-large"
   | "workspace.changed"
+  | "memory.not-found"
+  | "memory.ambiguous"
+  | "memory.changed"
   | "mcp.unavailable"
   | "mcp.failed"
   | "rath.closed";

@@ -241,7 +241,9 @@ function turn(counted: State, node: Node, kind: EventKind): State {
     case "recall.returned": {
       const closed = { ...close(counted, node), output: node };
       if (node.facts.outcome !== "ok") return closed;
-      const read = { ...closed, reads: chain(node, closed.reads) };
+      // In the past, what was read last is read again.
+      const asOf = closed.asOf === undefined ? undefined : node;
+      const read = { ...closed, asOf, reads: chain(node, closed.reads) };
       if (node.facts.injected !== true) return read;
       const tainted = node.facts.trusted === true ? read.tainted : (read.tainted ?? node);
       return { ...read, context: chain(node, read.context), tainted };

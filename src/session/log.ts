@@ -265,3 +265,10 @@ export function history(node: Node): Node[] {
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
+
+/** Whose session it is: a fork belongs to whom the session it was forked from belongs. */
+export function principalOf(node: Node): string | undefined {
+  let at: Node | undefined = node;
+  while (at !== undefined && at.log.about.principal === undefined) at = at.log.first?.parent ?? at.log.origin;
+  return at?.log.about.principal;
+}

@@ -5,6 +5,7 @@
  */
 import { RathError } from "../session/errors.ts";
 import { type CommandRules, isUnder, readCommand, refusedByRules, refusedRedirection } from "./command-rules.ts";
+import { checkMemoryPolicy, type MemoryPolicy, type MemoryRule, memoryRuleOf } from "./memory-policy.ts";
 import { matches } from "./pattern.ts";
 import { workspacePath } from "./workspace-path.ts";
 
@@ -28,6 +29,8 @@ export interface Policy {
   /** How many calls a run may make. */
   readonly calls?: number | undefined;
   readonly needsApproval?: ((call: { readonly tool: string; readonly input: unknown }) => boolean) | undefined;
+  /** What may be remembered and recalled, and when others see it. */
+  readonly memory?: MemoryPolicy | undefined;
   /** The agents it is about, by path or the end of one: "coder" is also "team/coder", "fix/*" all inside a fix. Default: all. */
   readonly agents?: readonly string[] | undefined;
   /** The people it is about. Default: all. */
@@ -84,12 +87,18 @@ export class Rules {
     return commands.length + paths.length === 0 ? undefined : guardOf(commands, paths);
   }
 
+  /** What holds for the memory of whoever acts; undefined when nothing does. */
+  memory(who: Pick<Judged, "by" | "principal">): MemoryRule | undefined {
+    const applying = this.#policies.filter((policy) => policy.memory !== undefined && applies(policy, who));
+    return applying.length === 0 ? undefined : memoryRuleOf(applying.map((policy) => policy.memory as MemoryPolicy));
+  }
+
   asks(call: Judged): boolean {
     return this.#policies.some((policy) => applies(policy, call) && policy.needsApproval?.(call));
   }
 }
 
-function applies(policy: Policy, call: Judged): boolean {
+function applies(policy: Policy, call: Pick<Judged, "by" | "principal">): boolean {
   return (
     (policy.agents === undefined || policy.agents.some((pattern) => pathsTo(call.by).some((path) => matches(pattern, path)))) &&
     (policy.principals === undefined || policy.principals.some((pattern) => matches(pattern, call.principal ?? "")))
@@ -130,7 +139,7 @@ function pathsTo(path: string): readonly string[] {
 }
 
 const lists = ["allow", "deny", "agents", "principals", "paths"] as const;
-const known: ReadonlySet<string> = new Set([...lists, "calls", "commands", "needsApproval"]);
+const known: ReadonlySet<string> = new Set([...lists, "calls", "commands", "needsApproval", "memory"]);
 
 /** A rule that is not understood would not be enforced. */
 function check(policy: Policy): void {
@@ -140,6 +149,7 @@ function check(policy: Policy): void {
   for (const root of policy.paths ?? [])
     if (workspacePath(root) === undefined) throw unsupported("paths", `has ${JSON.stringify(root)}: give paths inside the workspace`);
   checkCommands(policy.commands);
+  checkMemoryPolicy(policy.memory);
   const { calls, needsApproval } = policy;
   if (calls !== undefined && !(Number.isInteger(calls) && calls >= 0))
     throw unsupported("calls", `is ${String(calls)}: give a whole number`);

@@ -84,6 +84,8 @@ export function pricedRath(
       return price === undefined ? undefined : { table: "test", cached: price.input, cacheWrite: price.input, ...price };
     },
     rules: new Rules(undefined),
+    openMemory: async () => noPlace(),
+    embedder: async () => noPlace(),
     places: nowhere,
     times: { stillResumeMs: 2000, stillReplayMs: 100, parkGraceMs: 5, closeMs: 200, leaseMs: 30_000, remindMs: 3000 },
   });

@@ -1,0 +1,49 @@
+/** Vectors for memory: made inside the effect that needs them, so that what they cost is on record. */
+import type { EmbedderLike, MemoryStore, Vector } from "../memory/memory.ts";
+import type { Embedder } from "../session/embedding.ts";
+import { RathError } from "../session/errors.ts";
+import type { Totals } from "../session/session.ts";
+import type { Memories } from "./memories.ts";
+
+export interface Embedded {
+  readonly vector: Vector;
+  readonly usage: Totals | undefined;
+}
+
+/** The vector of a text; undefined where words alone are compared. */
+export async function embed(
+  memories: Memories,
+  { embedder: like }: MemoryStore,
+  text: string,
+  signal: AbortSignal,
+): Promise<Embedded | undefined> {
+  if (like === undefined || text.trim() === "") return undefined;
+  const embedder = await embedderOf(memories, like);
+  const { vectors, tokens } = await embedder.embed([memories.clean(text)], { signal });
+  const [values] = vectors;
+  if (values === undefined || values.length === 0 || !values.every(Number.isFinite))
+    throw new RathError("model.failed", `The embedding model ${embedder.id} gave no vector.`, { details: { model: embedder.id } });
+  return { vector: { model: embedder.id, values }, usage: tokens === undefined ? undefined : spent(memories, embedder.id, tokens) };
+}
+
+function embedderOf(memories: Memories, like: EmbedderLike): Promise<Embedder> | Embedder {
+  return typeof like === "object" && "embed" in like ? like : memories.embedder(like);
+}
+
+function spent(memories: Memories, model: string, input: number): Totals {
+  const usd = (input * (memories.price(model, input)?.input ?? 0)) / 1_000_000;
+  return { input, output: 0, cached: 0, cacheWrite: 0, reasoning: 0, usd };
+}
+
+/** As bytes for the log: little-endian, four to a number. */
+export function toBytes(values: Float32Array): Uint8Array {
+  const bytes = new Uint8Array(values.length * 4);
+  const view = new DataView(bytes.buffer);
+  for (const [index, value] of values.entries()) view.setFloat32(index * 4, value, true);
+  return bytes;
+}
+
+export function fromBytes(bytes: Uint8Array): Float32Array {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return Float32Array.from({ length: Math.floor(bytes.byteLength / 4) }, (_, index) => view.getFloat32(index * 4, true));
+}

@@ -1,0 +1,90 @@
+/** Publishing: what is staged among the ancestors of a place becomes visible to all, if nobody changed it meanwhile. */
+import type { MemoryWrite } from "../memory/memory.ts";
+import type { DataOf } from "../session/event.ts";
+import { list, type State, stateOf } from "../session/fold.ts";
+import type { Node } from "../session/log.ts";
+import type { MemoryItem } from "../session/memory.ts";
+import type { Staged } from "../session/remembered.ts";
+import { textOfThrown } from "../session/thrown.ts";
+import { checkOf } from "../session/views.ts";
+import { fromBytes } from "./embedding.ts";
+import type { Memories } from "./memories.ts";
+
+export type Published = DataOf<"memory.published">;
+
+/** What a run publishes where it ended; undefined when it staged nothing. A store that fails does not undo the run: that is on record. */
+export async function publishAt(memories: Memories, place: Node, rerun: boolean): Promise<Published | undefined> {
+  const state = stateOf(place);
+  if (state.writes === undefined || state.rejected !== undefined) return undefined;
+  try {
+    return await publish(memories, state, rerun);
+  } catch (error) {
+    return { revision: 0, items: [], problem: textOfThrown(error) };
+  }
+}
+
+/** The same where somebody asks for it: what fails is thrown. */
+export async function publish(memories: Memories, state: State, rerun = false): Promise<Published | undefined> {
+  const staged = await memories.stagedFor(state, Number.MAX_SAFE_INTEGER);
+  const wanted = staged.filter(({ publish, forgotten, based }) => publish !== "never" && !(forgotten && based === 0));
+  if (wanted.length === 0) return undefined;
+  const waiting = wanted.map((one) => ({ one, reason: rerun ? "a rerun publishes nothing by itself" : heldBy(one, state, memories) }));
+  const held = waiting.flatMap(({ one: { item }, reason }) => (reason === undefined ? [] : [{ uri: item.uri, event: item.event, reason }]));
+  const ready = waiting.flatMap(({ one, reason }) => (reason === undefined ? [one] : []));
+  const store = await memories.store();
+  const { revision, written, refused } = await store.write(ready.map((one) => toWrite(one, memories)));
+  for (const record of written) {
+    const one = ready.find(({ item }) => item.event === record.event);
+    if (one !== undefined) memories.knowPublished(one.node, record.revision);
+  }
+  // Somebody else wrote the same: nothing is lost.
+  const changed = refused.filter(({ item, current }) => !isSame(item, current));
+  return {
+    revision,
+    items: written.map(({ uri, version, event }) => ({ uri, version, event })),
+    ...(held.length === 0 ? {} : { held }),
+    ...(changed.length === 0
+      ? {}
+      : {
+          refused: changed.map(({ item, current }) => ({
+            uri: item.uri,
+            event: item.event,
+            based: ready.find((one) => one.item.event === item.event)?.based ?? 0,
+            current: current?.version ?? 0,
+          })),
+        }),
+  };
+}
+
+/** Why it is not published yet. */
+function heldBy({ publish }: Staged, state: State, { platform }: Memories): string | undefined {
+  if (typeof publish !== "object") return undefined;
+  const verdict = list(state.checks)
+    .map((node) => checkOf(node, platform))
+    .findLast(({ name }) => name === publish.check);
+  if (verdict?.passed === true) return undefined;
+  return `the check "${publish.check}" ${verdict === undefined ? "was not made" : "has not passed"}`;
+}
+
+function toWrite({ item, based, forgotten, node }: Staged, { platform }: Memories): MemoryWrite {
+  const stored = node.data<"remember.returned">(platform)?.vector;
+  const vector = stored === undefined ? undefined : { model: stored.model, values: fromBytes(stored.values) };
+  return { item: { ...item, state: forgotten ? "retracted" : "published" }, based, vector };
+}
+
+function isSame(item: MemoryItem, current: MemoryItem | undefined): boolean {
+  return current !== undefined && current.state === item.state && current.content === item.content;
+}
+
+/** What a person should know of it. */
+export function problemsOf({ refused = [], problem }: Published): readonly string[] {
+  return [
+    ...(problem === undefined
+      ? []
+      : [`What was remembered could not be published: ${problem}. Publish it later with rath.memory.publish(session).`]),
+    ...refused.map(
+      ({ uri, based, current }) =>
+        `${uri} was not published: somebody else changed it meanwhile (version ${current}; this one was based on ${based}). Recall it, and remember again what holds.`,
+    ),
+  ];
+}

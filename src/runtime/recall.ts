@@ -1,0 +1,180 @@
+/** Recalling as an effect: what is in the store and on the branch, as of one revision; what the model reads of it is decided here too. */
+import type { MemoryStore, Vector } from "../memory/memory.ts";
+import { stateOf } from "../session/fold.ts";
+import { type Effect, EffectResult, type InnerEffectContext, type Place, type RecallRequest } from "../session/host.ts";
+import { injectedAt, tokensOfHit } from "../session/injected.ts";
+import type { Node } from "../session/log.ts";
+import type { MemoryHit, MemoryItem } from "../session/memory.ts";
+import { type Staged, versionName } from "../session/remembered.ts";
+import { embed, fromBytes } from "./embedding.ts";
+import type { Memories } from "./memories.ts";
+import { prefixesAt } from "./memory-owner.ts";
+
+/** A rule may leave out some of what was found: so much more is looked for. */
+const margin = 4;
+
+export function recallEffect(memories: Memories, place: Place, request: RecallRequest): Effect {
+  const within = prefixesAt(place, request.scopes);
+  return { op: "recall", called: request, repeat: "safe", run: (inner) => recall(memories, place, request, within, inner) };
+}
+
+async function recall(
+  memories: Memories,
+  place: Place,
+  request: RecallRequest,
+  within: readonly string[],
+  inner: InnerEffectContext,
+): Promise<EffectResult> {
+  const store = await memories.store();
+  const revision = await memories.revisionAt(place, request.memory === "latest");
+  const staged = await memories.stagedFor(stateOf(place.node), revision);
+  const branch = staged.filter(({ item }) => within.some((prefix) => item.uri.startsWith(prefix)));
+  const rule = memories.ruleAt(place);
+  const { found, embedder, usage } =
+    request.query === undefined
+      ? await read(store, request, within, revision, branch)
+      : await search(memories, store, { request, within, revision, branch, ruled: rule !== undefined }, inner);
+  const seen = found.filter((hit) => rule?.recalls(hit) !== false);
+  const hits = seen.slice(0, request.limit);
+  const shown = request.inject === undefined ? undefined : inject(place, request.inject.tokens, hits, memories);
+  const hidden = found.filter((hit) => !seen.includes(hit)).map((hit) => ({ item: versionName(hit), why: "policy" as const }));
+  const omitted = [...hidden, ...(shown?.omitted ?? [])];
+  const session = place.node.log.id;
+  if (hits.length > 0)
+    await store.used(hits.map(({ uri, version }) => ({ uri, version, session, event: inner.key, at: memories.platform.time() })));
+  const injected = shown?.injected ?? [];
+  return new EffectResult(
+    "ok",
+    {
+      value: hits,
+      revision,
+      within,
+      ...(injected.length === 0 ? {} : { injected: injected.map(versionName) }),
+      ...(omitted.length === 0 ? {} : { omitted }),
+      ...(embedder === undefined ? {} : { embedder }),
+    },
+    {
+      ...(usage === undefined ? {} : { usage }),
+      facts:
+        injected.length === 0 ? {} : { injected: true, ...(injected.every(({ trust }) => trust === "trusted") ? { trusted: true } : {}) },
+    },
+  );
+}
+
+interface Looking {
+  readonly request: RecallRequest;
+  readonly within: readonly string[];
+  readonly revision: number;
+  readonly branch: readonly Staged[];
+  readonly ruled: boolean;
+}
+
+interface Found {
+  readonly found: readonly MemoryHit[];
+  readonly embedder?: string | undefined;
+  readonly usage?: EffectResult["spent"]["usage"];
+}
+
+async function search(
+  memories: Memories,
+  store: MemoryStore,
+  { request, within, revision, branch, ruled }: Looking,
+  inner: InnerEffectContext,
+): Promise<Found> {
+  const query = request.query ?? "";
+  const embedded = await embed(memories, store, query, inner.signal);
+  const { trust, origin, limit } = request;
+  const hits = await store.search({
+    text: query,
+    vector: embedded?.vector,
+    within,
+    limit: ruled ? limit * margin : limit,
+    asOf: revision,
+    trust,
+    origin,
+    staged: branch.filter(({ forgotten }) => !forgotten).map(({ item, node }) => ({ item, vector: vectorOf(node, memories) })),
+    without: branch.filter(({ forgotten }) => forgotten).map(({ item }) => item.uri),
+  });
+  return { found: hits.map((hit) => asHit(hit, hit.score, query)), embedder: embedded?.vector.model, usage: embedded?.usage };
+}
+
+/** The vector that was made when something was staged. */
+function vectorOf(node: Node, { platform }: Memories): Vector | undefined {
+  const stored = node.data<"remember.returned">(platform)?.vector;
+  return stored === undefined ? undefined : { model: stored.model, values: fromBytes(stored.values) };
+}
+
+/** By key, or all that there is, newest first. */
+async function read(
+  store: MemoryStore,
+  { key, trust, origin }: RecallRequest,
+  within: readonly string[],
+  revision: number,
+  branch: readonly Staged[],
+): Promise<Found> {
+  const now = new Date().toISOString();
+  const written = new Set(branch.map(({ item }) => item.uri));
+  const stored: MemoryItem[] = [];
+  for await (const record of store.list({ key, within, asOf: revision, state: "published" }))
+    if (!written.has(record.uri)) stored.push(record);
+  const own = branch.filter(({ item, forgotten }) => !forgotten && (key === undefined || item.key === key)).map(({ item }) => item);
+  const found = [...stored, ...own].filter(
+    (item) =>
+      (trust === undefined || item.trust === trust) &&
+      (origin === undefined || item.origin === origin) &&
+      (item.expires === undefined || item.expires > now),
+  );
+  return { found: found.reverse().map((item) => asHit(item, 1, key ?? "")) };
+}
+
+/** What of it the model reads: what it does not read already, as long as there is room. */
+function inject(
+  { node }: Place,
+  tokens: number,
+  hits: readonly MemoryHit[],
+  { platform }: Memories,
+): { readonly injected: readonly MemoryHit[]; readonly omitted: readonly { readonly item: string; readonly why: "known" | "tokens" }[] } {
+  const known = injectedAt(stateOf(node), platform);
+  const injected: MemoryHit[] = [];
+  const omitted: { readonly item: string; readonly why: "known" | "tokens" }[] = [];
+  let left = tokens;
+  for (const hit of hits) {
+    const item = versionName(hit);
+    const size = tokensOfHit(hit);
+    if (known.has(item)) omitted.push({ item, why: "known" });
+    else if (size > left) omitted.push({ item, why: "tokens" });
+    else {
+      left -= size;
+      injected.push(hit);
+    }
+  }
+  return { injected, omitted };
+}
+
+/** As it is stored: without what is undefined, and without what only the store knows. */
+function asHit(item: MemoryItem, score: number, query: string): MemoryHit {
+  const { uri, key, content, value, scope, owner, version, state, origin, trust, because, from, event, session, by, at, expires, reason } =
+    item;
+  return {
+    uri,
+    key,
+    content,
+    ...(value === undefined ? {} : { value }),
+    scope,
+    ...(owner === undefined ? {} : { owner }),
+    version,
+    state,
+    origin,
+    trust,
+    because,
+    from,
+    event,
+    ...(session === undefined ? {} : { session }),
+    by,
+    at,
+    ...(expires === undefined ? {} : { expires }),
+    ...(reason === undefined ? {} : { reason }),
+    score,
+    query,
+  } as MemoryHit;
+}

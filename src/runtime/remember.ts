@@ -1,0 +1,201 @@
+/** Remembering and forgetting as effects: what is written is staged on the branch, stamped with where it comes from. */
+import type { Vector } from "../memory/memory.ts";
+import { durationMs } from "../session/duration.ts";
+import { RathError } from "../session/errors.ts";
+import type { DataOf } from "../session/event.ts";
+import { stateOf } from "../session/fold.ts";
+import { type Effect, EffectResult, type ForgetRequest, type InnerEffectContext, type Place } from "../session/host.ts";
+import type { Node } from "../session/log.ts";
+import type { MemoryItem, MemoryOrigin, MemoryScope, Publish, Remembered, Trust } from "../session/memory.ts";
+import { memoryUri, noMemory } from "../session/memory-uri.ts";
+import { contentOf, readsOf, stagedAt, versionName } from "../session/remembered.ts";
+import { lowest, originOf, trustAt, trustOf } from "../session/trust.ts";
+import { strictest } from "../tool/memory-policy.ts";
+import { embed, toBytes } from "./embedding.ts";
+import type { Memories } from "./memories.ts";
+import { ownerAt } from "./memory-owner.ts";
+
+type StagedItem = NonNullable<DataOf<"remember.returned">["item"]>;
+
+/** Where a write comes from. */
+interface Evidence {
+  readonly because: readonly string[];
+  readonly from: readonly string[];
+  readonly origin: MemoryOrigin;
+  readonly trust: Trust;
+}
+
+export function rememberEffect(memories: Memories, place: Place, item: Remembered): Effect {
+  const { key, content, because, expires, publish } = item;
+  const scope = item.scope ?? place.context.memory ?? "project";
+  const evidence = evidenceFor(memories, place, because);
+  const uri = memoryUri(scope, ownerAt(place, scope), key);
+  const rule = memories.ruleAt(place);
+  const wanted = strictest([publish, rule?.publish({ uri, key, scope, origin: evidence.origin, trust: evidence.trust })]);
+  const called = {
+    key,
+    content,
+    scope,
+    ...(because === undefined ? {} : { because: [...because] }),
+    ...(expires === undefined ? {} : { expires }),
+    ...(publish === undefined ? {} : { publish }),
+  };
+  const run = (inner: InnerEffectContext): Promise<EffectResult> =>
+    remember(memories, place, { ...item, scope, publish: wanted ?? "return" }, evidence, inner);
+  // What is published at once reaches others: it is written under its key, however often it is tried.
+  return { op: "remember", called, repeat: wanted === "now" ? "keyed" : "safe", run };
+}
+
+async function remember(
+  memories: Memories,
+  place: Place,
+  { key, content, scope, expires, publish }: Remembered & { readonly scope: MemoryScope; readonly publish: Publish },
+  evidence: Evidence,
+  inner: InnerEffectContext,
+): Promise<EffectResult> {
+  const { platform } = memories;
+  const store = await memories.store();
+  const at = platform.time();
+  const versions = await nextVersion(memories, place, scope, key);
+  const ends = expires === undefined ? {} : { expires: new Date(Date.parse(at) + durationMs(expires)).toISOString() };
+  const item: StagedItem = { ...versions.item, ...copied(evidence), publish, ...ends };
+  const whole: MemoryItem = asItem(
+    item,
+    withoutSecrets(content, (text) => memories.clean(text)),
+    { key, scope, place, event: inner.key, at },
+  );
+  const refused = memories.ruleAt(place)?.refuses(whole);
+  if (refused !== undefined) return new EffectResult("denied", { reason: refused });
+  const embedded = await embed(memories, store, `${key}\n${whole.content}`, inner.signal);
+  const vector = embedded?.vector;
+  const published = publish === "now" ? await publishNow(memories, whole, item.based, vector) : undefined;
+  return new EffectResult(
+    "ok",
+    {
+      item,
+      revision: versions.revision,
+      ...(vector === undefined ? {} : { vector: { model: vector.model, values: toBytes(vector.values) } }),
+      ...(published === undefined ? {} : { published }),
+    },
+    { usage: embedded?.usage },
+  );
+}
+
+/** What is given to others is what is on record: without secrets. */
+function withoutSecrets(content: unknown, clean: (text: string) => string): { readonly content: string; readonly value?: unknown } {
+  const { content: text, value } = contentOf(content);
+  const cleaned = clean(text);
+  return value === undefined ? { content: cleaned } : { content: cleaned, value: cleaned === text ? value : JSON.parse(cleaned) };
+}
+
+async function publishNow(memories: Memories, item: MemoryItem, based: number, vector: Vector | undefined): Promise<number> {
+  const { revision, refused } = await (await memories.store()).write([{ item: { ...item, state: "published" }, based, vector }]);
+  const [problem] = refused;
+  if (problem === undefined) return revision;
+  throw new RathError(
+    "memory.changed",
+    `${item.uri} was changed by somebody else: it is at version ${problem.current?.version ?? 0}, and this one was based on ${based}. Recall it and decide again.`,
+    { details: { uri: item.uri, based, current: problem.current?.version ?? 0 } },
+  );
+}
+
+export function forgetEffect(memories: Memories, place: Place, request: ForgetRequest): Effect {
+  const evidence = evidenceFor(memories, place, undefined);
+  return { op: "forget", called: request, repeat: "safe", run: () => forget(memories, place, request, evidence) };
+}
+
+async function forget(memories: Memories, place: Place, { key, scope }: ForgetRequest, evidence: Evidence): Promise<EffectResult> {
+  const { item, revision, known } = await nextVersion(memories, place, scope, key);
+  if (!known) throw noMemory(item.uri);
+  const { origin, trust } = evidence;
+  const ruled = memories.ruleAt(place)?.publish({ uri: item.uri, key, scope, origin, trust });
+  const publish: Publish = ruled === undefined || ruled === "now" ? "return" : ruled;
+  return new EffectResult("ok", { item: { ...item, ...copied(evidence), publish }, revision });
+}
+
+/** The version that a write makes, and the published one it replaces. */
+async function nextVersion(
+  memories: Memories,
+  place: Place,
+  scope: MemoryScope,
+  key: string,
+): Promise<{ readonly item: Pick<StagedItem, "uri" | "owner" | "version" | "based">; readonly revision: number; readonly known: boolean }> {
+  const owner = ownerAt(place, scope);
+  const uri = memoryUri(scope, owner, key);
+  const revision = await memories.revisionAt(place);
+  const store = await memories.store();
+  let published: MemoryItem | undefined;
+  for await (const record of store.list({ uri, asOf: revision })) published = record;
+  const state = stateOf(place.node);
+  const pending = (await memories.stagedFor(state, revision)).find(({ item }) => item.uri === uri);
+  const staged = stagedAt(state, memories.platform).get(uri);
+  const version = Math.max(published?.version ?? 0, staged?.item.version ?? 0) + 1;
+  const based = pending === undefined ? (published?.version ?? 0) : pending.based;
+  const known = staged === undefined ? published?.state === "published" : !staged.forgotten;
+  return { item: { uri, ...(owner === undefined ? {} : { owner }), version, based }, revision, known };
+}
+
+/** What justifies a write: what it names, or what was said last; a model's own writes are no better than what it read. */
+function evidenceFor({ platform }: Memories, { node }: Place, because: readonly string[] | undefined): Evidence {
+  const state = stateOf(node);
+  const newest = state.said ?? state.talk?.node;
+  const sources = because === undefined ? (newest === undefined ? [] : [newest]) : eventsBefore(node, because);
+  const [first] = sources;
+  const stamped = sources.map((source) => trustOf(source, platform));
+  const read = new Set(sources.flatMap((source) => readsOf(stateOf(source), platform).map(versionName)));
+  for (const source of sources)
+    for (const hit of source.kind === "recall.returned" ? (source.data<"recall.returned">(platform)?.value ?? []) : [])
+      read.add(versionName(hit));
+  return {
+    because: sources.map(({ id }) => id),
+    from: [...read],
+    origin: first === undefined ? "human" : originOf(first, platform),
+    trust: lowest(because === undefined || insideTool(node) ? [...stamped, trustAt(node)] : stamped),
+  };
+}
+
+/** A tool is at work: what it writes came from whoever called it. */
+function insideTool(node: Node): boolean {
+  for (let at: Node | undefined = node; at !== undefined; at = at.log.first?.parent) if (at.kind === "tool.called") return true;
+  return false;
+}
+
+/** Events of the past by their ids. */
+function eventsBefore(node: Node, ids: readonly string[]): readonly Node[] {
+  const wanted = new Set(ids);
+  const found = new Map<string, Node>();
+  const seen = new Set<Node>([node]);
+  const waiting = [node];
+  for (let at = waiting.pop(); at !== undefined && found.size < wanted.size; at = waiting.pop()) {
+    if (wanted.has(at.id)) found.set(at.id, at);
+    for (const before of at.log.origin === undefined || at.prior !== undefined ? at.parents : [...at.parents, at.log.origin])
+      if (!seen.has(before)) {
+        seen.add(before);
+        waiting.push(before);
+      }
+  }
+  const missing = ids.find((id) => !found.has(id));
+  if (missing !== undefined)
+    throw new RathError(
+      "value.unsupported",
+      `remember.because names ${JSON.stringify(missing)}, which is no event before this place of the session: give ids like call.id or message.event.`,
+      { details: { field: "remember.because", event: missing } },
+    );
+  return [...wanted].map((id) => found.get(id) as Node);
+}
+
+/** Lists of its own: what is recorded is not shared. */
+function copied({ because, from, origin, trust }: Evidence): Pick<StagedItem, "because" | "from" | "origin" | "trust"> {
+  return { because: [...because], from: [...from], origin, trust };
+}
+
+function asItem(
+  { uri, owner, version, origin, trust, because, from, expires }: StagedItem,
+  content: { readonly content: string; readonly value?: unknown },
+  about: { readonly key: string; readonly scope: MemoryScope; readonly place: Place; readonly event: string; readonly at: string },
+): MemoryItem {
+  const { key, scope, place, event, at } = about;
+  const session = place.node.log.id;
+  const by = place.context.by;
+  return { uri, key, ...content, scope, owner, version, state: "staged", origin, trust, because, from, event, session, by, at, expires };
+}

@@ -1,0 +1,25 @@
+/** What the code of an effect threw: what is stored of it, and what stays in this process. */
+import { RathError } from "../session/errors.ts";
+import type { Node } from "../session/log.ts";
+import { textOfThrown } from "../session/thrown.ts";
+
+/** Its own code says that nobody knows what became of it: a connection was lost, for one. */
+export function isUnknown(error: unknown): boolean {
+  return RathError.is(error, "effect.unknown") && error.session === undefined;
+}
+
+export function failure(error: unknown): { readonly message: string; readonly name?: string } {
+  const message = textOfThrown(error);
+  return error instanceof Error && error.name !== "Error" ? { message, name: String(error.name) } : { message };
+}
+
+const causes = new WeakMap<Node, unknown>();
+
+export function setCause(returned: Node, error: unknown): void {
+  causes.set(returned, error);
+}
+
+/** What was thrown, where it was thrown in this process: for people, not for programs, since a resumed one does not have it. */
+export function causeOf(returned: Node): unknown {
+  return causes.get(returned);
+}

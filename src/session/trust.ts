@@ -1,0 +1,83 @@
+/**
+ * What text can be trusted, judged by where it came from. Text of people and of the program is trusted; text of tools and of user
+ * code that reaches outside is not, and neither is what a model wrote after reading any. Nothing on the way raises it again.
+ */
+import { callOf, stateOf } from "./fold.ts";
+import type { Node } from "./log.ts";
+import type { MemoryOrigin, Trust } from "./memory.ts";
+import type { Platform } from "./platform.ts";
+import { stagedBy } from "./remembered.ts";
+
+export function lowest(trusts: Iterable<Trust>): Trust {
+  for (const trust of trusts) if (trust === "untrusted") return trust;
+  return "trusted";
+}
+
+/** Of everything that a model reads at a place. */
+export function trustAt(node: Node): Trust {
+  return stateOf(node).tainted === undefined ? "trusted" : "untrusted";
+}
+
+/** Of what one event says. */
+export function trustOf(node: Node, platform: Platform): Trust {
+  switch (node.kind) {
+    case "message.added":
+    case "session.created":
+    case "ask.called":
+    case "ask.returned":
+    case "answer.given":
+      return "trusted";
+    case "do.returned":
+    case "do.called":
+    case "do.started":
+    case "tool.called":
+    case "tool.started":
+      return "untrusted";
+    case "tool.returned":
+      return node.facts.trusted === true ? trustAt(callOf(node)) : "untrusted";
+    case "model.returned":
+      return trustAt(callOf(node));
+    case "recall.returned":
+      return lowest((node.data<"recall.returned">(platform)?.value ?? []).map(({ trust }) => trust));
+    case "remember.returned":
+      return stagedBy(node, platform)?.item.trust ?? "untrusted";
+    case "remember.called":
+    case "recall.called":
+      // What came of it is not known from here.
+      return "untrusted";
+    default:
+      return trustAt(node);
+  }
+}
+
+/** What kind of source an event is. */
+export function originOf(node: Node, platform: Platform): MemoryOrigin {
+  const failed = node.facts.outcome !== undefined && node.facts.outcome !== "ok";
+  switch (node.kind) {
+    case "message.added":
+    case "ask.called":
+    case "ask.returned":
+    case "answer.given":
+      return "human";
+    case "check.called":
+    case "check.returned":
+      return node.kind === "check.returned" && (failed || node.data<"check.returned">(platform)?.passed !== true)
+        ? "failure"
+        : "validation";
+    case "session.rejected":
+      return "failure";
+    case "tool.called":
+    case "tool.started":
+    case "tool.returned":
+    case "do.called":
+    case "do.started":
+    case "do.returned":
+      return failed ? "failure" : "tool";
+    case "remember.returned":
+      return stagedBy(node, platform)?.item.origin ?? "model";
+    case "recall.returned":
+      return (node.data<"recall.returned">(platform)?.value ?? [])[0]?.origin ?? "model";
+    default:
+      return "model";
+  }
+}
