@@ -18,6 +18,7 @@ export type { ToolOptions } from "../tool/tool.ts";
 export type { Composed, Flow } from "../workflow/combinators.ts";
 export type { Description } from "../workflow/describe.ts";
 export type { Described, OutputOf, Workflow } from "../workflow/workflow.ts";
+export type { Extracted, ExtractorOptions, Proposal } from "./extractor.ts";
 export type { Handoff } from "./handoff.ts";
 export type { AgentMemory, AgentOptions, HookAnswer, Hooks } from "./options.ts";
 export type { Choice, Chosen, SelectorOptions } from "./selector.ts";
