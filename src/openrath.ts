@@ -7,6 +7,7 @@ import { type Prices, priceOf } from "./model/prices.ts";
 import { Key } from "./runtime/key.ts";
 import { nodePlatform } from "./runtime/platform.ts";
 import { type Rath, RathOnStore } from "./runtime/rath.ts";
+import { RathMemory } from "./runtime/rath-memory.ts";
 import { redactor } from "./runtime/redact.ts";
 import { Runs } from "./runtime/runs.ts";
 import { Runtime, type RuntimeOptions } from "./runtime/runtime.ts";
@@ -87,10 +88,15 @@ export function composeRath(options: RathOptions, internals: Internals): Rath {
     times: { stillResumeMs: 5000, stillReplayMs: 100, parkGraceMs: 20, closeMs: 1000, leaseMs: 30_000, remindMs: 3000, ...internals.times },
   });
   const runs = new Runs(runtime, options.workflows ?? {}, internals.worker ?? newWorkerId());
-  return new RathOnStore(runtime, runs, async (host, source) => {
+  const importing = async (host: Runtime, source: string | AsyncIterable<Uint8Array>) => {
     const { importBundle } = await import("./audit/export/bundle.ts");
     return importBundle(host, source);
+  };
+  const memory = new RathMemory(runtime, async (host, item) => {
+    const { whyMemory } = await import("./audit/why.ts");
+    return whyMemory(host, item);
   });
+  return new RathOnStore(runtime, runs, importing, memory);
 }
 
 /** Every option there is: one that is misspelt would be ignored in silence, and another store be written. */

@@ -3,7 +3,9 @@
  * can be read as it was at one. What is staged on a branch is not here: sessions hold it until it is published.
  */
 import type { EmbedderLike, Vector } from "../session/embedding.ts";
-import type { MemoryHit, MemoryItem, MemoryOrigin, Trust } from "../session/memory.ts";
+import type { MemoryHit, MemoryItem, MemoryOrigin, MemoryScope, Trust } from "../session/memory.ts";
+import type { Session } from "../session/session.ts";
+import type { Why } from "../session/why.ts";
 
 export type { Embedder, EmbedderLike, EmbeddingModel, Vector } from "../session/embedding.ts";
 export type {
@@ -93,8 +95,8 @@ export interface MemoryStore extends AsyncDisposable {
   readonly embedder?: EmbedderLike | undefined;
   /** The newest revision; 0 when nothing was ever written. */
   revision(): Promise<number>;
-  /** Writes in one durable commit all that may be written. */
-  write(writes: readonly MemoryWrite[]): Promise<MemoryWritten>;
+  /** Writes in one durable commit all that may be written; with `whole`, all or nothing. */
+  write(writes: readonly MemoryWrite[], options?: { readonly whole?: boolean | undefined }): Promise<MemoryWritten>;
   /** Published items that match, best first, each with a score above 0. Expired ones are not found; the store's clock judges. */
   search(query: MemoryQuery): Promise<readonly MemoryHit[]>;
   list(query: MemoryListQuery): AsyncIterable<MemoryRecord>;
@@ -102,4 +104,61 @@ export interface MemoryStore extends AsyncDisposable {
   used(uses: readonly MemoryUse[]): Promise<void>;
   /** Uses of any version of an item, oldest first. */
   uses(uri: string): AsyncIterable<MemoryUse>;
+}
+
+/** Who decided something about memory outside a session, and why. */
+export interface MemoryDecision {
+  readonly by: string;
+  readonly reason: string;
+}
+
+/** A recall that found an item, and what read it then. */
+export interface MemoryUsage extends MemoryUse {
+  /** Who recalled it, and with which query. */
+  readonly by: string;
+  readonly query: string | undefined;
+  /** Whether it was given to a model to read. */
+  readonly injected: boolean;
+  /** The model calls that had it before them: it was in their context, which is not to say that it was the cause. */
+  readonly readBy: readonly string[];
+}
+
+/**
+ * What people ask of memory outside a session: `rath.memory`. Writing needs a session: `session.remember`. A name is a key, where
+ * only one memory has it, a uri, or "uri@version". Nothing is ever removed: retracting and rolling back write new versions.
+ *
+ * @example
+ * for (const hit of await rath.memory.search("test command")) console.log(hit.uri, hit.content);
+ * for await (const use of rath.memory.usedBy("test-command")) console.log(use.session, use.event);
+ * await rath.memory.retract("test-command", { by: "human:ada", reason: "the command changed" });
+ */
+export interface Memory {
+  search(
+    query: string,
+    options?: { readonly scope?: MemoryScope | undefined; readonly limit?: number | undefined; readonly asOf?: number | undefined },
+  ): Promise<readonly MemoryHit[]>;
+  /** The newest version, retracted or not; undefined when there never was one. */
+  get(name: string): Promise<MemoryItem | undefined>;
+  /** The newest version of each, oldest write first. */
+  list(query?: {
+    readonly scope?: MemoryScope | undefined;
+    readonly state?: "published" | "retracted" | undefined;
+    readonly asOf?: number | undefined;
+  }): AsyncIterable<MemoryItem>;
+  /** Every version, oldest first. */
+  history(name: string): Promise<readonly MemoryRecord[]>;
+  /** The events that led to it. */
+  why(name: string): Promise<Why>;
+  /** Where it was recalled, and which model calls read it. */
+  usedBy(name: string): AsyncIterable<MemoryUsage>;
+  /** What was made after reading this memory, or because of this event, however far away. */
+  derivedFrom(source: string): AsyncIterable<MemoryRecord>;
+  /** Takes it back, and everything that was made of it. */
+  retract(name: string, decision: MemoryDecision): Promise<readonly MemoryRecord[]>;
+  /** Makes memory what it was at a revision or at a time; gives what was written for that. */
+  rollback(to: number | string, decision: MemoryDecision): Promise<readonly MemoryRecord[]>;
+  /** Publishes what is staged at a session outside a run; a run does it when it returns. */
+  publish(session: Session): Promise<{ readonly published: readonly string[]; readonly held: readonly string[] }>;
+  /** The newest revision. */
+  revision(): Promise<number>;
 }

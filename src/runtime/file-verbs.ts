@@ -2,18 +2,12 @@
 import { resolve } from "node:path";
 import { RathError } from "../session/errors.ts";
 import { stateOf } from "../session/fold.ts";
-import type { Context } from "../session/host.ts";
-import { TreeName } from "../session/json.ts";
 import type { Node } from "../session/log.ts";
-import type { ApplyOptions, Change, Conflict, Files, MergeOptions, Session } from "../session/session.ts";
-import { placeOf, SessionValue } from "../session/value.ts";
+import type { ApplyOptions, Change, Files } from "../session/session.ts";
 import { changesBetween } from "../workspace/diff.ts";
 import { filesOf } from "../workspace/files.ts";
 import { normalPath } from "../workspace/path.ts";
 import { emptyTree } from "../workspace/tree.ts";
-import { freshIn } from "./acting.ts";
-import type { Execution } from "./execution.ts";
-import { freshAmong, mergeInto } from "./merge.ts";
 import type { Sandboxes } from "./sandboxes.ts";
 
 /** The files at a place, as far as is known without looking at any directory. */
@@ -36,79 +30,6 @@ async function unread(path: string): Promise<never> {
 export function takenBy(sandboxes: Sandboxes, node: Node): string | undefined {
   const { base } = stateOf(node);
   return base === undefined ? emptyTree : sandboxes.firstTree(node, base);
-}
-
-/** Who receives a merge. */
-interface Receiver {
-  readonly session: Session;
-  readonly node: Node;
-  readonly context: Context;
-  readonly execution: Execution;
-}
-
-/** Claims the receiver's head before it waits for anything. */
-export async function mergeBranches(
-  sandboxes: Sandboxes,
-  { session, node, context, execution }: Receiver,
-  others: { readonly places: readonly Node[]; readonly sessions: readonly Session[] },
-  options: MergeOptions,
-): Promise<Session> {
-  const { places, sessions } = others;
-  const { by, scope } = context;
-  const fresh = freshAmong(node, places);
-  if (fresh.length === 0 || !haveFiles([node, ...fresh])) {
-    const merged = mergeInto(execution, node, places, by, scope, options, sessions);
-    return merged === node ? session : new SessionValue(merged, context);
-  }
-  const own = sandboxes.objects.own();
-  const trees = sandboxes.trees.over(own);
-  const { stillness } = execution;
-  const release = hold(node);
-  try {
-    const verbs = await stillness.during(import("./merge-files.ts"));
-    const files = await stillness.during(verbs.mergeFiles(sandboxes, trees, node, fresh));
-    const asks = files.conflicts.length > 0 && (options.conflicts === "ask" || typeof options.conflicts === "object");
-    // What is asked goes on where the receiver is.
-    if (asks) release();
-    const settling = verbs.settleFiles(trees, session, files, options.conflicts);
-    const { tree, resolved, session: asked } = await (asks ? settling : stillness.during(settling));
-    const at = placeOf(asked).node;
-    const before = sandboxes.knownTreeAt(stateOf(at)) ?? emptyTree;
-    const objects = own.among(await stillness.during(freshIn(trees, before, tree)));
-    release();
-    const merged = mergeInto(execution, at, places, by, scope, options, sessions, {
-      ...(resolved.length === 0 ? {} : { resolved }),
-      tree: new TreeName(tree, objects),
-    });
-    sandboxes.objects.goWith(merged, objects);
-    return new SessionValue(merged, context);
-  } finally {
-    release();
-  }
-}
-
-/** Nobody continues the branch meanwhile: whoever tries, forks. Gives back what ends that. */
-function hold({ log }: Node): () => void {
-  let held = true;
-  log.open++;
-  return () => {
-    if (held) log.open--;
-    held = false;
-  };
-}
-
-/** What a merge would have to decide. */
-export async function conflictsOf(sandboxes: Sandboxes, node: Node, places: readonly Node[]): Promise<readonly Conflict[]> {
-  const fresh = freshAmong(node, places);
-  if (fresh.length === 0 || !haveFiles([node, ...fresh])) return [];
-  const { mergeFiles, publicConflict } = await import("./merge-files.ts");
-  const trees = sandboxes.trees.over(sandboxes.objects.own());
-  return (await mergeFiles(sandboxes, trees, node, fresh)).conflicts.map(publicConflict);
-}
-
-/** True when any of these has files to merge. */
-function haveFiles(places: readonly Node[]): boolean {
-  return places.some((place) => stateOf(place).files !== undefined);
 }
 
 /** Writes back what was changed since the files were taken; nothing when none were. */

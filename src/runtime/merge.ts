@@ -2,6 +2,7 @@
  * Merging continues the receiver with one event whose further parents are the other heads. What is shared is what is an ancestor
  * of both, judged by version vectors; a branch that is an ancestor already adds nothing.
  */
+import { facts } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import type { EventKind } from "../session/event.ts";
 import { stateOf } from "../session/fold.ts";
@@ -22,7 +23,7 @@ export function mergeInto(
   scope: Scope,
   options: MergeOptions,
   sessions: readonly Session[],
-  files?: FilesOfMerge,
+  { files, memory }: PartsOfMerge,
 ): Node {
   const fresh = freshAmong(head, others);
   if (fresh.length === 0) return head;
@@ -33,8 +34,15 @@ export function mergeInto(
     ...(options.reason === undefined ? {} : { reason: options.reason }),
     ...(context === undefined ? {} : { context }),
     ...(files === undefined ? {} : { files }),
+    ...(memory === undefined ? {} : { memory }),
   };
   return join(execution, head, [head, ...fresh], data, by, scope);
+}
+
+/** What a merge says beside who was merged. */
+interface PartsOfMerge {
+  readonly files?: FilesOfMerge | undefined;
+  readonly memory?: readonly { readonly uri: string; readonly event: string }[] | undefined;
 }
 
 /** What is stored of the files of a merge. */
@@ -58,7 +66,7 @@ export function adopt(execution: Execution, result: Node, by: string): Node {
   return join(execution, own, [result, own], { adopt: true, branches: [{ session: result.log.id, head: result.id }] }, by, execution.scope);
 }
 
-function join(execution: Execution, head: Node, parents: readonly Node[], data: unknown, by: string, scope: Scope): Node {
+function join(execution: Execution, head: Node, parents: readonly Node[], data: object, by: string, scope: Scope): Node {
   const { runtime } = execution;
   const kind: EventKind = "session.merged";
   const encoded = encode(data, runtime.platform, runtime.redact, kind);
@@ -73,11 +81,9 @@ function join(execution: Execution, head: Node, parents: readonly Node[], data: 
     by,
     pure: true,
     encoded,
-    facts: (data as { readonly files?: unknown }).files === undefined ? undefined : withFiles,
+    facts: facts({ files: "files" in data || undefined, memory: "memory" in data || undefined }),
   });
 }
-
-const withFiles = Object.freeze({ files: true } as const);
 
 function refuseOpen(place: Node): void {
   const open = stateOf(place).open[0];

@@ -1,4 +1,5 @@
 /** A Rath: sessions, runs, decisions and imports on one store. Made by `openrath()`. */
+import type { Memory } from "../memory/memory.ts";
 import { parseEnvelope } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import { isCalled, isReturned, isStarted, opOf } from "../session/event.ts";
@@ -65,6 +66,8 @@ export interface Rath extends AsyncDisposable {
     readonly run?: string | undefined;
     readonly status?: SandboxRecord["status"] | undefined;
   }): AsyncIterable<SandboxRecord>;
+  /** What people ask of memory: search, evidence, uses, and taking it back. */
+  readonly memory: Memory;
   /** What waits for a person: questions, approvals, effects with an unknown outcome; and timers. */
   pending(query?: { readonly run?: string | undefined; readonly session?: string | undefined }): Promise<readonly Pending[]>;
   /** Answers something pending. Exactly one answer wins; later ones are refused with `pending.answered`. */
@@ -80,10 +83,17 @@ export interface Rath extends AsyncDisposable {
 export class RathOnStore implements Rath {
   readonly #runtime: Runtime;
   readonly #runs: Runs;
+  readonly memory: Memory;
   readonly #importer: (runtime: Runtime, source: string | AsyncIterable<Uint8Array>) => Promise<Session>;
 
-  constructor(runtime: Runtime, runs: Runs, importer: (runtime: Runtime, source: string | AsyncIterable<Uint8Array>) => Promise<Session>) {
+  constructor(
+    runtime: Runtime,
+    runs: Runs,
+    importer: (runtime: Runtime, source: string | AsyncIterable<Uint8Array>) => Promise<Session>,
+    memory: Memory,
+  ) {
     this.#runtime = runtime;
+    this.memory = memory;
     this.#runs = runs;
     this.#importer = importer;
   }

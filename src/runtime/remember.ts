@@ -2,8 +2,8 @@
 import type { Vector } from "../memory/memory.ts";
 import { durationMs } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
-import type { DataOf } from "../session/event.ts";
-import { stateOf } from "../session/fold.ts";
+import { type DataOf, isReturned } from "../session/event.ts";
+import { callOf, stateOf } from "../session/fold.ts";
 import { type Effect, EffectResult, type ForgetRequest, type InnerEffectContext, type Place } from "../session/host.ts";
 import type { Node } from "../session/log.ts";
 import type { MemoryItem, MemoryOrigin, MemoryScope, Publish, Remembered, Trust } from "../session/memory.ts";
@@ -147,7 +147,7 @@ function evidenceFor({ platform }: Memories, { node }: Place, because: readonly 
     for (const hit of source.kind === "recall.returned" ? (source.data<"recall.returned">(platform)?.value ?? []) : [])
       read.add(versionName(hit));
   return {
-    because: sources.map(({ id }) => id),
+    because: because === undefined ? sources.map(({ id }) => id) : [...new Set(because)],
     from: [...read],
     origin: first === undefined ? "human" : originOf(first, platform),
     trust: lowest(because === undefined || insideTool(node) ? [...stamped, trustAt(node)] : stamped),
@@ -164,10 +164,13 @@ function insideTool(node: Node): boolean {
 function eventsBefore(node: Node, ids: readonly string[]): readonly Node[] {
   const wanted = new Set(ids);
   const found = new Map<string, Node>();
+  const results = new Map<Node, Node>();
   const seen = new Set<Node>([node]);
   const waiting = [node];
   for (let at = waiting.pop(); at !== undefined && found.size < wanted.size; at = waiting.pop()) {
-    if (wanted.has(at.id)) found.set(at.id, at);
+    if (isReturned(at.kind)) results.set(callOf(at), at);
+    // A call is judged by what came of it.
+    if (wanted.has(at.id)) found.set(at.id, results.get(at) ?? at);
     for (const before of at.log.origin === undefined || at.prior !== undefined ? at.parents : [...at.parents, at.log.origin])
       if (!seen.has(before)) {
         seen.add(before);

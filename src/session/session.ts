@@ -267,7 +267,15 @@ export type Conflict =
       /** Why it could not be merged: `content`, `binary`, `mode`, `type`, `delete-edit` and the like. */
       readonly problem?: string;
     }
-  | { readonly kind: "memory"; readonly key: string; readonly base?: string; readonly ours?: string; readonly theirs?: string };
+  | {
+      readonly kind: "memory";
+      readonly key: string;
+      readonly uri?: string;
+      /** Contents; absent where it was forgotten or not there. */
+      readonly base?: string;
+      readonly ours?: string;
+      readonly theirs?: string;
+    };
 /** How a merge settles conflicts, what the model reads of it, and why it was made. */
 export interface MergeOptions {
   readonly conflicts?:

@@ -89,5 +89,10 @@ export function pricedRath(
     places: nowhere,
     times: { stillResumeMs: 2000, stillReplayMs: 100, parkGraceMs: 5, closeMs: 200, leaseMs: 30_000, remindMs: 3000 },
   });
-  return new RathOnStore(runtime, new Runs(runtime, workflows, "test-priced"), () => Promise.reject(new Error("no bundles here")));
+  return new RathOnStore(
+    runtime,
+    new Runs(runtime, workflows, "test-priced"),
+    () => Promise.reject(new Error("no bundles here")),
+    undefined as never,
+  );
 }

@@ -1,0 +1,105 @@
+/** The memory of a merge: three ways for each name, from the best common ancestor; what both sides wrote differently is a conflict. */
+import { RathError } from "../session/errors.ts";
+import { stateOf } from "../session/fold.ts";
+import { isAncestor, type Node } from "../session/log.ts";
+import type { Platform } from "../session/platform.ts";
+import { type Staged, stagedAt } from "../session/remembered.ts";
+import type { Conflict, Session } from "../session/session.ts";
+import { bases } from "./merge.ts";
+import type { Choice, Contested } from "./settle.ts";
+
+/** A name that two branches wrote differently. */
+export interface MemoryConflict {
+  /** The uri; when several branches wrote it differently, numbered. */
+  readonly name: string;
+  readonly base: Staged | undefined;
+  readonly ours: Staged;
+  readonly theirs: Staged;
+}
+
+/** Folds the writes of the others into the receiver's, in their order. */
+export function memoryConflicts(platform: Platform, head: Node, others: readonly Node[]): readonly MemoryConflict[] {
+  if (others.every((other) => stateOf(other).writes === undefined)) return [];
+  const ours = new Map(stagedAt(stateOf(head), platform));
+  const conflicts: MemoryConflict[] = [];
+  for (const other of others) {
+    const state = stateOf(other);
+    // A rejected branch teaches nothing.
+    if (state.rejected !== undefined || isAncestor(other, head)) continue;
+    const base = baseOf(platform, head, other);
+    for (const [uri, theirs] of stagedAt(state, platform)) {
+      const [was, mine] = [base.get(uri), ours.get(uri)];
+      if (isSame(theirs, was) || (mine !== undefined && isSame(theirs, mine))) continue;
+      if (mine === undefined || isSame(mine, was)) ours.set(uri, theirs);
+      else {
+        const before = conflicts.filter((one) => one.theirs.item.uri === uri).length;
+        conflicts.push({ name: before === 0 ? uri : `${uri} (${before + 1})`, base: was, ours: mine, theirs });
+      }
+    }
+  }
+  return conflicts;
+}
+
+function baseOf(platform: Platform, ours: Node, theirs: Node): ReadonlyMap<string, Staged> {
+  const found = bases(ours, theirs);
+  const stages = found.map((base) => stagedAt(stateOf(base), platform));
+  if (new Set(stages.map(textOf)).size > 1)
+    throw new RathError(
+      "merge.refused",
+      `These branches cannot be merged: they have ${found.length} best common ancestors that differ in memory (${found.map(({ id }) => id.slice(0, 12)).join(", ")}). Merge those first.`,
+      { details: { bases: found.map(({ id }) => id) } },
+    );
+  return stages[0] ?? new Map();
+}
+
+function textOf(stage: ReadonlyMap<string, Staged>): string {
+  return JSON.stringify([...stage].map(([uri, { item, forgotten }]) => [uri, item.content, forgotten]).sort());
+}
+
+function isSame(a: Staged, b: Staged | undefined): boolean {
+  return a === b || (b !== undefined && a.forgotten === b.forgotten && a.item.content === b.item.content);
+}
+
+/** As users see it, and as it is shown to whoever settles it. */
+export function contestedMemory({ name, base, ours, theirs }: MemoryConflict): Contested {
+  const [was, mine, other] = [base, ours, theirs].map((staged) => (staged === undefined || staged.forgotten ? null : staged.item.content));
+  const conflict: Conflict = {
+    kind: "memory",
+    key: ours.item.key,
+    uri: ours.item.uri,
+    ...(typeof was === "string" ? { base: was } : {}),
+    ...(typeof mine === "string" ? { ours: mine } : {}),
+    ...(typeof other === "string" ? { theirs: other } : {}),
+  };
+  const problem = ours.forgotten || theirs.forgotten ? "forgotten on one side" : "content";
+  return { name, problem, conflict, texts: async () => ({ base: was ?? null, ours: mine ?? null, theirs: other ?? null }) };
+}
+
+/** Which write of each name holds after the merge. */
+export function settledMemory(
+  conflicts: readonly MemoryConflict[],
+  choices: ReadonlyMap<string, Choice>,
+): readonly { readonly uri: string; readonly event: string }[] {
+  const settled = new Map<string, string>();
+  for (const { name, ours, theirs } of conflicts) {
+    const chosen = choices.get(name) === "theirs" ? theirs : ours;
+    settled.set(ours.item.uri, chosen.item.event);
+  }
+  return [...settled].map(([uri, event]) => ({ uri, event }));
+}
+
+/** What somebody wrote in the place of both is remembered after the merge, because of both. */
+export async function rememberChoices(
+  session: Session,
+  conflicts: readonly MemoryConflict[],
+  choices: ReadonlyMap<string, Choice>,
+): Promise<Session> {
+  let at = session;
+  for (const { name, ours, theirs } of conflicts) {
+    const choice = choices.get(name);
+    if (typeof choice !== "object") continue;
+    const { key, scope } = ours.item;
+    at = await at.remember({ key, scope, content: choice.content, because: [ours.item.event, theirs.item.event] });
+  }
+  return at;
+}

@@ -1,0 +1,108 @@
+/** Merging as sessions ask for it: conversation, files and memory in one event, after what conflicts was settled. */
+import { stateOf } from "../session/fold.ts";
+import type { Context } from "../session/host.ts";
+import { TreeName } from "../session/json.ts";
+import type { Node } from "../session/log.ts";
+import type { Conflict, MergeOptions, Session } from "../session/session.ts";
+import { placeOf, SessionValue } from "../session/value.ts";
+import { emptyTree } from "../workspace/tree.ts";
+import { freshIn } from "./acting.ts";
+import type { Execution } from "./execution.ts";
+import { type FilesOfMerge, freshAmong, mergeInto } from "./merge.ts";
+import { contestedMemory, type MemoryConflict, memoryConflicts, rememberChoices, settledMemory } from "./merge-memory.ts";
+import type { Sandboxes } from "./sandboxes.ts";
+import { type Choice, type Contested, settle } from "./settle.ts";
+
+/** Who receives a merge. */
+interface Receiver {
+  readonly session: Session;
+  readonly node: Node;
+  readonly context: Context;
+  readonly execution: Execution;
+}
+
+/** Claims the receiver's head before it waits for anything. */
+export async function mergeBranches(
+  sandboxes: Sandboxes,
+  { session, node, context, execution }: Receiver,
+  others: { readonly places: readonly Node[]; readonly sessions: readonly Session[] },
+  options: MergeOptions,
+): Promise<Session> {
+  const { places, sessions } = others;
+  const { by, scope } = context;
+  const fresh = freshAmong(node, places);
+  const memories = memoryConflicts(sandboxes.platform, node, fresh);
+  if (memories.length === 0 && (fresh.length === 0 || !haveFiles([node, ...fresh]))) {
+    const merged = mergeInto(execution, node, places, by, scope, options, sessions, {});
+    return merged === node ? session : new SessionValue(merged, context);
+  }
+  const { stillness } = execution;
+  const release = hold(node);
+  try {
+    const files = await stillness.during(filesOf(sandboxes, node, fresh));
+    const contested = [...files.contested, ...memories.map(contestedMemory)];
+    const asks = contested.length > 0 && (options.conflicts === "ask" || typeof options.conflicts === "object");
+    // What is asked goes on where the receiver is.
+    if (asks) release();
+    const settling = settle(session, contested, options.conflicts);
+    const { choices, session: asked } = await (asks ? settling : stillness.during(settling));
+    const at = placeOf(asked).node;
+    const settled = await stillness.during(files.settled(at, choices));
+    release();
+    const memory = memories.length === 0 ? undefined : settledMemory(memories, choices);
+    const merged = mergeInto(execution, at, places, by, scope, options, sessions, { files: settled?.files, memory });
+    if (settled !== undefined) sandboxes.objects.goWith(merged, settled.objects);
+    return await rememberChoices(new SessionValue(merged, context), memories, choices);
+  } finally {
+    release();
+  }
+}
+
+interface Merging {
+  readonly contested: readonly Contested[];
+  /** What is stored of the files, once conflicts are settled; nothing where there are none. */
+  settled(
+    at: Node,
+    choices: ReadonlyMap<string, Choice>,
+  ): Promise<{ readonly files: FilesOfMerge; readonly objects: ReadonlyMap<string, Uint8Array> } | undefined>;
+}
+
+async function filesOf(sandboxes: Sandboxes, node: Node, fresh: readonly Node[]): Promise<Merging> {
+  if (!haveFiles([node, ...fresh])) return { contested: [], settled: async () => undefined };
+  const own = sandboxes.objects.own();
+  const trees = sandboxes.trees.over(own);
+  const { contestedFile, mergeFiles, withChoices } = await import("./merge-files.ts");
+  const merged = await mergeFiles(sandboxes, trees, node, fresh);
+  return {
+    contested: merged.conflicts.map((conflict) => contestedFile(trees, conflict)),
+    settled: async (at, choices) => {
+      const { tree, resolved } = await withChoices(trees, merged, choices);
+      const before = sandboxes.knownTreeAt(stateOf(at)) ?? emptyTree;
+      const objects = own.among(await freshIn(trees, before, tree));
+      return { files: { ...(resolved.length === 0 ? {} : { resolved }), tree: new TreeName(tree, objects) }, objects };
+    },
+  };
+}
+
+/** Nobody continues the branch meanwhile: whoever tries, forks. Gives back what ends that. */
+function hold({ log }: Node): () => void {
+  let held = true;
+  log.open++;
+  return () => {
+    if (held) log.open--;
+    held = false;
+  };
+}
+
+/** What a merge would have to decide. */
+export async function conflictsOf(sandboxes: Sandboxes, node: Node, places: readonly Node[]): Promise<readonly Conflict[]> {
+  const fresh = freshAmong(node, places);
+  const memories: readonly MemoryConflict[] = memoryConflicts(sandboxes.platform, node, fresh);
+  const { contested } = await filesOf(sandboxes, node, fresh);
+  return [...contested, ...memories.map(contestedMemory)].map(({ conflict }) => conflict);
+}
+
+/** True when any of these has files to merge. */
+function haveFiles(places: readonly Node[]): boolean {
+  return places.some((place) => stateOf(place).files !== undefined);
+}

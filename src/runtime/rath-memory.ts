@@ -1,0 +1,266 @@
+/** What people ask of memory outside a session. Everything is a new version: nothing that was written goes away. */
+import type { Memory, MemoryDecision, MemoryItem, MemoryRecord, MemoryUsage, MemoryUse, MemoryWrite } from "../memory/memory.ts";
+import { RathError } from "../session/errors.ts";
+import { callOf, stateOf } from "../session/fold.ts";
+import { givenOptions, givenText, unsupported } from "../session/given.ts";
+import { givenScope } from "../session/given-memory.ts";
+import type { Log, Node } from "../session/log.ts";
+import { ambiguousKey, isMemoryUri, noMemory, readVersionName } from "../session/memory-uri.ts";
+import { versionName } from "../session/remembered.ts";
+import type { MemoryHit, MemoryScope, Session } from "../session/session.ts";
+import type { Why } from "../session/why.ts";
+import { embed } from "./embedding.ts";
+import { problemsOf, publish } from "./publish.ts";
+import type { Runtime } from "./runtime.ts";
+
+/** How often a decision is made again when others write meanwhile. */
+const tries = 10;
+
+export class RathMemory implements Memory {
+  readonly #runtime: Runtime;
+  readonly #explain: (runtime: Runtime, item: MemoryItem) => Promise<Why>;
+
+  constructor(runtime: Runtime, explain: (runtime: Runtime, item: MemoryItem) => Promise<Why>) {
+    this.#runtime = runtime;
+    this.#explain = explain;
+  }
+
+  async #store() {
+    this.#runtime.assertOpen();
+    return this.#runtime.memories.store();
+  }
+
+  async revision(): Promise<number> {
+    return (await this.#store()).revision();
+  }
+
+  async search(
+    query: string,
+    options: { readonly scope?: MemoryScope | undefined; readonly limit?: number | undefined; readonly asOf?: number | undefined } = {},
+  ): Promise<readonly MemoryHit[]> {
+    const { scope, limit = 5, asOf } = givenOptions(options, ["scope", "limit", "asOf"], "search");
+    if (!(Number.isInteger(limit) && limit >= 1)) throw unsupported("search.limit", `is ${String(limit)}`, "give a whole number from 1");
+    const text = givenText(query, "query");
+    const store = await this.#store();
+    const embedded = await embed(this.#runtime.memories, store, text, new AbortController().signal);
+    return store.search({ text, vector: embedded?.vector, within: within(scope), limit, asOf });
+  }
+
+  async get(name: string): Promise<MemoryItem | undefined> {
+    const { uri, version } = readVersionName(givenText(name, "name"));
+    if (version !== undefined && isMemoryUri(uri)) return (await this.#versions(uri)).find((record) => record.version === version);
+    return this.#newest(name);
+  }
+
+  async *list(
+    query: {
+      readonly scope?: MemoryScope | undefined;
+      readonly state?: "published" | "retracted" | undefined;
+      readonly asOf?: number | undefined;
+    } = {},
+  ): AsyncIterable<MemoryItem> {
+    const { scope, state, asOf } = givenOptions(query, ["scope", "state", "asOf"], "list");
+    yield* (await this.#store()).list({ within: within(scope), state, asOf });
+  }
+
+  async history(name: string): Promise<readonly MemoryRecord[]> {
+    const newest = await this.#newest(name);
+    return newest === undefined ? [] : this.#versions(newest.uri);
+  }
+
+  async why(name: string): Promise<Why> {
+    const item = await this.get(name);
+    if (item === undefined) throw noMemory(name);
+    return this.#explain(this.#runtime, item);
+  }
+
+  async *usedBy(name: string): AsyncIterable<MemoryUsage> {
+    const { uri, version } = readVersionName(givenText(name, "name"));
+    const named = isMemoryUri(uri) ? uri : (await this.#newest(name))?.uri;
+    if (named === undefined) return;
+    for await (const use of (await this.#store()).uses(named)) {
+      if (version !== undefined && isMemoryUri(uri) && use.version !== version) continue;
+      const usage = await this.#usage(use);
+      if (usage !== undefined) yield usage;
+    }
+  }
+
+  /** What the session says of a use; undefined when it was never written there: the process died before. */
+  async #usage(use: MemoryUse): Promise<MemoryUsage | undefined> {
+    const { platform } = this.#runtime;
+    const log = await this.#runtime
+      .load([use.session])
+      .then((logs) => logs.get(use.session))
+      .catch((error: unknown) => {
+        if (RathError.is(error, "session.not-found")) return undefined;
+        throw error;
+      });
+    const events = log === undefined ? [] : inOrder(log);
+    const call = events.find(({ id }) => id === use.event);
+    if (call === undefined) return undefined;
+    const returned = events.find((node) => node.kind === "recall.returned" && callOf(node) === call);
+    const injected = returned?.data<"recall.returned">(platform)?.injected?.includes(versionName(use)) ?? false;
+    const readBy = injected && returned !== undefined ? readersOf(returned, events) : [];
+    return { ...use, by: call.by, query: call.data<"recall.called">(platform)?.query, injected, readBy };
+  }
+
+  async *derivedFrom(source: string): AsyncIterable<MemoryRecord> {
+    const named = isMemoryUri(source) ? source : ((await this.#newest(source))?.uri ?? undefined);
+    const seeds: string[] = named === undefined ? [] : [named];
+    const store = await this.#store();
+    const seen = new Set<string>();
+    const waiting: MemoryRecord[] = [];
+    const take = (record: MemoryRecord): void => {
+      if (seen.has(versionName(record))) return;
+      seen.add(versionName(record));
+      waiting.push(record);
+    };
+    if (named === undefined) for await (const record of store.list({ because: source, asOf: "all" })) take(record);
+    for (const seed of seeds) for await (const record of store.list({ from: seed, asOf: "all" })) if (record.uri !== named) take(record);
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      yield next;
+      for await (const record of store.list({ from: versionName(next), asOf: "all" })) take(record);
+    }
+  }
+
+  async retract(name: string, decision: MemoryDecision): Promise<readonly MemoryRecord[]> {
+    const decided = given(decision);
+    return this.#write(async () => {
+      const item = await this.#newest(name);
+      if (item === undefined || item.state === "retracted") throw noMemory(name);
+      const writes = [this.#again(item, item.version, { ...decided, state: "retracted" })];
+      for await (const derived of this.derivedFrom(item.uri)) {
+        const newest = await this.#newest(derived.uri);
+        // A version that was written since without it stays.
+        if (newest === undefined || newest.version !== derived.version || newest.state === "retracted") continue;
+        const reason = `made of ${item.uri}, which was retracted: ${decided.reason}`;
+        writes.push(this.#again(newest, newest.version, { ...decided, state: "retracted", reason }));
+      }
+      return writes;
+    });
+  }
+
+  async rollback(to: number | string, decision: MemoryDecision): Promise<readonly MemoryRecord[]> {
+    const decided = given(decision);
+    const store = await this.#store();
+    const revision = await this.#revisionAt(to);
+    return this.#write(async () => {
+      const then = new Map<string, MemoryRecord>();
+      for await (const record of store.list({ asOf: revision })) then.set(record.uri, record);
+      const writes: MemoryWrite[] = [];
+      for await (const now of store.list({})) {
+        const before = then.get(now.uri);
+        if (before?.version === now.version) continue;
+        if (before?.state === "published") writes.push(this.#again(before, now.version, { ...decided, state: "published" }));
+        else if (now.state === "published") writes.push(this.#again(now, now.version, { ...decided, state: "retracted" }));
+      }
+      return writes;
+    });
+  }
+
+  /** A revision as people name it: its number, or the time at which it was the newest. */
+  async #revisionAt(to: number | string): Promise<number> {
+    const newest = await this.revision();
+    const number = Number(to);
+    if (typeof to === "number" || /^\d+$/.test(to)) {
+      if (Number.isInteger(number) && number >= 0 && number <= newest) return number;
+      throw unsupported("to", `is ${to}`, `give a revision from 0 to ${newest}, or a time`);
+    }
+    const time = Date.parse(to);
+    if (Number.isNaN(time))
+      throw unsupported("to", `is ${JSON.stringify(to)}`, `give a revision from 0 to ${newest}, or a time like 2026-01-31T12:00:00Z`);
+    let revision = 0;
+    for await (const record of (await this.#store()).list({ asOf: "all" }))
+      if (Date.parse(record.at) <= time) revision = Math.max(revision, record.revision);
+    return revision;
+  }
+
+  async publish(session: Session): Promise<{ readonly published: readonly string[]; readonly held: readonly string[] }> {
+    await this.#runtime.save(session);
+    const { node } = this.#runtime.here(session);
+    const state = stateOf(node);
+    const done = state.rejected === undefined ? await publish(this.#runtime.memories, state) : undefined;
+    if (done === undefined) return { published: [], held: [] };
+    const [problem] = problemsOf(done);
+    if (problem !== undefined) throw new RathError("memory.changed", problem, { session, details: { refused: done.refused } });
+    return { published: done.items.map(({ uri }) => uri), held: (done.held ?? []).map(({ uri }) => uri) };
+  }
+
+  /** Another version of something, by a person outside a session. */
+  #again(
+    item: MemoryRecord,
+    based: number,
+    { state, by, reason }: MemoryDecision & { readonly state: "published" | "retracted" },
+  ): MemoryWrite {
+    const { revision: _, ...rest } = item;
+    const { platform } = this.#runtime;
+    const from = [...new Set([...item.from, versionName(item)])];
+    const version = based + 1;
+    return {
+      item: { ...rest, version, state, by, reason, from, event: platform.newId(), session: undefined, at: platform.time() },
+      based,
+    };
+  }
+
+  /** All of it or nothing; again when somebody else wrote meanwhile. */
+  async #write(plan: () => Promise<readonly MemoryWrite[]>): Promise<readonly MemoryRecord[]> {
+    const store = await this.#store();
+    for (let left = tries; ; left--) {
+      const writes = await plan();
+      if (writes.length === 0) return [];
+      const { written, refused } = await store.write(writes, { whole: true });
+      const [other] = refused;
+      if (other === undefined) return written;
+      if (left === 1)
+        throw new RathError("memory.changed", `${other.item.uri} is written by others faster than this can be decided: try again.`, {
+          retryable: true,
+        });
+    }
+  }
+
+  async #versions(uri: string): Promise<readonly MemoryRecord[]> {
+    const found: MemoryRecord[] = [];
+    for await (const record of (await this.#store()).list({ uri, asOf: "all" })) found.push(record);
+    return found;
+  }
+
+  /** The newest version of a memory; a key that several have must be named by its uri. */
+  async #newest(name: string): Promise<MemoryRecord | undefined> {
+    const found: MemoryRecord[] = [];
+    const query = isMemoryUri(name) ? { uri: name } : { key: name };
+    for await (const record of (await this.#store()).list(query)) found.push(record);
+    const alive = found.filter(({ state }) => state === "published");
+    const [only, ...others] = alive.length > 0 ? alive : found;
+    if (only !== undefined && others.length > 0)
+      throw ambiguousKey(
+        name,
+        [only, ...others].map(({ uri }) => uri),
+      );
+    return only;
+  }
+}
+
+function given({ by, reason }: MemoryDecision): MemoryDecision {
+  return { by: givenText(by, "by"), reason: givenText(reason, "reason") };
+}
+
+function within(scope: MemoryScope | undefined): readonly string[] {
+  return [scope === undefined ? "memory://" : `memory://${givenScope(scope)}/`];
+}
+
+function inOrder(log: Log): readonly Node[] {
+  const events: Node[] = [];
+  for (let at = log.tip; at !== undefined; at = at.prior) events.push(at);
+  return events.reverse();
+}
+
+/** The model calls of the same branch that read what was recalled: all after it, until it was dropped from what they read. */
+function readersOf(returned: Node, events: readonly Node[]): readonly string[] {
+  const readers: string[] = [];
+  for (const node of events) {
+    if (node.seq <= returned.seq) continue;
+    if (node.facts.alone === true) break;
+    if (node.kind === "model.called") readers.push(node.id);
+  }
+  return readers;
+}
