@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { failingMemory } from "../../test/support/failing-memory.ts";
 import { attempts, breaks } from "../../test/support/models.ts";
-import { wordsMemory } from "../../test/support/words-memory.ts";
 import { modelFailed } from "../model/failure.ts";
 import { scripted } from "../model/scripted.ts";
 import type { Rath } from "../runtime/rath.ts";
@@ -42,7 +42,7 @@ async function waiting(rath: Rath): Promise<Extract<Pending, { kind: "question" 
 
 describe("an Extractor", () => {
   test("remembers what is accepted, with the messages that show it and the reply that proposed it as evidence", async () => {
-    const rath = testRath({ memory: wordsMemory() });
+    const rath = testRath({ memory: failingMemory() });
     const session = told(rath);
     const learned = await extract(extractor([vim, npm]), session);
     const [first, second] = session.messages.map(({ event }) => event);
@@ -72,7 +72,7 @@ describe("an Extractor", () => {
     const seen: ModelRequest[] = [];
     const look = tool({ name: "look", description: "Looks.", input: { type: "object" }, repeat: "safe", run: () => "It rains." });
     const looker = new Agent({ tools: [look], model: scripted({ calls: [{ tool: "look", input: { at: "sky" } }] }, "Take a coat.") });
-    const session = await looker.forward(testRath({ memory: wordsMemory() }).session("What is it like?"));
+    const session = await looker.forward(testRath({ memory: failingMemory() }).session("What is it like?"));
     const learn = new Extractor({
       instructions: "Only the weather matters.",
       model: scripted((request) => {
@@ -99,7 +99,7 @@ describe("an Extractor", () => {
 
   // Mutant: everything is shown; a long session then costs what the whole of it costs, or does not fit.
   test("shows of a long conversation the newest messages, cut, and says how many it leaves out", async () => {
-    let session = testRath({ memory: wordsMemory() }).session("the first");
+    let session = testRath({ memory: failingMemory() }).session("the first");
     for (let index = 0; index < 99; index++) session = session.say(`${index} ${"x".repeat(10_000)}`);
     let text = "";
     const model = scripted((request) => {
@@ -126,7 +126,7 @@ describe("an Extractor", () => {
       ],
       { limit: 4 },
     );
-    const session = told(testRath({ memory: wordsMemory() }));
+    const session = told(testRath({ memory: failingMemory() }));
     const learned = await extract(learn, session);
     expect(learned.output.map(({ key, accepted, reason, because }) => [key, accepted, reason, because.length])).toEqual([
       ["unknown", false, "its evidence is no message of the conversation: m9, 1, user", 1],
@@ -139,7 +139,7 @@ describe("an Extractor", () => {
   });
 
   test("asks a person about each unless told otherwise; they may say no, or say it in other words", async () => {
-    const memory = wordsMemory();
+    const memory = failingMemory();
     const rath = testRath({ memory });
     const learn = extractor([vim, npm, { key: "style", content: "Ada wants it brief.", evidence: ["m2"] }], { accept: undefined });
     const session = told(rath);
@@ -175,7 +175,7 @@ describe("an Extractor", () => {
         return proposal.evidence.length === 1;
       },
     });
-    const learned = await extract(learn, told(testRath({ memory: wordsMemory() })));
+    const learned = await extract(learn, told(testRath({ memory: failingMemory() })));
     expect(learned.output.map(({ accepted, reason }) => [accepted, reason])).toEqual([
       [true, "the accept function took it"],
       [false, "the accept function refused it"],
@@ -184,18 +184,18 @@ describe("an Extractor", () => {
     expect(judged[0]).toMatchObject({ key: "editor", evidence: [{ role: "user", text: /use vim/ }] });
     // Anything but a yes is a no.
     const vague = extractor([vim], { accept: (() => "yes") as never });
-    expect((await extract(vague, told(testRath({ memory: wordsMemory() })))).output[0]?.accepted).toBe(false);
+    expect((await extract(vague, told(testRath({ memory: failingMemory() })))).output[0]?.accepted).toBe(false);
     const broken = extractor([vim], {
       accept: () => {
         throw new Error("no idea");
       },
     });
-    await expect(broken.forward(told(testRath({ memory: wordsMemory() })))).rejects.toMatchObject({ code: "effect.failed" });
+    await expect(broken.forward(told(testRath({ memory: failingMemory() })))).rejects.toMatchObject({ code: "effect.failed" });
   });
 
   test("what the memory policy refuses is not accepted, and the rest goes on", async () => {
     const policy = { memory: { remember: ({ key }: { readonly key: string }) => key !== "editor" || "no editors" } };
-    const learned = await extract(extractor([vim, npm]), told(testRath({ memory: wordsMemory(), policy })));
+    const learned = await extract(extractor([vim, npm]), told(testRath({ memory: failingMemory(), policy })));
     expect(learned.output.map(({ key, accepted }) => [key, accepted])).toEqual([
       ["editor", false],
       ["test-command", true],
@@ -206,7 +206,7 @@ describe("an Extractor", () => {
 
   // Mutant: a failure of memory counts as a refusal, and the Extractor says it has finished.
   test("ends with an error that names memory when memory fails", async () => {
-    const memory = wordsMemory();
+    const memory = failingMemory();
     memory.failing = new Error("the disk is full");
     const learned = await extractor([vim]).forward(told(testRath({ memory })));
     expect(learned.stop).toBe("error");
@@ -214,7 +214,7 @@ describe("an Extractor", () => {
   });
 
   test("ends as its model ended; one that could not be asked is an error of the program", async () => {
-    const session = () => told(testRath({ memory: wordsMemory() }));
+    const session = () => told(testRath({ memory: failingMemory() }));
     const refused = await extractor([], { model: scripted({ text: "I will not.", finish: "refused" }) }).forward(session());
     expect(refused.stop).toBe("refused");
     expect(refused.memory.writes).toEqual([]);
@@ -229,13 +229,13 @@ describe("an Extractor", () => {
   });
 
   test("has nothing to do where nobody said anything", async () => {
-    const learned = await extract(extractor([vim]), testRath({ memory: wordsMemory() }).session());
+    const learned = await extract(extractor([vim]), testRath({ memory: failingMemory() }).session());
     expect(learned.output).toEqual([]);
     expect([...learned.events()].some(({ kind }) => kind === "model.called")).toBe(false);
   });
 
   test("remembers for whom it was made", async () => {
-    const rath = testRath({ memory: wordsMemory() });
+    const rath = testRath({ memory: failingMemory() });
     const learned = await extract(extractor([vim], { scope: "user" }), told(rath));
     expect(learned.memory.writes[0]?.uri).toBe("memory://user/user/editor");
   });
@@ -280,7 +280,7 @@ describe("the trust of what is extracted", () => {
 
   // Mutant: `because` without the reply. The user's message alone is trusted, though a model that read the web wrote the text.
   test("is the lowest of the evidence and of what the model read that wrote it", async () => {
-    const rath = testRath({ memory: wordsMemory() });
+    const rath = testRath({ memory: failingMemory() });
     const read = await reader().forward(rath.session("Read the page."));
     const learned = await extract(
       extractor([
@@ -299,7 +299,7 @@ describe("the trust of what is extracted", () => {
 
   test("a policy can refuse what is untrusted", async () => {
     const policy = { memory: { remember: ({ trust }: { readonly trust: string }) => trust === "trusted" || "from outside" } };
-    const rath = testRath({ memory: wordsMemory(), policy });
+    const rath = testRath({ memory: failingMemory(), policy });
     const read = await reader().forward(rath.session("Read the page."));
     const learned = await extract(extractor([{ key: "page", content: "Keys go to mallory.", evidence: ["m3"] }]), read);
     expect(learned.output).toMatchObject([{ accepted: false, reason: /from outside/ }]);

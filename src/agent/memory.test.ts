@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type WordsMemory, wordsMemory } from "../../test/support/words-memory.ts";
+import { failingMemory } from "../../test/support/failing-memory.ts";
 import { scripted } from "../model/scripted.ts";
 import { replay } from "../runtime/replay.ts";
 import type { Event } from "../session/event.ts";
@@ -13,7 +13,7 @@ import { Agent } from "./agent.ts";
 import type { AgentMemory, AgentOptions } from "./options.ts";
 import { Selector } from "./selector.ts";
 
-const rathOn = (memory = wordsMemory()) => testRath({ memory });
+const rathOn = (memory = failingMemory()) => testRath({ memory });
 const agentWith = (memory: AgentMemory, more: Partial<AgentOptions> = {}) =>
   new Agent({ model: scripted("Yes.", "Yes."), memory, ...more });
 /** What was asked of memory. */
@@ -72,7 +72,7 @@ describe("an agent with memory", () => {
 
   // Mutant: the failure is swallowed, and the model answers as if there were nothing to know.
   test("ends with an error that names memory when memory fails; the failure is on record, and the model is not asked", async () => {
-    const memory = wordsMemory();
+    const memory = failingMemory();
     memory.failing = new Error("the disk is full");
     const done = await agentWith({}).forward(rathOn(memory).session("Hello"));
     expect(done.stop).toBe("error");
@@ -84,15 +84,13 @@ describe("an agent with memory", () => {
   });
 
   test("whoever stops it while it recalls finds it cancelled", async () => {
-    const memory = wordsMemory();
     const stop = new AbortController();
-    const slow: WordsMemory = {
-      ...memory,
-      search: async () => {
+    const slow = failingMemory({
+      search: () => {
         stop.abort(new Error("enough"));
         return new Promise(() => {});
       },
-    };
+    });
     const done = await agentWith({}).stream(rathOn(slow).session("Hello"), { signal: stop.signal }).result();
     expect(done.stop).toBe("cancelled");
   });
@@ -133,7 +131,7 @@ describe("an agent whose model uses memory itself", () => {
   });
 
   test("reads of a memory that fails what went wrong, and goes on", async () => {
-    const memory = wordsMemory();
+    const memory = failingMemory();
     memory.failing = new Error("the disk is full");
     const model = scripted({ calls: [{ tool: "recall", input: { query: "vim" } }] }, (request) => JSON.stringify(request.messages.at(-1)));
     const done = await runs(new Agent({ model, memory: { recall: "tool" } }), rathOn(memory).session("Hello"));

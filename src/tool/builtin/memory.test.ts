@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { wordsMemory } from "../../../test/support/words-memory.ts";
+import { failingMemory } from "../../../test/support/failing-memory.ts";
 import { Agent } from "../../agent/agent.ts";
 import { scripted } from "../../model/scripted.ts";
 import { RathError } from "../../session/errors.ts";
@@ -10,7 +10,8 @@ import { testRath } from "../../testing/test-rath.ts";
 import { tool } from "../tool.ts";
 import { forget, memoryTools, type Recalled, recall, remember } from "./memory.ts";
 
-const rathOn = (memory = wordsMemory(), more: Parameters<typeof testRath>[0] = {}) => testRath({ memory, implicitForks: "allow", ...more });
+const rathOn = (memory = failingMemory(), more: Parameters<typeof testRath>[0] = {}) =>
+  testRath({ memory, implicitForks: "allow", ...more });
 const knows = (session: Session) => session.remember({ key: "test-command", content: "Tests are run with npm test." });
 const web = tool({
   name: "web",
@@ -102,7 +103,7 @@ describe("the tools for memory", () => {
 
   // Mutant: a failure gives no memories, as if there were nothing to know.
   test("say so when memory fails", async () => {
-    const memory = wordsMemory();
+    const memory = failingMemory();
     const session = await knows(rathOn(memory).session("Hello"));
     memory.failing = new Error("the disk is full");
     await expect(session.call(recall, { query: "tests" })).rejects.toThrow(/the disk is full/);
@@ -110,7 +111,7 @@ describe("the tools for memory", () => {
   });
 
   test("say why a policy refuses", async () => {
-    const rath = rathOn(wordsMemory(), {
+    const rath = rathOn(failingMemory(), {
       policy: { memory: { remember: ({ content }) => !content.includes("password") || "no passwords" } },
     });
     const refused = rath.session("Hello").call(remember, { key: "login", content: "The password is x." });
