@@ -15,8 +15,8 @@ export interface RecallInput {
 }
 /** What `recall` gives. */
 export interface Recalled {
-  /** Says that what follows is data. */
-  readonly note: string;
+  /** Says that what follows is data. Named so that it comes first where fields are sorted. */
+  readonly about: string;
   readonly memories: readonly {
     readonly key: string;
     readonly content: string;
@@ -164,7 +164,7 @@ function recalled(session: Session): Recalled {
   const shown = value.filter((hit) => !tooMuch.has(versionName(hit)));
   const left = value.filter((hit) => tooMuch.has(versionName(hit))).map(({ key }) => JSON.stringify(key));
   return {
-    note: [
+    about: [
       shown.length === 0
         ? value.length === 0
           ? "Nothing is remembered that fits."
