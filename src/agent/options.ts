@@ -39,7 +39,15 @@ export interface AgentOptions<Output = string> {
   readonly hooks?: Hooks | undefined;
 }
 
-/** How an agent uses memory. */
+/**
+ * How an agent uses memory. What was recalled is data to its model, with how far it can be trusted. A memory that fails ends the
+ * agent with the stop "error": it would answer as if there were nothing to know.
+ *
+ * @example
+ * const helper = new Agent({ model: "openai/gpt-5.5", memory: { scope: "user", remember: "tool" } });
+ * const answered = await helper.forward(rath.session("Which editor do I use?"));
+ * for (const { key, trust, recall } of answered.memory.reads) console.log(key, trust, recall.injected);
+ */
 export interface AgentMemory {
   /** "before" (default): what fits the newest message is given to the model when the agent is entered. "tool": the model asks for it. */
   readonly recall?: "before" | "tool" | "never" | undefined;

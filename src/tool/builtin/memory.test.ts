@@ -130,7 +130,7 @@ describe("the trust of what tools recall", () => {
     expect(trustOf(await session.call(remember, { key: "a", content: "b" }))).toBe("trusted");
   });
 
-  // Mutant: session.recall inside the tool, which gives nobody anything to read and so leaves the result trusted.
+  // Mutant: the result of a tool that says it brings nothing of its own is trusted, whatever was recalled inside the call.
   test("what was planted in a tool's result stays untrusted through remember and recall, in another session too", async () => {
     const rath = rathOn();
     const planter = new Agent({

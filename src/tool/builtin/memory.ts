@@ -85,8 +85,8 @@ export function memoryTools(options: MemoryToolOptions = {}): {
         if (asked === undefined) throw new Error("Give query or key.");
         const { host, memory } = placeOf(session).context;
         const request = givenRecall(asked, { limit, scope: scope ?? memory });
-        // Read whole, one by its key has no bound but the one that every result has. Given to the inner session to read, what was
-        // found makes it no more trusted than it is, and so the result.
+        // A model reads it, so it counts as given to one, and the runtime says what there is room for. One that is read by its key
+        // has no bound but the one that every result has.
         return recalled(await host.recall(session, { ...request, inject: { tokens: key === undefined ? tokens : wholeTokens } }));
       },
     }),
