@@ -8,7 +8,7 @@ const adapters = [
   "store/(?:memory|sqlite|postgres)",
   "sandbox/(?:local|host|docker|e2b|opensandbox|cube|memory)",
   "model/(?:ai-sdk|scripted|recorded)",
-  "memory/(?:sqlite|postgres|openviking)",
+  "memory/(?:volatile|sqlite|postgres|openviking)",
 ].join("|");
 const adapterFile = `^src/(${adapters})[.-]`;
 
@@ -49,8 +49,21 @@ module.exports = {
       "ports-know-only-session",
       "Ports do not know each other, so that any store works with any model, sandbox and memory.",
       "^src/(store|workspace|model|memory)/",
-      "^src/(?:session|$1)/",
+      ["^src/(?:session|$1)/", "^src/sqlite/"],
     ),
+    knowsOnly(
+      "sqlite-knows-only-session",
+      "How a file is opened and held is the same whatever is kept in it, so it knows no table.",
+      "^src/sqlite/",
+      "^src/(?:session|sqlite)/",
+    ),
+    {
+      name: "sqlite-is-for-sqlite-adapters",
+      comment: "The seam to SQLite is not a port: what is kept in a file is asked of the store that owns the file.",
+      severity: "error",
+      from: { path: "^src/", pathNot: ["^src/sqlite/", "^src/(?:store|memory)/sqlite[.-]", "^src/store/migrations/"] },
+      to: { path: "^src/sqlite/" },
+    },
     knowsOnly(
       "sandbox-knows-session-and-workspace",
       "A sandbox acts on files, so it may see workspace trees. It knows no other port.",
@@ -72,10 +85,11 @@ module.exports = {
     },
     {
       name: "drivers-stay-in-their-adapter",
-      comment: "Nobody pays for a driver they do not open: only the SQLite adapter imports a SQLite driver, and so on.",
+      comment:
+        "Nobody pays for a driver they do not open: only src/sqlite imports a SQLite driver, only a Postgres adapter one of Postgres.",
       severity: "error",
-      from: { path: "^src/", pathNot: "^src/(?:store|memory)/(?:sqlite|postgres)[.-]" },
-      to: { path: "(?:^|/)(?:better-sqlite3|node:sqlite|sqlite|pg|pg-boss)(?:/|$)" },
+      from: { path: "^src/", pathNot: ["^src/sqlite/", "^src/(?:store|memory)/postgres[.-]"] },
+      to: { path: "(?:^|/)(?:better-sqlite3|node:sqlite|sqlite|pg|pg-boss)(?:/|$)", pathNot: "^src/" },
     },
     {
       name: "only-the-composition-root-names-adapters",

@@ -7,10 +7,10 @@
  * is made again with what is really there.
  */
 import { RathError } from "../session/errors.ts";
+import type { Connection } from "../sqlite/connection.ts";
+import { failureOf } from "../sqlite/driver.ts";
 import { encodeFrame, type FramePlace, sealFrame } from "./frame.ts";
 import { copyBlob, type PackedBlob, packBlob, putBlob } from "./sqlite-blobs.ts";
-import type { Connection } from "./sqlite-connection.ts";
-import { failureOf } from "./sqlite-driver.ts";
 import { type Frames, perLog } from "./sqlite-frames.ts";
 import { addLog, findLog } from "./sqlite-logs.ts";
 import { epochOf, keyConflict, putRun } from "./sqlite-runs.ts";

@@ -2,8 +2,8 @@
 import { hash } from "node:crypto";
 import { promisify } from "node:util";
 import { deflateRaw, deflateRawSync, inflateRawSync } from "node:zlib";
-import type { Connection } from "./sqlite-connection.ts";
-import { corrupt } from "./sqlite-open.ts";
+import type { Connection } from "../sqlite/connection.ts";
+import { corrupt } from "../sqlite/open.ts";
 import type { Write } from "./store.ts";
 
 type Blob = NonNullable<Write["blobs"]>[number];

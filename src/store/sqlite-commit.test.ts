@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type Database, type OpenDatabase, openDatabase, type Statement } from "../sqlite/driver.ts";
+import { pragma } from "../sqlite/format.ts";
 import { branch, collect } from "../testing/store-case.ts";
 import { storedEvent } from "../testing/stored-event.ts";
-import { pragma } from "./migrations/migrations.ts";
-import { type Database, type OpenDatabase, openDatabase, type Statement } from "./sqlite-driver.ts";
 import { type SqliteOptions, storeOn } from "./sqlite-store.ts";
 import type { Store } from "./store.ts";
 

@@ -2,11 +2,12 @@ import { closeSync, copyFileSync, mkdtempSync, openSync, readFileSync, rmSync, s
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openDatabase } from "../sqlite/driver.ts";
+import { migrate, pragma } from "../sqlite/format.ts";
 import { branch, collect } from "../testing/store-case.ts";
 import { storedChain, storedEvent } from "../testing/stored-event.ts";
-import { applicationId, migrate, pragma } from "./migrations/migrations.ts";
+import { storeFormat } from "./migrations/migrations.ts";
 import { sqliteStore } from "./sqlite.ts";
-import { openDatabase } from "./sqlite-driver.ts";
 import type { StoredEvent } from "./store.ts";
 
 let folder: string;
@@ -39,7 +40,7 @@ describe("the SQLite file", () => {
   test("carries our mark, the format and WAL", async () => {
     await filled();
     const database = openDatabase(path);
-    expect([pragma(database, "application_id"), pragma(database, "user_version")]).toEqual([applicationId, 1]);
+    expect([pragma(database, "application_id"), pragma(database, "user_version")]).toEqual([storeFormat.applicationId, 1]);
     expect(database.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
     expect(database.prepare("PRAGMA page_size").get()).toEqual({ page_size: 4096 });
     database.close();
@@ -104,11 +105,11 @@ describe("the SQLite file", () => {
     const events = await filled();
     const database = openDatabase(path);
     const steps = ["the first step is done already", "CREATE TABLE later (x INTEGER) STRICT"];
-    expect(() => migrate(database, path, [...steps, "NOT SQL"])).toThrow();
+    expect(() => migrate(database, path, { ...storeFormat, steps: [...steps, "NOT SQL"] })).toThrow();
     expect(pragma(database, "user_version")).toBe(1);
     expect(database.prepare("SELECT name FROM sqlite_master WHERE name = 'later'").get()).toBeUndefined();
-    migrate(database, path, steps);
-    migrate(database, path, steps);
+    migrate(database, path, { ...storeFormat, steps });
+    migrate(database, path, { ...storeFormat, steps });
     expect(pragma(database, "user_version")).toBe(2);
     database.exec("PRAGMA user_version = 1");
     database.close();

@@ -1,7 +1,7 @@
 /** Frames as rows: where they lie, how they are read back, and what is said when one is damaged. */
 import { RathError } from "../session/errors.ts";
+import type { Connection } from "../sqlite/connection.ts";
 import { decodeFrame, type FramePlace, frameEnd, frameIdPrefixes } from "./frame.ts";
-import type { Connection } from "./sqlite-connection.ts";
 import type { StoredEvent } from "./store.ts";
 
 /** Positions a log has. The number of a log times this, plus a position, is a place; all places stay below 2^53. */

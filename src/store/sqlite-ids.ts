@@ -3,10 +3,11 @@
  * filled in bulk when an id is not found in it, and at close. An entry is 48 bits of the id and a place; what is found
  * there is compared with the whole id, so a damaged index can hide an event but never give a wrong one.
  */
+
+import type { Connection } from "../sqlite/connection.ts";
+import { pragma } from "../sqlite/format.ts";
 import { encodeFrame, idPrefix, sealFrame } from "./frame.ts";
-import { pragma } from "./migrations/migrations.ts";
 import { breathe } from "./pages.ts";
-import type { Connection } from "./sqlite-connection.ts";
 import { type FrameRow, type Frames, perLog } from "./sqlite-frames.ts";
 import type { StoredEvent } from "./store.ts";
 

@@ -1,9 +1,9 @@
 /** The list of logs: one row each, written with the first events and never changed. */
 import { crc32 } from "node:zlib";
-import type { Connection } from "./sqlite-connection.ts";
-import type { SqlValue } from "./sqlite-driver.ts";
+import type { Connection } from "../sqlite/connection.ts";
+import type { SqlValue } from "../sqlite/driver.ts";
+import { corrupt } from "../sqlite/open.ts";
 import type { Frames } from "./sqlite-frames.ts";
-import { corrupt } from "./sqlite-open.ts";
 import type { LogAbout, LogQuery, LogRow } from "./store.ts";
 
 interface Row {

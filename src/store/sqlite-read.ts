@@ -3,8 +3,9 @@
  * ends where the logs ended when the reading began. A page is read in one piece of work that changes nothing until it
  * has succeeded, since it is done again when another process is in the way.
  */
+
+import type { Connection } from "../sqlite/connection.ts";
 import { breathe } from "./pages.ts";
-import type { Connection } from "./sqlite-connection.ts";
 import { type FrameRow, type Frames, perLog } from "./sqlite-frames.ts";
 import { findLog } from "./sqlite-logs.ts";
 import type { StoredEvent } from "./store.ts";

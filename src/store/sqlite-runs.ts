@@ -1,7 +1,7 @@
 /** Runs and their leases. One row holds both, so that an append reads the epoch where a claim raises it. */
 import { RathError } from "../session/errors.ts";
-import type { Connection } from "./sqlite-connection.ts";
-import type { SqlValue } from "./sqlite-driver.ts";
+import type { Connection } from "../sqlite/connection.ts";
+import type { SqlValue } from "../sqlite/driver.ts";
 import type { Lease, RunQuery, RunRow } from "./store.ts";
 
 interface Row {

@@ -4,11 +4,12 @@
  * It owns one database file, which any number of stores and processes may use at once. It opens the file at the first call.
  */
 import { resolve } from "node:path";
+import { Connection } from "../sqlite/connection.ts";
+import type { OpenDatabase } from "../sqlite/driver.ts";
+import { storeFormat } from "./migrations/migrations.ts";
 import { items } from "./pages.ts";
 import { Appends } from "./sqlite-append.ts";
 import { readBlob } from "./sqlite-blobs.ts";
-import { Connection } from "./sqlite-connection.ts";
-import type { OpenDatabase } from "./sqlite-driver.ts";
 import { Frames } from "./sqlite-frames.ts";
 import { Ids } from "./sqlite-ids.ts";
 import { logPages } from "./sqlite-logs.ts";
@@ -34,7 +35,7 @@ export interface SqliteOptions {
 /** The store in the file at `path`, on the driver that `open` gives. */
 export function storeOn(path: string, options: SqliteOptions, open: OpenDatabase, patienceMs = 10_000): Store {
   const { tenant = "default", project = "default", durability = "sync", clock = Date.now } = options;
-  const place = { path: resolve(path), tenant, clock, open, patienceMs };
+  const place = { path: resolve(path), format: storeFormat, tenant, clock, open, patienceMs };
   const connection = new Connection({ ...place, project });
   const frames = new Frames(connection);
   const appends = new Appends(connection, frames, durability === "relaxed");

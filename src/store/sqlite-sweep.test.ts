@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import { openDatabase } from "../sqlite/driver.ts";
 import { collect } from "../testing/store-case.ts";
 import { sqliteStore } from "./sqlite.ts";
-import { openDatabase } from "./sqlite-driver.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "rath-sweep-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -3,8 +3,9 @@
  * to whoever says what stays. Then blobs are looked at page by page, and each is removed by a statement that asks for its age
  * again, so that one which was put meanwhile stays.
  */
+
+import type { Connection } from "../sqlite/connection.ts";
 import { breathe, items } from "./pages.ts";
-import type { Connection } from "./sqlite-connection.ts";
 import { Frames } from "./sqlite-frames.ts";
 import { logPages } from "./sqlite-logs.ts";
 import { sessionPages } from "./sqlite-read.ts";

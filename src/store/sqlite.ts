@@ -1,5 +1,5 @@
 /** The store in one SQLite file: the default of a single machine. See `sqlite-store.ts` for how it is made. */
-import { openDatabase } from "./sqlite-driver.ts";
+import { openDatabase } from "../sqlite/driver.ts";
 import { type SqliteOptions, storeOn } from "./sqlite-store.ts";
 import type { Store } from "./store.ts";
 

@@ -1,40 +1,6 @@
-/** The numbered steps from an empty file to the newest format. Released steps are never changed; a new format adds one. */
-import { RathError } from "../../session/errors.ts";
-import type { Database } from "../sqlite-driver.ts";
+/** The format of a store's file. Released steps are never changed; a new format adds one. */
+import type { Format } from "../../sqlite/format.ts";
 import { first } from "./0001-first.ts";
 
-const migrations: readonly string[] = [first];
-
-/** "Rath": how a file says that it is ours. */
-export const applicationId = 0x52617468;
-
-/** Brings an open database to the newest format, in one transaction. A file of a newer version of this package is refused. */
-export function migrate(database: Database, path: string, steps: readonly string[] = migrations): void {
-  if (formatOf(database, path, steps) === steps.length) return;
-  database.exec("BEGIN IMMEDIATE");
-  try {
-    // Asked again under the lock: another process may have done it meanwhile.
-    for (const step of steps.slice(formatOf(database, path, steps))) database.exec(step);
-    database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${steps.length}; COMMIT`);
-  } catch (error) {
-    database.exec("ROLLBACK");
-    throw error;
-  }
-}
-
-function formatOf(database: Database, path: string, steps: readonly string[]): number {
-  const version = pragma(database, "user_version");
-  if (version <= steps.length) return version;
-  throw new RathError(
-    "store.newer-format",
-    `${path} has format ${version}; this version of openrath knows formats up to ${steps.length}. Nothing was changed. Update openrath to open it.`,
-    {
-      details: { path, version, known: steps.length },
-    },
-  );
-}
-
-/** The value of a pragma that is a number. */
-export function pragma(database: Database, name: "application_id" | "user_version" | "synchronous" | "data_version"): number {
-  return database.prepare<Record<string, number>>(`PRAGMA ${name}`).get()?.[name] ?? 0;
-}
+/** The mark is "Rath". */
+export const storeFormat: Format = { applicationId: 0x52617468, steps: [first], opener: "sqliteStore" };

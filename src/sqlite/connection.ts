@@ -1,16 +1,18 @@
 /**
- * One open database file, shared by the parts of the SQLite store: prepared statements, transactions, patience with other
+ * One open database file, shared by the parts of whatever keeps its data there: prepared statements, transactions, patience with other
  * processes, and errors that say what happened to which file.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { RathError } from "../session/errors.ts";
-import { type Database, failureOf, type OpenDatabase, type Statement } from "./sqlite-driver.ts";
-import { corrupt, extendLog, openFile } from "./sqlite-open.ts";
+import { type Database, failureOf, type OpenDatabase, type Statement } from "./driver.ts";
+import type { Format } from "./format.ts";
+import { corrupt, extendLog, openFile } from "./open.ts";
 
 const longestWaitMs = 50;
 
 export interface ConnectionOptions {
   readonly path: string;
+  readonly format: Format;
   readonly tenant: string;
   readonly project: string;
   readonly clock: () => number;
@@ -24,6 +26,7 @@ export class Connection {
   readonly tenant: string;
   readonly project: string;
   readonly clock: () => number;
+  readonly #format: Format;
   readonly #open: OpenDatabase;
   readonly #patienceMs: number;
   readonly #statements = new Map<string, Statement<unknown>>();
@@ -37,6 +40,7 @@ export class Connection {
     this.tenant = options.tenant;
     this.project = options.project;
     this.clock = options.clock;
+    this.#format = options.format;
     this.#open = options.open;
     this.#patienceMs = options.patienceMs;
   }
@@ -47,8 +51,9 @@ export class Connection {
   }
 
   get database(): Database {
-    if (this.#closed) throw new RathError("store.closed", `The store ${this.path} is closed. Open another one with sqliteStore.`);
-    this.#database ??= openFile(this.path, this.#open);
+    if (this.#closed)
+      throw new RathError("store.closed", `The store ${this.path} is closed. Open another one with ${this.#format.opener}.`);
+    this.#database ??= openFile(this.path, this.#open, this.#format);
     return this.#database;
   }
 

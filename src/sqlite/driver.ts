@@ -1,5 +1,5 @@
 /**
- * The seam between the store and SQLite: `node:sqlite` where Node has it, else better-sqlite3.
+ * The seam between our stores and SQLite: `node:sqlite` where Node has it, else better-sqlite3.
  *
  * Both are synchronous and nearly alike; this file hides what differs and names failures. It knows nothing of our tables.
  */

@@ -8,8 +8,8 @@ import { randomBytes } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, readSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { RathError } from "../session/errors.ts";
-import { applicationId, migrate, pragma } from "./migrations/migrations.ts";
-import { type Database, failureOf, type OpenDatabase } from "./sqlite-driver.ts";
+import { type Database, failureOf, type OpenDatabase } from "./driver.ts";
+import { type Format, migrate, pragma } from "./format.ts";
 
 /** Checking a file of this size takes about as long as opening it; in larger ones the checksums of what is read have to do. */
 const checkedBytes = 4 * 1024 * 1024;
@@ -18,19 +18,19 @@ const walPages = 550;
 const pageBytes = 4096;
 
 /** An open, checked database of the newest format in WAL mode. Throws the driver's error while other processes hold it. */
-export function openFile(path: string, open: OpenDatabase): Database {
+export function openFile(path: string, open: OpenDatabase, format: Format): Database {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  if (!existsSync(path)) createFile(path, open);
+  if (!existsSync(path)) createFile(path, open, format);
   refuseForeign(path);
   const database = open(path);
   try {
     database.exec("PRAGMA busy_timeout = 10");
-    if (pragma(database, "application_id") !== applicationId) throw corrupt(path, "it is an SQLite database of another program");
+    if (pragma(database, "application_id") !== format.applicationId) throw corrupt(path, "it is an SQLite database of another program");
     // Erased data must not stay in the free parts of pages, so what is freed is overwritten from the beginning.
     database.exec(
       "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; PRAGMA cell_size_check = ON; PRAGMA secure_delete = ON",
     );
-    migrate(database, path);
+    migrate(database, path, format);
     if (statSync(path).size <= checkedBytes) checkWhole(database, path);
     return database;
   } catch (error) {
@@ -70,7 +70,7 @@ export function extendLog(database: Database, path: string): void {
   }
 }
 
-function createFile(path: string, open: OpenDatabase): void {
+function createFile(path: string, open: OpenDatabase, format: Format): void {
   if (existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0)
     throw corrupt(path, "the file is missing, but its write-ahead log is still there");
   const draft = `${path}.${randomBytes(6).toString("hex")}.new`;
@@ -80,7 +80,7 @@ function createFile(path: string, open: OpenDatabase): void {
     try {
       // Nobody sees the draft before it is synced as a whole below.
       database.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF`);
-      migrate(database, path);
+      migrate(database, path, format);
       database.exec("PRAGMA journal_mode = WAL");
     } finally {
       database.close();

@@ -1,0 +1,128 @@
+/**
+ * Searching, the same for every store: a store gives candidates and statistics, this ranks them together with what is staged.
+ *
+ * A staged item has the score that it would have if it were stored: it is counted in, and what it hides is counted out.
+ */
+import type { Vector } from "../session/embedding.ts";
+import type { MemoryHit, MemoryItem } from "../session/memory.ts";
+import type { MemoryQuery } from "./memory.ts";
+import { type Candidate, cosine, countWords, type Document, rank, type Statistics } from "./score.ts";
+import { queryWords } from "./words.ts";
+
+/** A stored version, by the number that the store knows it by. */
+export interface StoredCandidate extends Candidate {
+  readonly no: number;
+}
+
+/** Which stored versions may be found; every condition must hold. */
+export interface Wanted {
+  readonly revision: number;
+  readonly now: number;
+  readonly within: readonly string[];
+  readonly trust: MemoryItem["trust"] | undefined;
+  readonly origin: MemoryItem["origin"] | undefined;
+  readonly without: ReadonlySet<string>;
+}
+
+/** What a store tells of its published versions as they were at a revision. */
+export interface Index {
+  statistics(words: readonly string[], revision: number): Statistics;
+  /** The versions that these uris had. */
+  documents(uris: readonly string[], revision: number): readonly Document[];
+  /** At least the best `most` of those that have one of the words. */
+  byWords(words: readonly string[], wanted: Wanted, most: number): readonly StoredCandidate[];
+  /** At least the `most` likest; with their likeness. */
+  byVector(vector: Vector, wanted: Wanted, most: number): readonly StoredCandidate[];
+  item(no: number): MemoryItem;
+}
+
+/** More hits than anybody reads, and an end to what one search may cost. */
+const mostHits = 1000;
+
+export function search(index: Index, query: MemoryQuery, revision: number, now: number): MemoryHit[] {
+  const limit = Math.min(Math.floor(query.limit), mostHits);
+  const words = queryWords(query.text);
+  if (!(limit > 0) || (words.length === 0 && query.vector === undefined)) return [];
+  const staged = query.staged ?? [];
+  const hiding = staged.map(({ item }) => item.uri);
+  const wanted: Wanted = {
+    revision,
+    now,
+    within: query.within,
+    trust: query.trust,
+    origin: query.origin,
+    without: new Set([...(query.without ?? []), ...hiding]),
+  };
+  const most = Math.max(64, 8 * limit);
+  const found = new Map<number, StoredCandidate>();
+  if (words.length > 0) for (const one of index.byWords(words, wanted, most)) found.set(one.no, one);
+  if (query.vector !== undefined) for (const one of index.byVector(query.vector, wanted, most)) found.set(one.no, one);
+  const own = stagedCandidates(staged, query, now);
+  const statistics = adjusted(index.statistics(words, revision), words, index.documents(hiding, revision), own.documents);
+  return rank<StoredCandidate | StagedCandidate>([...found.values(), ...own.candidates], words, statistics, query.vector !== undefined)
+    .slice(0, limit)
+    .map(({ candidate, score }) => {
+      const item = "no" in candidate ? index.item(candidate.no) : candidate.item;
+      return { ...item, score, query: query.text };
+    });
+}
+
+interface StagedCandidate extends Candidate {
+  readonly item: MemoryItem;
+}
+
+/** Of several staged versions of a uri, the last counts. Those that are forgotten only hide. */
+function stagedCandidates(
+  staged: NonNullable<MemoryQuery["staged"]>,
+  query: MemoryQuery,
+  now: number,
+): { readonly documents: readonly Document[]; readonly candidates: readonly StagedCandidate[] } {
+  const newest = [...new Map(staged.map((one) => [one.item.uri, one])).values()].filter(({ item }) => item.state !== "retracted");
+  const candidates = newest.map(({ item, vector }) => {
+    const { counts, length } = countWords(item);
+    const likeness = query.vector && vector && likenessOf(query.vector, vector);
+    return { item, uri: item.uri, at: item.at, length, frequency: (word: string) => counts.get(word) ?? 0, likeness };
+  });
+  const { within, trust, origin } = query;
+  const without = new Set(query.without);
+  return { documents: candidates, candidates: candidates.filter(({ item }) => fits(item, { within, trust, origin, without, now })) };
+}
+
+/** Whether an item that is visible may be found. */
+export function fits(item: MemoryItem, { within, trust, origin, without, now }: Omit<Wanted, "revision">): boolean {
+  return (
+    within.some((beginning) => item.uri.startsWith(beginning)) &&
+    (trust === undefined || item.trust === trust) &&
+    (origin === undefined || item.origin === origin) &&
+    !without.has(item.uri) &&
+    !(expiryOf(item) <= now)
+  );
+}
+
+/** When an item is no longer found, in milliseconds since 1970. */
+export function expiryOf(item: MemoryItem): number {
+  const time = item.expires === undefined ? Number.NaN : Date.parse(item.expires);
+  return Number.isNaN(time) ? Number.POSITIVE_INFINITY : time;
+}
+
+/** How alike two vectors are; nothing can be said of vectors of different models. */
+export function likenessOf(a: Vector, b: Vector): number | undefined {
+  return a.model === b.model ? cosine(a.values, b.values) : undefined;
+}
+
+/** The statistics as they would be if what is staged were stored. */
+function adjusted(
+  { documents, length, containing }: Statistics,
+  words: readonly string[],
+  hidden: readonly Document[],
+  staged: readonly Document[],
+): Statistics {
+  if (hidden.length === 0 && staged.length === 0) return { documents, length, containing };
+  const sum = (all: readonly Document[], part: (one: Document) => number) => all.reduce((total, one) => total + part(one), 0);
+  const having = (all: readonly Document[], word: string) => sum(all, (one) => (one.frequency(word) > 0 ? 1 : 0));
+  return {
+    documents: documents - hidden.length + staged.length,
+    length: length - sum(hidden, (one) => one.length) + sum(staged, (one) => one.length),
+    containing: new Map(words.map((word) => [word, (containing.get(word) ?? 0) - having(hidden, word) + having(staged, word)])),
+  };
+}
