@@ -44,7 +44,10 @@ export function queryWords(text: string): string[] {
 }
 
 function addRun(run: string, found: string[]): void {
-  if (plain.test(run)) return addIdentifier(run, found);
+  if (plain.test(run)) {
+    addIdentifier(run, found);
+    return;
+  }
   for (const [segment] of run.matchAll(spaceless)) {
     if (startsSpaceless.test(segment)) addPairs(segment, found);
     else addIdentifier(segment, found);
