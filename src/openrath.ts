@@ -190,8 +190,11 @@ async function openStore(options: RathOptions): Promise<Store> {
 
 /** Beside the store: what was remembered is there again in the next process. */
 async function openMemory(options: RathOptions): Promise<MemoryStore> {
-  if (options.memory !== undefined) return options.memory;
-  throw new RathError("store.unavailable", "There is no memory here yet.");
+  const { memory, store } = options;
+  if (memory !== undefined) return memory;
+  const { volatileMemory } = await import("./memory/volatile.ts");
+  if (store === "memory" || typeof store === "object") return volatileMemory();
+  return volatileMemory();
 }
 
 async function isFolder(path: string): Promise<boolean> {

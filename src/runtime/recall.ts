@@ -55,8 +55,10 @@ async function recall(
     },
     {
       ...(usage === undefined ? {} : { usage }),
-      facts:
-        injected.length === 0 ? {} : { injected: true, ...(injected.every(({ trust }) => trust === "trusted") ? { trusted: true } : {}) },
+      facts: {
+        ...(injected.length === 0 ? {} : { injected: true }),
+        ...(hits.every(({ trust }) => trust === "trusted") ? { trusted: true } : {}),
+      },
     },
   );
 }

@@ -142,7 +142,9 @@ function evidenceFor({ platform }: Memories, { node }: Place, because: readonly 
   const sources = because === undefined ? (newest === undefined ? [] : [newest]) : eventsBefore(node, because);
   const [first] = sources;
   const stamped = sources.map((source) => trustOf(source, platform));
-  const read = new Set(sources.flatMap((source) => readsOf(stateOf(source), platform).map(versionName)));
+  const unsaid = because === undefined || insideTool(node);
+  const readBefore = [...sources.filter((source) => originOf(source, platform) !== "human"), ...(unsaid ? [node] : [])];
+  const read = new Set(readBefore.flatMap((place) => readsOf(stateOf(place), platform).map(versionName)));
   for (const source of sources)
     for (const hit of source.kind === "recall.returned" ? (source.data<"recall.returned">(platform)?.value ?? []) : [])
       read.add(versionName(hit));
@@ -150,7 +152,7 @@ function evidenceFor({ platform }: Memories, { node }: Place, because: readonly 
     because: because === undefined ? sources.map(({ id }) => id) : [...new Set(because)],
     from: [...read],
     origin: first === undefined ? "human" : originOf(first, platform),
-    trust: lowest(because === undefined || insideTool(node) ? [...stamped, trustAt(node)] : stamped),
+    trust: lowest(unsaid ? [...stamped, trustAt(node)] : stamped),
   };
 }
 

@@ -29,7 +29,7 @@ export interface State {
   readonly writes: Chain | undefined;
   /** What made a model read less than was said, or all of it again. */
   readonly compressed: Chain | undefined;
-  /** The first event that brought text from outside into what a model reads here. */
+  /** The first event that brought text from outside here. */
   readonly tainted: Node | undefined;
   /** In a fork from the past: the newest event before it that read memory. */
   readonly asOf: Node | undefined;
@@ -243,10 +243,10 @@ function turn(counted: State, node: Node, kind: EventKind): State {
       if (node.facts.outcome !== "ok") return closed;
       // In the past, what was read last is read again.
       const asOf = closed.asOf === undefined ? undefined : node;
-      const read = { ...closed, asOf, reads: chain(node, closed.reads) };
-      if (node.facts.injected !== true) return read;
-      const tainted = node.facts.trusted === true ? read.tainted : (read.tainted ?? node);
-      return { ...read, context: chain(node, read.context), tainted };
+      // Whoever recalled it may have made anything of it that comes after.
+      const tainted = node.facts.trusted === true ? closed.tainted : (closed.tainted ?? node);
+      const read = { ...closed, asOf, tainted, reads: chain(node, closed.reads) };
+      return node.facts.injected === true ? { ...read, context: chain(node, read.context) } : read;
     }
     case "remember.returned":
     case "forget.returned": {
