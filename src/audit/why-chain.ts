@@ -262,7 +262,7 @@ export async function originOfMemory(tracing: Tracing, item: MemoryItem): Promis
   const node = await tracing.finder.find(origin.event, origin.session);
   const words = [itemWords(origin), ...decisionWords(versions.filter(({ version }) => version > origin.version))].join("; ");
   // Where the session that wrote it is not in this store, its evidence may be.
-  return node === undefined ? evidenceOf(tracing, origin) : [{ relation: "wrote", node, words, item: origin }];
+  return node === undefined ? justifiedBy(tracing, origin) : [{ relation: "wrote", node, words, item: origin }];
 }
 
 async function versionsOf({ runtime }: Tracing, uri: string): Promise<readonly MemoryRecord[]> {
@@ -272,16 +272,9 @@ async function versionsOf({ runtime }: Tracing, uri: string): Promise<readonly M
 }
 
 /** The events that justify a memory, and the memories that were read before it was written. */
-async function evidenceOf(tracing: Tracing, item: MemoryItem, call?: Node): Promise<readonly Step[]> {
-  const { platform } = tracing.runtime;
-  const steps: Step[] = [];
-  for (const id of item.because) {
-    const node = await tracing.finder.find(id);
-    if (node === undefined) continue;
-    const result = node.kind.endsWith(".called") ? tracing.finder.resultOf(node) : undefined;
-    steps.push({ relation: "justified", node, words: wordsOf(result ?? node, platform) });
-  }
-  const staged = call === undefined ? [] : writesOf(stateOf(call), platform);
+async function evidenceOf(tracing: Tracing, item: MemoryItem, call: Node): Promise<readonly Step[]> {
+  const steps = [...(await justifiedBy(tracing, item))];
+  const staged = writesOf(stateOf(call), tracing.runtime.platform);
   for (const name of item.from) {
     const { uri, version } = readVersionName(name);
     const read =
@@ -289,6 +282,18 @@ async function evidenceOf(tracing: Tracing, item: MemoryItem, call?: Node): Prom
     if (read === undefined) continue;
     for (const step of await originOfMemory(tracing, read))
       steps.push({ ...step, words: `${step.words}; was read before ${versionName(item)} was written` });
+  }
+  return steps;
+}
+
+async function justifiedBy(tracing: Tracing, item: MemoryItem): Promise<readonly Step[]> {
+  const { platform } = tracing.runtime;
+  const steps: Step[] = [];
+  for (const id of item.because) {
+    const node = await tracing.finder.find(id);
+    if (node === undefined) continue;
+    const result = node.kind.endsWith(".called") ? tracing.finder.resultOf(node) : undefined;
+    steps.push({ relation: "justified", node, words: wordsOf(result ?? node, platform) });
   }
   return steps;
 }

@@ -10,6 +10,7 @@ import type { MemoryHit } from "../session/session.ts";
 import { checkOf, messageOf, outcomeOf, routeOf, textOfOutcome } from "../session/views.ts";
 
 const longest = 120;
+const namedDecisions = 3;
 
 export function wordsOf(node: Node, platform: Platform): string {
   if (node.erased) return `${node.kind} [erased]`;
@@ -108,13 +109,15 @@ export function itemWords(item: MemoryItem): string {
   return `${plain(item.by)} ${item.state === "retracted" ? "forgot" : "remembered"} ${plain(versionName(item))} (${about.join(", ")})${what}`;
 }
 
-/** What became of a memory after it was written. */
+/** What became of a memory after it was written: what others wrote in its place, and the newest of what was decided about it. */
 export function decisionWords(later: readonly MemoryRecord[]): readonly string[] {
-  return later.flatMap((record) => {
-    if (record.session !== undefined && record.state !== "retracted") return [`version ${record.version} took its place`];
-    const done = record.state === "retracted" ? (record.session === undefined ? "retracted" : "forgotten") : "rolled back";
-    return [`${done} by ${plain(record.by)}${because(record.reason)}`];
+  const written = later.filter(({ session, state }) => session !== undefined && state !== "retracted").length;
+  const decided = later.flatMap(({ session, state, by, reason }) => {
+    if (session !== undefined && state !== "retracted") return [];
+    const done = state === "retracted" ? (session === undefined ? "retracted" : "forgotten") : "rolled back";
+    return [`${done} by ${plain(by)}${because(reason)}`];
   });
+  return [...(written === 0 ? [] : [`${counted(written, "newer version")}`]), ...decided.slice(-namedDecisions)];
 }
 
 function answerWords(node: Node, platform: Platform): string {
