@@ -16,7 +16,7 @@ export type { Why, WhyHop } from "../session/why.ts";
 export type { WhyTarget } from "./why-target.ts";
 
 /** Farther hops are left out; the text says so. */
-const most = 500;
+export const mostHops = 500;
 const idLength = 12;
 
 /**
@@ -32,13 +32,13 @@ export async function why(session: Session, target: WhyTarget): Promise<Why> {
   const runtime = runtimeOf(session);
   await flushBehind(session);
   const finder = new EventFinder(runtime, placeOf(session).node);
-  return whyOf(await trace({ runtime, finder, most }, await startsOf(runtime, finder, session, target)));
+  return whyOf(await trace({ runtime, finder, most: mostHops }, await startsOf(runtime, finder, session, target)));
 }
 
 /** The events that led to a memory. */
 export async function whyMemory(runtime: Runtime, item: MemoryItem): Promise<Why> {
   const finder = new EventFinder(runtime);
-  return whyOf(await trace({ runtime, finder, most }, await originOfMemory({ runtime, finder }, item)));
+  return whyOf(await trace({ runtime, finder, most: mostHops }, await originOfMemory({ runtime, finder }, item)));
 }
 
 function whyOf({ hops, more }: { readonly hops: readonly WhyHop[]; readonly more: boolean }): Why {
@@ -52,5 +52,5 @@ function textOf(hops: readonly WhyHop[], more: boolean): string {
     const elsewhere = session === home ? "" : ` (session ${session.slice(0, 13)})`;
     return `${relation.padEnd("was-in-context".length)}  ${id.slice(0, idLength)}  ${summary}${elsewhere}`;
   });
-  return [...lines, ...(more ? [`… what is farther away than ${most} hops is left out`] : [])].join("\n");
+  return [...lines, ...(more ? [`… what is farther away than ${mostHops} hops is left out`] : [])].join("\n");
 }
