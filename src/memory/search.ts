@@ -36,6 +36,17 @@ export interface Index {
   item(no: number): MemoryItem;
 }
 
+/** What is told where nothing is stored. */
+export const emptyIndex: Index = {
+  statistics: () => ({ documents: 0, length: 0, containing: new Map() }),
+  documents: () => [],
+  byWords: () => [],
+  byVector: () => [],
+  item: (no) => {
+    throw new Error(`There is no item ${no} where nothing is stored.`);
+  },
+};
+
 /** More hits than anybody reads, and an end to what one search may cost. */
 const mostHits = 1000;
 

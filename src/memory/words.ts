@@ -15,12 +15,14 @@ const wordCharacters = 64;
 /** Words of a query that are asked for; of more, the longest, which are the rarest. */
 const queryWordCount = 64;
 
-// One class and one bounded quantifier: little to go back to, whatever the text. Longer runs are read in pieces.
+/** Longer runs of letters are read in pieces. */
+const runCharacters = 4096;
+// One class and one bounded quantifier: little to go back to, whatever the text.
 const runs = /[\p{L}\p{N}\p{M}\p{Pc}.\-\u2010\u2011]{1,4096}|\p{Extended_Pictographic}/gu;
-const separators = /[\p{Pc}.\-\u2010\u2011]+/u;
+const separators = /[^\p{L}\p{N}\p{M}\p{Extended_Pictographic}]+/u;
+// The marks of Katakana belong to no script of their own.
 const spaceless =
-  /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]+|[^\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]+/gu;
-const startsSpaceless = /^[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]/u;
+  /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}\u30fc\u3099\u309a]+/gu;
 const humps = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u;
 // Combining marks of Latin, Greek and Cyrillic, Hebrew points and Arabic vowels. In other scripts marks are part of the word.
 const diacritics = /[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u065f\u0670]+/gu;
@@ -44,16 +46,23 @@ export function queryWords(text: string): string[] {
 }
 
 function addRun(run: string, found: string[]): void {
-  if (plain.test(run)) return addIdentifier(run, found);
-  for (const [segment] of run.matchAll(spaceless)) {
-    if (startsSpaceless.test(segment)) addPairs(segment, found);
-    else addIdentifier(segment, found);
+  if (plain.test(run)) {
+    addIdentifier(run, found);
+    return;
   }
+  // A single character can become eighteen; no text that people write doubles.
+  const folded = run.normalize("NFKC").slice(0, 2 * runCharacters);
+  let end = 0;
+  for (const { 0: segment, index } of folded.matchAll(spaceless)) {
+    addIdentifier(folded.slice(end, index), found);
+    addPairs([...segment], found);
+    end = index + segment.length;
+  }
+  addIdentifier(folded.slice(end), found);
 }
 
-function addPairs(segment: string, found: string[]): void {
-  const characters = [...segment.normalize("NFKC")];
-  if (characters.length === 1) found.push(segment.normalize("NFKC"));
+function addPairs(characters: readonly string[], found: string[]): void {
+  if (characters.length === 1) found.push(characters[0] as string);
   for (let i = 1; i < characters.length; i++) found.push(`${characters[i - 1]}${characters[i]}`);
 }
 
@@ -62,9 +71,7 @@ function addIdentifier(text: string, found: string[]): void {
   let whole = "";
   let numeric = true;
   for (const part of text.split(separators)) {
-    // Folding can lengthen a text many times over, so it is cut before.
-    const cut = part.slice(0, 4 * wordCharacters);
-    for (const piece of cut.split(humps)) {
+    for (const piece of part.slice(0, 4 * wordCharacters).split(humps)) {
       const word = fold(piece);
       if (word === "") continue;
       found.push(stem(word));
@@ -78,9 +85,7 @@ function addIdentifier(text: string, found: string[]): void {
 
 function fold(text: string): string {
   if (plain.test(text)) return text.slice(0, wordCharacters).toLowerCase();
-  const folded = text.normalize("NFKC").toLowerCase().normalize("NFD").replace(diacritics, "").normalize("NFC");
-  // Compatibility forms can hold spaces and brackets ("⑴"); a mark that stands alone is no word.
-  return cutWord(folded.replace(/[^\p{L}\p{N}\p{M}\p{Extended_Pictographic}]+/gu, ""));
+  return cutWord(text.toLowerCase().normalize("NFD").replace(diacritics, "").normalize("NFC"));
 }
 
 /** Never through the middle of a character. */

@@ -50,6 +50,10 @@ export class Connection {
     return this.#database !== undefined;
   }
 
+  get closed(): boolean {
+    return this.#closed;
+  }
+
   get database(): Database {
     if (this.#closed)
       throw new RathError("store.closed", `The store ${this.path} is closed. Open another one with ${this.#format.opener}.`);

@@ -18,17 +18,25 @@ export interface Database {
   exec(sql: string): void;
   /** `Result` is what the columns of the statement are declared as; nothing checks it here, STRICT tables do. */
   prepare<Result = unknown>(sql: string): Statement<Result>;
+  /** Loads compiled code; there where the file was opened with `openExtensible`. */
+  loadExtension?(path: string): void;
   close(): void;
 }
 
 /** Opens a file that exists or makes it. */
 export type OpenDatabase = (path: string) => Database;
 
-type Constructor = new (path: string) => Database;
+type Constructor = new (path: string, options?: { readonly allowExtension: true }) => Database;
 
 export const openDatabase: OpenDatabase = (path) => {
   const Driver = builtIn() ?? installed();
   return new Driver(path);
+};
+
+/** The same, for a caller that loads extensions. */
+export const openExtensible: OpenDatabase = (path) => {
+  const BuiltIn = builtIn();
+  return BuiltIn === undefined ? openDatabase(path) : new BuiltIn(path, { allowExtension: true });
 };
 
 function builtIn(): Constructor | undefined {

@@ -157,6 +157,13 @@ export const memorySearchCases: readonly MemoryCase[] = [
     },
   },
   {
+    name: "staged items are found in an empty store",
+    async run(store) {
+      expect(await keys(store, "vitest", staged(item("a", "run vitest"), item("b", "nothing")))).toEqual(["a"]);
+      expect(await store.revision()).toBe(0);
+    },
+  },
+  {
     name: "a staged item has the score that it has when it is stored",
     async run(store) {
       const stored = [

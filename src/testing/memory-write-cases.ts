@@ -53,7 +53,8 @@ export const memoryWriteCases: readonly MemoryCase[] = [
         kept.list[0] = "changed";
         const [listed] = await collect(store.list({ uri: hit?.uri }));
         expect(listed?.value).toEqual({ list: ["kept"] });
-        (listed?.value as typeof value).list[0] = "changed";
+        const taken = listed?.value as typeof value;
+        taken.list[0] = "changed";
       }
     },
   },
