@@ -1,6 +1,7 @@
 /** The root door. */
 
 export { Agent } from "./agent/agent.ts";
+export { Compressor } from "./agent/compressor.ts";
 export type { AgentOptions } from "./agent/options.ts";
 export { Selector } from "./agent/selector.ts";
 export { verify } from "./audit/verify.ts";

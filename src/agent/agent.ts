@@ -6,6 +6,7 @@ import { type ModelLike, modelName } from "../session/model.ts";
 import type { Session, Tool } from "../session/session.ts";
 import { type AgentSketch, leaveUnnamed, ownName, sketch } from "../workflow/children.ts";
 import { Workflow } from "../workflow/workflow.ts";
+import { policyModels, policyText } from "./context/policy.ts";
 import type { Handoff } from "./handoff.ts";
 import { converse } from "./loop.ts";
 import { type AgentOptions, checkOptions } from "./options.ts";
@@ -17,6 +18,8 @@ export type { ToolOptions } from "../tool/tool.ts";
 export type { Composed, Flow } from "../workflow/combinators.ts";
 export type { Description } from "../workflow/describe.ts";
 export type { Described, OutputOf, Workflow } from "../workflow/workflow.ts";
+export type { CompressorOptions } from "./compressor.ts";
+export type { ContextEntry, ContextFunction, ContextPolicy } from "./context/policy.ts";
 export type { Handoff } from "./handoff.ts";
 export type { AgentOptions, HookAnswer, Hooks } from "./options.ts";
 export type { Choice, Chosen, SelectorOptions } from "./selector.ts";
@@ -60,10 +63,10 @@ export class Agent<Output = string> extends Workflow {
 
   /** What a description of it holds. */
   [sketch](): AgentSketch {
-    const { model, tools = [], instructions, settings, output, limits, handoffs = [] } = this.#options;
+    const { model, tools = [], instructions, settings, output, limits, handoffs = [], context } = this.#options;
     const models = Array.isArray(model) ? (model as readonly ModelLike[]) : [model as ModelLike];
     return {
-      models,
+      models: [...models, ...policyModels(context)],
       uses: tools,
       children: reached(tools, handoffs),
       detail: {
@@ -74,6 +77,7 @@ export class Agent<Output = string> extends Workflow {
         output: output === undefined ? null : outputSchemaOf(output, this.name),
         limits: JSON.parse(JSON.stringify(limits ?? {})) as object,
         handoffs: handoffs.map((handoff) => handoff.name),
+        ...(context === undefined ? {} : { context: policyText(context) }),
       },
     };
   }
