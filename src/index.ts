@@ -1,10 +1,12 @@
 /** The root door. */
 
 export { Agent } from "./agent/agent.ts";
+export { Compressor } from "./agent/compressor.ts";
 export { Extractor } from "./agent/extractor.ts";
 export type { AgentOptions } from "./agent/options.ts";
 export { Selector } from "./agent/selector.ts";
 export { verify } from "./audit/verify.ts";
+export { why } from "./audit/why.ts";
 export { recorded } from "./model/recorded.ts";
 export { scripted } from "./model/scripted.ts";
 export type { RathOptions } from "./openrath.ts";

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { MemoryStore } from "./memory/memory.ts";
 import { type Prices, priceOf } from "./model/prices.ts";
+import { windowOf } from "./model/windows.ts";
 import { Key } from "./runtime/key.ts";
 import { nodePlatform } from "./runtime/platform.ts";
 import { type Rath, RathOnStore } from "./runtime/rath.ts";
@@ -81,6 +82,7 @@ export function composeRath(options: RathOptions, internals: Internals): Rath {
     workflows: options.workflows ?? {},
     models: resolving(options.models),
     prices: (model, input) => priceOf(model, options.prices, input),
+    windows: (like) => windowOf(like, options.models),
     rules: new Rules(options.policy),
     places: placesFor(options, redact),
     openMemory: () => openMemory(options),

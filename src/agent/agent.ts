@@ -6,6 +6,7 @@ import { type ModelLike, modelName } from "../session/model.ts";
 import type { Session, Tool } from "../session/session.ts";
 import { type AgentSketch, leaveUnnamed, ownName, sketch } from "../workflow/children.ts";
 import { Workflow } from "../workflow/workflow.ts";
+import { policyModels, policyText } from "./context/policy.ts";
 import type { Handoff } from "./handoff.ts";
 import { converse } from "./loop.ts";
 import { memoryOf, memoryToolsOf } from "./memory.ts";
@@ -18,6 +19,8 @@ export type { ToolOptions } from "../tool/tool.ts";
 export type { Composed, Flow } from "../workflow/combinators.ts";
 export type { Description } from "../workflow/describe.ts";
 export type { Described, OutputOf, Workflow } from "../workflow/workflow.ts";
+export type { CompressorOptions } from "./compressor.ts";
+export type { ContextEntry, ContextFunction, ContextPolicy } from "./context/policy.ts";
 export type { Extracted, ExtractorOptions, Proposal } from "./extractor.ts";
 export type { Handoff } from "./handoff.ts";
 export type { AgentMemory, AgentOptions, HookAnswer, Hooks } from "./options.ts";
@@ -62,10 +65,10 @@ export class Agent<Output = string> extends Workflow {
 
   /** What a description of it holds. */
   [sketch](): AgentSketch {
-    const { model, tools = [], instructions, settings, output, limits, memory, handoffs = [] } = this.#options;
+    const { model, tools = [], instructions, settings, output, limits, memory, handoffs = [], context } = this.#options;
     const models = Array.isArray(model) ? (model as readonly ModelLike[]) : [model as ModelLike];
     return {
-      models,
+      models: [...models, ...policyModels(context)],
       uses: [...tools, ...memoryToolsOf(memory)],
       children: reached(tools, handoffs),
       detail: {
@@ -76,6 +79,7 @@ export class Agent<Output = string> extends Workflow {
         output: output === undefined ? null : outputSchemaOf(output, this.name),
         limits: JSON.parse(JSON.stringify(limits ?? {})) as object,
         handoffs: handoffs.map((handoff) => handoff.name),
+        ...(context === undefined ? {} : { context: policyText(context) }),
         ...(memory === undefined ? {} : { memory: memoryOf(memory) }),
       },
     };

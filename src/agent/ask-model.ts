@@ -1,8 +1,8 @@
 /** One question to a model as an effect: it stores no prompt, reserves what it may cost, and records each attempt. */
 import type { ErrorCode } from "../session/errors.ts";
 import type { OutcomeType } from "../session/event.ts";
-import { stateOf, turnsOf } from "../session/fold.ts";
-import type { Budget, Effect } from "../session/host.ts";
+import { type State, stateOf, turnsOf } from "../session/fold.ts";
+import type { Budget, Effect, EffectResult } from "../session/host.ts";
 import type { Node } from "../session/log.ts";
 import type { Finish, ModelRequest, ReplyPart } from "../session/message.ts";
 import { type ModelLike, modelName } from "../session/model.ts";
@@ -10,6 +10,7 @@ import { digestOf, messagesOf, messagesSince } from "../session/request.ts";
 import type { Session } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
 import { tryModels } from "./attempts.ts";
+import { tooLong } from "./context/fitting.ts";
 import type { Ready } from "./hooks.ts";
 import type { AgentOptions } from "./options.ts";
 import { Reservation } from "./reservation.ts";
@@ -22,6 +23,8 @@ export interface Asked {
   readonly finish: Finish | undefined;
   /** Why there is no answer. */
   readonly problem: string;
+  /** There is more to read than any of its models reads: none was asked. */
+  readonly tooLong: boolean;
   /** Set when the model could not even be asked: its name, its package or its key is missing. */
   readonly code: ErrorCode | undefined;
 }
@@ -31,6 +34,7 @@ export async function askModel<Output>(
   session: Session,
   ready: Ready,
   budgets: readonly Budget[],
+  refusal?: EffectResult,
 ): Promise<Asked> {
   const { node, context } = placeOf(session);
   const { host } = context;
@@ -53,8 +57,9 @@ export async function askModel<Output>(
     },
   };
   const limiting = budgets.filter(({ limits }) => (limits.tokens ?? limits.usd ?? limits.time) !== undefined);
-  // A hook may send something else than the log holds, and another agent has other instructions and tools.
-  const usage = state.said?.by === context.by && options.hooks?.beforeModel === undefined ? state.said.facts.usage : undefined;
+  // A hook may send something else than the log holds, another agent has other instructions and tools, and less may be read since.
+  const known = state.said?.by === context.by && options.hooks?.beforeModel === undefined && !isCompressedSince(state);
+  const usage = known ? state.said?.facts.usage : undefined;
   const counted = usage === undefined ? undefined : { usage, since: () => messagesSince(state.context, platform) };
   const reservation = limiting.length === 0 ? undefined : new Reservation(host, likes, request, limiting, counted);
   const turn = turnsOf(state, context.by);
@@ -69,7 +74,7 @@ export async function askModel<Output>(
       request: digestOf(state.context, platform),
       ...(isEmpty(settings) ? {} : { settings }),
     },
-    before: reservation === undefined ? undefined : () => reservation.reserve(),
+    before: refusal !== undefined ? () => refusal : reservation === undefined ? undefined : () => reservation.reserve(),
     run: (inner) =>
       tryModels(likes, request, {
         host,
@@ -90,6 +95,11 @@ export async function askModel<Output>(
   return askedOf(returned, placeOf(returned).node);
 }
 
+/** What was compressed after the newest reply is not what the provider counted. */
+function isCompressedSince({ compressed, said }: State): boolean {
+  return compressed !== undefined && said !== undefined && compressed.node.step > said.step;
+}
+
 function askedOf(session: Session, node: Node): Asked {
   const { platform } = placeOf(session).context.host;
   const data = node.data<"model.returned">(platform);
@@ -99,6 +109,7 @@ function askedOf(session: Session, node: Node): Asked {
     outcome,
     parts: (data.parts ?? []) as readonly ReplyPart[],
     finish: data.finish,
+    tooLong: data.name === tooLong,
     problem: data.message ?? data.reason ?? outcome,
     code: data.name !== undefined && cannotAsk.has(data.name) ? (data.name as ErrorCode) : undefined,
   };

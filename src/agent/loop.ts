@@ -11,6 +11,7 @@ import { placeOf } from "../session/value.ts";
 import { toParts } from "../session/views.ts";
 import { type Asked, askModel } from "./ask-model.ts";
 import { callTools } from "./call-tools.ts";
+import { Fitting } from "./context/fitting.ts";
 import { handedOverTo, handoffTool } from "./handoff.ts";
 import { beforeModel } from "./hooks.ts";
 import { memoryToolsOf, recallBefore } from "./memory.ts";
@@ -39,15 +40,17 @@ export async function converse<Output>(options: AgentOptions<Output>, session: S
   if ("stop" in remembered) return stopped(host, remembered.session, remembered.stop, remembered.reason);
   let at = remembered.session;
   let { configuration } = prepared;
+  const fitting = new Fitting(options, name, converse);
   let invalid = 0;
   for (let round = 1; ; round++) {
     if (round > rounds) {
       budgets.at(-1)?.crossed("rounds", rounds, rounds);
       return stopped(host, at, "rounds", `${rounds} rounds`);
     }
+    at = await fitting.fit(at, prepared);
     const hooked = await beforeModel(options, at, { ...prepared, configuration, round }, name);
     if ("refuse" in hooked) return stopped(host, hooked.session, "refused", hooked.refuse);
-    const asked = await askModel(options, hooked.session, hooked, budgets);
+    const asked = await askModel(options, hooked.session, hooked, budgets, fitting.refusal(hooked));
     at = asked.session;
     // The configuration is stored with the first call that names it; a hook may have put another one in its place.
     if (hooked.configuration === configuration) configuration = configuration.again();
@@ -141,8 +144,9 @@ function without<T>(host: Host, value: T): T {
 }
 
 /** A model that could not be asked is an error of the program; one that failed, or was not allowed, is how the agent ended. */
-function failed(host: Host, { session, outcome, problem, code }: Asked): Session {
+function failed(host: Host, { session, outcome, problem, code, tooLong }: Asked): Session {
   if (code !== undefined) throw new RathError(code, problem, { session });
+  if (tooLong) return stopped(host, session, "error", problem);
   if (outcome === "denied") return stopped(host, session, "budget", problem);
   if (outcome === "cancelled") return stopped(host, session, "cancelled", problem);
   return stopped(host, session, "error", problem);

@@ -5,6 +5,7 @@ import { isScope, memoryScopes, mostHits } from "../session/given-memory.ts";
 import type { ModelRequest, ModelSettings } from "../session/message.ts";
 import type { ModelLike } from "../session/model.ts";
 import type { Duration, Limits, MemoryScope, Session, StandardSchema, Tool, ToolCall } from "../session/session.ts";
+import { type ContextPolicy, checkPolicy } from "./context/policy.ts";
 import { type Handoff, handoffName } from "./handoff.ts";
 
 /** What an agent is made of. */
@@ -23,7 +24,7 @@ export interface AgentOptions<Output = string> {
   readonly handoffs?: readonly Handoff[] | undefined;
   /** What it recalls and may remember. */
   readonly memory?: AgentMemory | undefined;
-  /** What its model reads of a long conversation. Default: "full". */
+  /** What its model reads of a long conversation. Default: all that the session it is given reads. */
   readonly context?: ContextPolicy | undefined;
   /** Makes `session.output` a value of this schema instead of text. */
   readonly output?: StandardSchema<unknown, Output> | undefined;
@@ -60,41 +61,6 @@ export interface AgentMemory {
   /** At most so many items; 5 when not given. */
   readonly limit?: number | undefined;
 }
-
-/**
- * What a model reads of a long conversation. Nothing is lost by it: the record keeps all, and `session.at(n).request()` says what was
- * read. Rounds stay whole: a call is never parted from its result.
- */
-export type ContextPolicy =
-  /** Everything. */
-  | "full"
-  /** The newest so many tokens. */
-  | { readonly window: number }
-  /** From so many tokens on, what is older than the newest `keep` tokens (default: a quarter) is replaced by a summary. */
-  | {
-      readonly summariseAt: number;
-      readonly keep?: number | undefined;
-      readonly model?: ModelLike | undefined;
-      readonly instructions?: string | undefined;
-    }
-  /** Results of tools older than the newest `keep` rounds (default 3) are shortened to so many characters. */
-  | { readonly trimResults: number; readonly keep?: number | undefined }
-  /** Anything else: says before each round which events are read and what stands for the rest; undefined changes nothing. */
-  | ContextFunction;
-
-/** One thing a model reads, as a policy sees it. */
-export interface ContextEntry {
-  readonly event: string;
-  readonly role: "user" | "assistant" | "tool" | "system";
-  readonly text: string;
-  /** An estimate. */
-  readonly tokens: number;
-  /** Entries with the same number stay together: a reply and the results of its calls. */
-  readonly round: number;
-}
-export type ContextFunction = (
-  entries: readonly ContextEntry[],
-) => { readonly keep: readonly string[]; readonly replacement?: string | undefined } | undefined;
 
 /** What a hook gives, at once or later; nothing lets things be. */
 export type HookAnswer<T> = T | undefined | Promise<T | undefined>;
@@ -150,6 +116,7 @@ export function checkOptions(options: AgentOptions<never>, name: string): void {
   if (attempts !== undefined && !(Number.isInteger(attempts) && attempts >= 1))
     throw invalid(name, `has retry.attempts ${attempts}: give a whole number from 1`);
   if (timeout !== undefined) durationMs(timeout);
+  if (options.context !== undefined) checkPolicy(options.context, (problem) => invalid(name, problem));
 }
 
 const known: Readonly<Record<keyof AgentOptions, true>> = {

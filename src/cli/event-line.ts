@@ -1,5 +1,6 @@
 /** An event in one line, as `log` shows it. A new kind does not compile until it has its words here. */
 import type { Event } from "../session/event.ts";
+import { compressedLine, memoryLine } from "./memory-line.ts";
 import { json } from "./shown.ts";
 
 /** Finds an event by id; undefined when it is not among those shown. */
@@ -43,20 +44,15 @@ export function eventLine(event: Event, find: FindEvent): string {
       return `${event.data.model ?? nameOf(event, find)}${ended(event)}${all === "" ? "" : `: ${all}`}`;
     }
     case "context.compressed":
-      return `context: ${event.data.policy}, ${event.data.tokens.before} to ${event.data.tokens.after} tokens`;
+      return compressedLine(event);
     case "recall.called":
-      return `recall ${event.data.query ?? event.data.key ?? "all"}`;
     case "recall.returned":
-      return `recall found ${event.data.value?.length ?? 0}${ended(event)}`;
     case "remember.called":
-      return `remember ${event.data.key}`;
-    case "forget.called":
-      return `forget ${event.data.key}${because(event.data.reason)}`;
     case "remember.returned":
+    case "forget.called":
     case "forget.returned":
-      return `${opOf(event)} ${event.data.item?.uri ?? ""}${ended(event)}`;
     case "memory.published":
-      return `${event.data.items.length} memories published`;
+      return memoryLine(event, callBehind(event, find));
     case "tool.called":
     case "do.called":
     case "check.called":

@@ -35,6 +35,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Defi
     cost: () => import("./commands/cost.ts"),
     diff: () => import("./commands/diff.ts"),
     blame: () => import("./commands/blame.ts"),
+    why: () => import("./commands/why.ts"),
     apply: () => import("./commands/apply.ts"),
     gc: () => import("./commands/gc.ts"),
   },
@@ -43,6 +44,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Defi
     resolve: () => import("./commands/resolve.ts"),
   },
   "Parts:": {
+    memory: () => import("./commands/memory.ts"),
     mcp: () => import("./commands/mcp.ts"),
     sandbox: () => import("./commands/sandbox.ts"),
   },

@@ -18,6 +18,9 @@ const nextOf: Partial<Record<ErrorCode, string>> = {
   "store.corrupt": "openrath verify ID",
   "workspace.changed": "leave those paths out with --paths, or undo what changed in the directory",
   "workspace.missing": "openrath verify ID",
+  "memory.not-found": "openrath memory ls --all",
+  "memory.ambiguous": "name it by its uri",
+  "memory.changed": "openrath memory ls, then try again",
   "sandbox.unavailable": "openrath doctor",
   "bundle.invalid": "openrath export ID FILE makes one",
 };

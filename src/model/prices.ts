@@ -66,7 +66,7 @@ function listed(of: Readonly<Record<string, Entry | string>>, model: string): En
 }
 
 /** Without "-latest", "-2025-08-07", "-20250807", "@20250807" or Google's "-001". */
-function undated(model: string): string {
+export function undated(model: string): string {
   return model.replace(/(?:-latest|-\d{4}-\d{2}-\d{2}|[-@]\d{8}|-\d{3})$/, "");
 }
 

@@ -46,7 +46,7 @@ export function modelResolver(
 }
 
 /** What a string stands for after all aliases, which may lead to another string. */
-function aliased(names: Models, start: string): ModelLike {
+export function aliased(names: Models, start: string): ModelLike {
   const path: string[] = [];
   const used = new Set<string>();
   for (let name = start; ; ) {

@@ -1,6 +1,6 @@
 /** The memory of a merge: three ways for each name, from the best common ancestor; what both sides wrote differently is a conflict. */
 import { RathError } from "../session/errors.ts";
-import { stateOf } from "../session/fold.ts";
+import { list, stateOf } from "../session/fold.ts";
 import { isAncestor, type Node } from "../session/log.ts";
 import type { Platform } from "../session/platform.ts";
 import { type Staged, stagedAt } from "../session/remembered.ts";
@@ -17,27 +17,35 @@ export interface MemoryConflict {
   readonly theirs: Staged;
 }
 
+/** What a merge makes of memory. */
+export interface MergedMemory {
+  readonly conflicts: readonly MemoryConflict[];
+  /** The write that holds of each name that both sides have: the order of events does not say it. */
+  readonly settled: ReadonlyMap<string, Staged>;
+}
+
 /** Folds the writes of the others into the receiver's, in their order. */
-export function memoryConflicts(platform: Platform, head: Node, others: readonly Node[]): readonly MemoryConflict[] {
-  if (others.every((other) => stateOf(other).writes === undefined)) return [];
+export function mergeMemory(platform: Platform, head: Node, others: readonly Node[]): MergedMemory {
   const ours = new Map(stagedAt(stateOf(head), platform));
   const conflicts: MemoryConflict[] = [];
+  const settled = new Map<string, Staged>();
   for (const other of others) {
     const state = stateOf(other);
     // A rejected branch teaches nothing.
-    if (state.rejected !== undefined || isAncestor(other, head)) continue;
+    if (state.rejected !== undefined || list(state.writes).every((write) => isAncestor(write, head))) continue;
     const base = baseOf(platform, head, other);
     for (const [uri, theirs] of stagedAt(state, platform)) {
       const [was, mine] = [base.get(uri), ours.get(uri)];
-      if (isSame(theirs, was) || (mine !== undefined && isSame(theirs, mine))) continue;
-      if (mine === undefined || isSame(mine, was)) ours.set(uri, theirs);
-      else {
-        const before = conflicts.filter((one) => one.theirs.item.uri === uri).length;
-        conflicts.push({ name: before === 0 ? uri : `${uri} (${before + 1})`, base: was, ours: mine, theirs });
-      }
+      const taken = mine === undefined || (isSame(mine, was) && !isSame(theirs, was));
+      if (taken) ours.set(uri, theirs);
+      if (mine === undefined || mine === theirs) continue;
+      settled.set(uri, taken ? theirs : mine);
+      if (taken || isSame(theirs, was) || isSame(theirs, mine)) continue;
+      const before = conflicts.filter((one) => one.theirs.item.uri === uri).length;
+      conflicts.push({ name: before === 0 ? uri : `${uri} (${before + 1})`, base: was, ours: mine, theirs });
     }
   }
-  return conflicts;
+  return { conflicts, settled };
 }
 
 function baseOf(platform: Platform, ours: Node, theirs: Node): ReadonlyMap<string, Staged> {
@@ -56,8 +64,10 @@ function textOf(stage: ReadonlyMap<string, Staged>): string {
   return JSON.stringify([...stage].map(([uri, { item, forgotten }]) => [uri, item.content, forgotten]).sort());
 }
 
+/** What was remembered and forgotten again before anybody else saw it was never there. */
 function isSame(a: Staged, b: Staged | undefined): boolean {
-  return a === b || (b !== undefined && a.forgotten === b.forgotten && a.item.content === b.item.content);
+  const [first, second] = [a, b].map((staged) => (staged?.forgotten === true && staged.based === 0 ? undefined : staged));
+  return first === second || (first?.forgotten === second?.forgotten && first?.item.content === second?.item.content);
 }
 
 /** As users see it, and as it is shown to whoever settles it. */
@@ -77,15 +87,12 @@ export function contestedMemory({ name, base, ours, theirs }: MemoryConflict): C
 
 /** Which write of each name holds after the merge. */
 export function settledMemory(
-  conflicts: readonly MemoryConflict[],
+  { conflicts, settled: known }: MergedMemory,
   choices: ReadonlyMap<string, Choice>,
-): readonly { readonly uri: string; readonly event: string }[] {
-  const settled = new Map<string, string>();
-  for (const { name, ours, theirs } of conflicts) {
-    const chosen = choices.get(name) === "theirs" ? theirs : ours;
-    settled.set(ours.item.uri, chosen.item.event);
-  }
-  return [...settled].map(([uri, event]) => ({ uri, event }));
+): readonly { readonly uri: string; readonly event: string }[] | undefined {
+  const settled = new Map(known);
+  for (const { name, ours, theirs } of conflicts) settled.set(ours.item.uri, choices.get(name) === "theirs" ? theirs : ours);
+  return settled.size === 0 ? undefined : [...settled].map(([uri, { item }]) => ({ uri, event: item.event }));
 }
 
 /** What somebody wrote in the place of both is remembered after the merge, because of both. */

@@ -9,7 +9,7 @@ import { emptyTree } from "../workspace/tree.ts";
 import { freshIn } from "./acting.ts";
 import type { Execution } from "./execution.ts";
 import { type FilesOfMerge, freshAmong, mergeInto } from "./merge.ts";
-import { contestedMemory, type MemoryConflict, memoryConflicts, rememberChoices, settledMemory } from "./merge-memory.ts";
+import { contestedMemory, mergeMemory, rememberChoices, settledMemory } from "./merge-memory.ts";
 import type { Sandboxes } from "./sandboxes.ts";
 import { type Choice, type Contested, settle } from "./settle.ts";
 
@@ -31,16 +31,17 @@ export async function mergeBranches(
   const { places, sessions } = others;
   const { by, scope } = context;
   const fresh = freshAmong(node, places);
-  const memories = memoryConflicts(sandboxes.platform, node, fresh);
-  if (memories.length === 0 && (fresh.length === 0 || !haveFiles([node, ...fresh]))) {
-    const merged = mergeInto(execution, node, places, by, scope, options, sessions, {});
+  const memories = mergeMemory(sandboxes.platform, node, fresh);
+  if (memories.conflicts.length === 0 && (fresh.length === 0 || !haveFiles([node, ...fresh]))) {
+    const memory = settledMemory(memories, new Map());
+    const merged = mergeInto(execution, node, places, by, scope, options, sessions, { memory });
     return merged === node ? session : new SessionValue(merged, context);
   }
   const { stillness } = execution;
   const release = hold(node);
   try {
     const files = await stillness.during(filesOf(sandboxes, node, fresh));
-    const contested = [...files.contested, ...memories.map(contestedMemory)];
+    const contested = [...files.contested, ...memories.conflicts.map(contestedMemory)];
     const asks = contested.length > 0 && (options.conflicts === "ask" || typeof options.conflicts === "object");
     // What is asked goes on where the receiver is.
     if (asks) release();
@@ -49,10 +50,10 @@ export async function mergeBranches(
     const at = placeOf(asked).node;
     const settled = await stillness.during(files.settled(at, choices));
     release();
-    const memory = memories.length === 0 ? undefined : settledMemory(memories, choices);
+    const memory = settledMemory(memories, choices);
     const merged = mergeInto(execution, at, places, by, scope, options, sessions, { files: settled?.files, memory });
     if (settled !== undefined) sandboxes.objects.goWith(merged, settled.objects);
-    return await rememberChoices(new SessionValue(merged, context), memories, choices);
+    return await rememberChoices(new SessionValue(merged, context), memories.conflicts, choices);
   } finally {
     release();
   }
@@ -97,9 +98,9 @@ function hold({ log }: Node): () => void {
 /** What a merge would have to decide. */
 export async function conflictsOf(sandboxes: Sandboxes, node: Node, places: readonly Node[]): Promise<readonly Conflict[]> {
   const fresh = freshAmong(node, places);
-  const memories: readonly MemoryConflict[] = memoryConflicts(sandboxes.platform, node, fresh);
+  const { conflicts } = mergeMemory(sandboxes.platform, node, fresh);
   const { contested } = await filesOf(sandboxes, node, fresh);
-  return [...contested, ...memories.map(contestedMemory)].map(({ conflict }) => conflict);
+  return [...contested, ...conflicts.map(contestedMemory)].map(({ conflict }) => conflict);
 }
 
 /** True when any of these has files to merge. */

@@ -1,6 +1,7 @@
 /** A call that has no result yet: it runs, waits for a person or a timer, or is unknown after a crash. */
 import { withTrees } from "../session/acted.ts";
 import { facts as toFacts } from "../session/codec.ts";
+import { tokensCounted } from "../session/context.ts";
 import { RathError } from "../session/errors.ts";
 import { type Facts, isStarted, type OutcomeType, type ReturnedKind } from "../session/event.ts";
 import { stateOf } from "../session/fold.ts";
@@ -115,16 +116,10 @@ export class OpenEffect implements Open {
       // What somebody put in the place of a result says nothing of files.
       const { acted, files } = "acted" in source.data ? source.node.facts : {};
       const { injected, trusted } = source.changed ? {} : source.node.facts;
-      const facts = toFacts({
-        acted,
-        files,
-        injected,
-        trusted,
-        outcome: source.outcome,
-        attempts: 1,
-        source: source.id,
-        call: this.#named,
-      });
+      const { outcome, id } = source;
+      const counted = tokensCounted(source.node);
+      const call = this.#named;
+      const facts = toFacts({ acted, files, counted, injected, trusted, outcome, attempts: 1, source: id, call });
       const returned = await this.#return(withTrees(source.node.kind, source.data) as Data, facts, source.at);
       reuse?.reused(this.#called, returned, source.node);
       return returned;

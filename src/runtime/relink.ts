@@ -1,5 +1,6 @@
 /** A branch was continued by somebody else before what we made was written: our part becomes an implicit fork of the last common event. */
 import { withTrees } from "../session/acted.ts";
+import { renamed } from "../session/context.ts";
 import { stateOf } from "../session/fold.ts";
 import { forkId, type Scope } from "../session/id.ts";
 import { SharedText } from "../session/json.ts";
@@ -100,6 +101,8 @@ function contentOf(
       const data = node.data<"session.merged">(platform);
       return { data: withTrees(node.kind, { ...data, branches: data.branches.map(placed) }, node.blobs) };
     }
+    case "context.compressed":
+      return { data: renamed(node.data<"context.compressed">(platform), (id) => movedTo(id, moved)?.id ?? id) };
     case "run.started": {
       const data = node.data<"run.started">(platform);
       return { data: { ...data, input: placed(data.input) } };

@@ -54,6 +54,7 @@ export interface RuntimeOptions extends MemoryOptions {
   readonly workflows: Readonly<Record<string, object>>;
   readonly models: (like: ModelLike) => Promise<Model>;
   readonly prices: (model: string, input?: number) => Price | undefined;
+  readonly windows?: (like: ModelLike) => number | undefined;
   readonly places: Places;
 }
 
@@ -262,6 +263,9 @@ export class Runtime implements Host, Services {
   }
   price(model: string, input?: number): Price | undefined {
     return this.#options.prices(model, input);
+  }
+  contextWindow(like: ModelLike): number | undefined {
+    return this.#options.windows?.(like);
   }
 
   enter(session: Session, workflow: object, forward: (session: Session) => Promise<Session>, how: Entering = {}): Promise<Session> {

@@ -25,6 +25,7 @@ const someFacts = fc
       attempts: fc.integer({ min: 1, max: 9 }),
       call: id,
       closed: fc.constant(true as const),
+      counted: fc.integer({ min: 1, max: 9 }),
       ms: fc.double({ min: 0, max: 1e9, noNaN: true }),
       outcome: fc.constantFrom("ok" as const, "error" as const, "unknown" as const),
       redacted: fc.integer({ min: 0, max: 3 }),

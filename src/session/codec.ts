@@ -50,6 +50,7 @@ export function facts(given: { readonly [K in keyof Facts]?: Facts[K] | undefine
   if (given.attempts !== undefined) kept["attempts"] = given.attempts;
   if (given.call !== undefined) kept["call"] = given.call;
   if (given.closed === true) kept["closed"] = true;
+  if (given.counted !== undefined) kept["counted"] = given.counted;
   if (given.files === true) kept["files"] = true;
   if (given.injected === true) kept["injected"] = true;
   if (given.memory === true) kept["memory"] = true;

@@ -185,6 +185,8 @@ export interface Host {
   unfinished(text: string): number;
   /** What a model costs, when that is known; some cost more when they read very many tokens. */
   price(model: string, input?: number): Price | undefined;
+  /** How many tokens a model reads at most, when that is known. */
+  contextWindow(like: ModelLike): number | undefined;
   /** What the rules say of a call; it counts as one. */
   judge(session: Session, call: { readonly tool: string; readonly input: unknown }): Judgement;
   /** The files at a place. */

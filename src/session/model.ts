@@ -29,6 +29,8 @@ export interface Model {
   readonly id: string;
   /** Costs nothing: its price is known to be 0. */
   readonly free?: boolean | undefined;
+  /** How many tokens it reads and writes at most in one call; nothing is checked when it is not given. */
+  readonly contextWindow?: number | undefined;
   stream(request: ModelRequest, options: ModelOptions): AsyncIterable<ModelPart>;
 }
 

@@ -1,4 +1,5 @@
 /** What a branch recalled and remembered, as a view of its events: what is staged on it, and what models no longer read. */
+import { fullView, inRanges, viewOf } from "./context.ts";
 import { type Chain, callOf, list, type State, stateOf } from "./fold.ts";
 import type { Node } from "./log.ts";
 import type { Compression, MemoryHit, MemoryItem, MemoryRead, Publish } from "./memory.ts";
@@ -118,26 +119,21 @@ export function compressionsOf({ compressed }: State, platform: Platform): reado
 
 function compressionOf(node: Node, platform: Platform): Compression {
   const { policy, dropped, kept, shortened = [], tokens, usage } = node.data<"context.compressed">(platform);
+  const before = stateOf(node.parent as Node).context;
+  const { nodes } = policy === "full" ? fullView(before) : viewOf(before, platform);
+  const ids = (ranges: typeof kept): readonly string[] => inRanges(nodes, ranges).map(({ id }) => id);
   return Object.freeze({
     event: node.id,
     step: node.step,
     by: node.by,
     policy,
-    dropped: eventsIn(node, dropped),
-    kept: eventsIn(node, kept),
+    dropped: ids(dropped),
+    kept: ids(kept),
     shortened,
     replacedBy: replacementOf(node, platform),
     tokens,
     usage,
   });
-}
-
-type Range = { readonly from: string; readonly to: string; readonly events: number };
-
-/** The ids of the events in ranges of what a model read before a compression. */
-function eventsIn(node: Node, ranges: readonly Range[]): readonly string[] {
-  const all = list(stateOf(node.parent as Node).context).map(({ id }) => id);
-  return ranges.flatMap(({ from, to }) => all.slice(all.indexOf(from), all.indexOf(to) + 1));
 }
 
 /** The text that a model reads in place of what was dropped. */
@@ -148,5 +144,5 @@ export function replacementOf(node: Node, platform: Platform): string | undefine
   let at = node.parent;
   while (at !== undefined && at.id !== replacement.event) at = at.parent;
   const value = at?.data<"do.returned">(platform)?.value;
-  return typeof value === "string" ? value : JSON.stringify(value);
+  return value === undefined ? "[erased]" : typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -428,6 +428,8 @@ export const envelopeSchema = z.strictObject({
     attempts: z.int().min(1).optional(),
     call: id.optional(),
     closed: z.literal(true).optional(),
+    /** Of a reply that a rerun reused and that cost nothing: the tokens its provider counted, read and written. */
+    counted: z.int().min(1).optional(),
     /** Its data names the tree of files that the branch has from here on. */
     files: z.literal(true).optional(),
     /** What was recalled is given to the model to read. */

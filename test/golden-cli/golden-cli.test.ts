@@ -1,34 +1,12 @@
 /** What every command prints, on a terminal and piped. `UPDATE_GOLDEN=1 npx vitest run test/golden-cli` writes it again: then read it. */
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Calling, call, makeWorld, type World } from "./world.ts";
+import { goldenFiles, type Line, lineOf, memoryServer } from "./golden.ts";
+import { makeWorld, type World } from "./world.ts";
 
-const here = fileURLToPath(new URL(".", import.meta.url));
 const short = (id: string): string => id.slice(0, 8);
-
-const memoryServer = fileURLToPath(new URL("../../node_modules/@modelcontextprotocol/server-memory/dist/index.js", import.meta.url));
-
-interface Line {
-  readonly argv: (world: World) => readonly string[];
-  readonly calling?: Partial<Calling>;
-  /** Only on a terminal, or only piped. */
-  readonly only?: "terminal" | "piped";
-}
-
-const line = (argv: Line["argv"], rest: Omit<Line, "argv"> = {}): Line => ({ argv, ...rest });
-
-let folder = "";
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "openrath-cli-"));
-  await mkdir(join(folder, "new"));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const line = lineOf<World>();
 
 /** The lines of one file share one world, so that one can answer another. */
-const files: Readonly<Record<string, readonly Line[]>> = {
+const files: Readonly<Record<string, readonly Line<World>[]>> = {
   ls: [
     line(() => ["ls"]),
     line(() => ["ls", "--all"]),
@@ -204,34 +182,4 @@ const files: Readonly<Record<string, readonly Line[]>> = {
   ],
 };
 
-test.each(Object.entries(files))("openrath %s", async (name, lines) => {
-  const blocks: string[] = [];
-  for (const one of lines) {
-    for (const way of ["terminal", "piped"] as const) {
-      if (one.only !== undefined && one.only !== way) continue;
-      // A line of its own on a terminal and piped: the second must not see what the first did.
-      const world = one.only === undefined ? await makeWorld() : await shared(name);
-      const argv = one.argv(world);
-      const shown = await call(world.store, argv, { terminal: way === "terminal", cwd: folder, ...one.calling });
-      const words = argv.map((word) => (/[\s"?]/.test(word) ? `'${word}'` : word)).join(" ");
-      const said = way === "terminal" ? shown.both : `${shown.out}${shown.err === "" ? "" : `--- stderr\n${shown.err}`}`;
-      blocks.push(anywhere(`$ openrath ${words}   # ${way}\n${said}--- exit ${shown.exit}\n`));
-    }
-  }
-  const file = join(here, `${name}.txt`);
-  const text = blocks.join("\n");
-  if (process.env["UPDATE_GOLDEN"] !== undefined) await writeFile(file, text);
-  expect(text).toBe(await readFile(file, "utf8"));
-});
-
-/** Without the names of this machine. */
-function anywhere(text: string): string {
-  return text.replaceAll(folder, "/folder").replaceAll(process.execPath, "node").replaceAll(memoryServer, "memory.js");
-}
-
-const worlds = new Map<string, Promise<World>>();
-function shared(name: string): Promise<World> {
-  const world = worlds.get(name) ?? makeWorld();
-  worlds.set(name, world);
-  return world;
-}
+goldenFiles(files, makeWorld);

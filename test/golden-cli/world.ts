@@ -6,6 +6,8 @@ import { runCli } from "../../src/cli/program.ts";
 import { type Open, type Project, projectOf } from "../../src/cli/project.ts";
 import type { Host } from "../../src/cli/terminal.ts";
 import { Agent, best, parallel, type Rath, type Session, scripted, tool } from "../../src/index.ts";
+import type { MemoryStore } from "../../src/memory/memory.ts";
+import { volatileMemory } from "../../src/memory/volatile.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import type { Store } from "../../src/store/store.ts";
 import { testRath } from "../../src/testing/test-rath.ts";
@@ -100,18 +102,29 @@ export const workflows = {
 };
 
 /** What a model or tool might say to take over a terminal. */
-const hostile = "\u001b]0;owned\u0007\u001b[2J\u001b[31mred\u009b1A\r overwritten \u202egnp.exe\u202c 日本 😀";
+export const hostile = "\u001b]0;owned\u0007\u001b[2J\u001b[31mred\u009b1A\r overwritten \u202egnp.exe\u202c 日本 😀";
 
 /** Each Rath on the store counts ids of its own. */
-function rathOn(store: Store): Rath {
-  return testRath({ store, workflows, implicitForks: "allow" });
+export function rathOn(store: Store): Rath {
+  const memory = memories.get(store);
+  return testRath({ store, workflows, implicitForks: "allow", ...(memory === undefined ? {} : { memory }) });
+}
+
+/** What is remembered beside a store; both outlive the commands that open them. */
+const memories = new WeakMap<Store, MemoryStore>();
+
+export function lastingStore(): Store {
+  // Older than whoever looks at it later, by more than gc leaves alone.
+  const store: Store = { ...memoryStore({ clock: () => Date.parse("2025-12-24T00:00:00.000Z") }), [Symbol.asyncDispose]: async () => {} };
+  memories.set(store, {
+    ...volatileMemory({ clock: () => Date.parse("2026-01-01T00:00:00.000Z") }),
+    [Symbol.asyncDispose]: async () => {},
+  });
+  return store;
 }
 
 export async function makeWorld(): Promise<World> {
-  // Older than whoever looks at it later, by more than gc leaves alone.
-  const memory = memoryStore({ clock: () => Date.parse("2025-12-24T00:00:00.000Z") });
-  // Commands close what they opened; the store outlives them.
-  const store: Store = { ...memory, [Symbol.asyncDispose]: async () => {} };
+  const store = lastingStore();
   const rath = rathOn(store);
   const run = async (name: keyof typeof workflows, message: string, title?: string): Promise<Session> =>
     (await (await rath.run(name, rath.session(message, { title, tags: title === undefined ? [] : ["weekly"] }))).settle()).session;

@@ -15,9 +15,10 @@ import { encode } from "../../src/session/json.ts";
 import { testRath } from "../../src/testing/testing.ts";
 import { agentCases } from "./agent-cases.ts";
 import { type Case, sessionCases } from "./cases.ts";
+import { contextCases } from "./context-cases.ts";
 import { fileCases } from "./file-cases.ts";
 
-const cases: Readonly<Record<string, Case>> = { ...sessionCases, ...agentCases, ...fileCases };
+const cases: Readonly<Record<string, Case>> = { ...sessionCases, ...agentCases, ...fileCases, ...contextCases };
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const fileOf = (name: string): string => join(here, name, "session.jsonl");

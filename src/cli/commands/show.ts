@@ -1,9 +1,10 @@
 /** `openrath show ID[@step]`: a session, or what it was at a step. */
 import type { Command } from "commander";
-import type { Message, Placement, Session } from "../../session/session.ts";
+import type { MemoryItem, Message, Placement, Session } from "../../session/session.ts";
 import type { Cli } from "../cli.ts";
 import { valueText } from "../event-line.ts";
 import { count, shortEvent } from "../format.ts";
+import { compressionLine, readLine, writeLine } from "../memory-line.ts";
 import { kindOf } from "../print-changes.ts";
 import { printFields } from "../print-list.ts";
 import { answerCommand, outputOf, outputText, pendingText, statusInk, stepText, usageText } from "../session-text.ts";
@@ -28,7 +29,7 @@ async function showSession(cli: Cli, id: string): Promise<void> {
   const row = (await sessionRows(project)).find((one) => one.id === session.id);
   const runs = await runRows(project, session.id);
   if (cli.asJson) {
-    const { status, lineage, usage, placement, pending, checks, messages, stop } = session;
+    const { status, lineage, usage, placement, pending, checks, messages, stop, compressions } = session;
     cli.data({
       ...session.toJSON(),
       ...{
@@ -42,6 +43,7 @@ async function showSession(cli: Cli, id: string): Promise<void> {
       },
       ...{ placement: placement ?? null, runs: runs.map(({ id: run, workflow, status: state }) => ({ id: run, workflow, status: state })) },
       ...{ files: { hash: session.files.hash, changes: await session.files.changes() } },
+      ...{ memory: { reads: session.memory.reads, writes: await writesNow(cli, session) }, compressions },
       ...{ messages, checks, pending, output: outputOf(session) ?? null },
     });
     return;
@@ -64,6 +66,8 @@ async function showSession(cli: Cli, id: string): Promise<void> {
         show`${check.name}: ${check.passed ? cli.ink.green("passed") : cli.ink.red("failed")}${check.reason === undefined ? "" : ` (${check.reason})`}`,
       ],
     ),
+    ...(await memoryFields(cli, session)),
+    ...listed(cli, "context", session.compressions.map(compressionLine)),
     ...session.pending.map((one): Field => ["pending", `${one.kind} ${cli.onTerminal ? shortEvent(one.id) : one.id}: ${pendingText(one)}`]),
   ]);
   conversation(cli, session.messages);
@@ -78,8 +82,49 @@ async function showSession(cli: Cli, id: string): Promise<void> {
   }
 }
 
+/** What it recalled, and what it remembered. */
+async function memoryFields(cli: Cli, session: Session): Promise<readonly Field[]> {
+  const { reads } = session.memory;
+  const writes = await writesNow(cli, session);
+  const most = cli.onTerminal ? 200 : Number.POSITIVE_INFINITY;
+  const event = (id: string): string => (cli.onTerminal ? shortEvent(id) : id);
+  return [
+    ...listed(
+      cli,
+      "recalled",
+      reads.map((read) => clip(readLine(read), most)),
+    ),
+    ...listed(
+      cli,
+      "remember",
+      writes.map((item) => clip(writeLine(item, event), most)),
+    ),
+  ];
+}
+
+/** Its writes, with what became of them. */
+async function writesNow(cli: Cli, session: Session): Promise<readonly MemoryItem[]> {
+  const { memory } = (await cli.project()).rath;
+  const now: MemoryItem[] = [];
+  for (const item of session.memory.writes) {
+    const versions = await memory.history(item.uri);
+    const stored = versions.find(({ event }) => event === item.event);
+    const newest = versions.at(-1);
+    const state = newest?.state === "retracted" && newest.version >= item.version ? newest.state : (stored?.state ?? item.state);
+    now.push({ ...item, state });
+  }
+  return now;
+}
+
+/** The newest of several, where a person reads them. */
+function listed(cli: Cli, name: string, lines: readonly string[]): readonly Field[] {
+  const shown = cli.onTerminal ? lines.slice(-mostListed) : lines;
+  const more = lines.length - shown.length;
+  return [...(more === 0 ? [] : [[name, `… ${more} earlier: --json shows all`] as const]), ...shown.map((line): Field => [name, line])];
+}
+
 /** More are not listed for a person. */
-const listedFiles = 20;
+const mostListed = 20;
 
 /** Where it acts, and what it changed there. */
 async function fileFields(cli: Cli, session: Session): Promise<readonly Field[]> {
@@ -92,9 +137,9 @@ async function fileFields(cli: Cli, session: Session): Promise<readonly Field[]>
     ["files", `${changes.length === 0 ? "none" : count(changes.length)} changed${since}`],
   ];
   if (!cli.onTerminal) return [...fields, ...changes.map((change): Field => ["file", `${kindOf(change)} ${change.path}`])];
-  const shown = changes.slice(0, listedFiles).map((change) => show`${cli.ink.dim(kindOf(change))} ${change.path}`);
+  const shown = changes.slice(0, mostListed).map((change) => show`${cli.ink.dim(kindOf(change))} ${change.path}`);
   const more =
-    changes.length > listedFiles ? [cli.ink.dim(`… ${changes.length - listedFiles} more: openrath apply ${session.id} --dry-run`)] : [];
+    changes.length > mostListed ? [cli.ink.dim(`… ${changes.length - mostListed} more: openrath apply ${session.id} --dry-run`)] : [];
   return [...fields, ...(shown.length === 0 ? [] : [["", joined([...shown, ...more], "\n")] as const])];
 }
 

@@ -1,0 +1,102 @@
+import { describe, expect, test } from "vitest";
+import { volatileMemory } from "../memory/volatile.ts";
+import type { Session } from "../session/session.ts";
+import type { Why } from "../session/why.ts";
+import { testRath } from "../testing/test-rath.ts";
+import { tool } from "../tool/tool.ts";
+import { why } from "./why.ts";
+
+const tests = tool({
+  name: "tests",
+  description: "Runs the tests.",
+  input: { type: "object", properties: {} },
+  repeat: "safe",
+  run: () => "3 passed with npm test",
+});
+
+const told = ({ hops }: Why): string[] => hops.map(({ relation, event, summary }) => `${relation} ${event.kind}: ${summary}`);
+const rathWithMemory = () => testRath({ memory: volatileMemory() });
+
+/** A session that learned something from a tool, published. */
+async function learned(rath: ReturnType<typeof rathWithMemory>): Promise<Session> {
+  const called = await rath.session("How are tests run?").call(tests, {});
+  const [call] = called.calls;
+  const session = await called.remember({ key: "test-command", content: "npm test", because: [call?.id ?? ""] });
+  await rath.memory.publish(session);
+  return session;
+}
+
+describe("why of a memory", () => {
+  test("leads to the call that wrote it and to what justified that", async () => {
+    await using rath = rathWithMemory();
+    const session = await learned(rath);
+    const chain = await why(session, { memory: "test-command" });
+    expect(told(chain)).toEqual([
+      'wrote remember.called: user remembered memory://project/test-command@1 (of a tool, untrusted, staged): "npm test"',
+      'justified tool.called: tests {}: "3 passed with npm test"',
+    ]);
+    expect(chain.hops[1]?.event.id).toBe(session.calls[0]?.id);
+    expect(told(await rath.memory.why("test-command"))).toEqual(told(chain).map((line) => line.replace(", staged", "")));
+    expect((await why(session, { memory: "memory://project/test-command@1" })).hops).toHaveLength(2);
+  });
+
+  test("goes on over the memories that were read before, into other sessions", async () => {
+    await using rath = rathWithMemory();
+    const first = await learned(rath);
+    const recalled = await rath.session("Write the guide").recall("test command");
+    const [read] = [...recalled.events()].filter(({ kind }) => kind === "recall.returned");
+    const second = await recalled.remember({ key: "guide", content: "Run npm test first.", because: [read?.id ?? ""] });
+    await rath.memory.publish(second);
+    const chain = await rath.memory.why("guide");
+    expect(chain.hops.map(({ relation, event }) => `${relation} ${event.kind} ${event.session === first.id ? 1 : 2}`)).toEqual([
+      "wrote remember.called 2",
+      "justified recall.returned 2",
+      "wrote remember.called 1",
+      "justified tool.called 1",
+    ]);
+    expect(chain.hops[2]?.summary).toContain("was read before memory://project/guide@1 was written");
+    expect(String(chain).split("\n")[3]).toContain(`(session ${first.id.slice(0, 13)})`);
+    // From a session that knows nothing of it, it is what is published.
+    expect((await why(rath.session("x"), { memory: "guide" })).hops).toHaveLength(4);
+  });
+
+  test("says who took it back and why; a rollback leads to what it brought back", async () => {
+    await using rath = rathWithMemory();
+    const session = await learned(rath);
+    await rath.memory.retract("test-command", { by: "human:ada", reason: "the command changed" });
+    const retracted = await rath.memory.why("test-command");
+    expect(retracted.hops[0]).toMatchObject({ relation: "wrote", event: { kind: "remember.called", session: session.id } });
+    expect(retracted.hops[0]?.summary).toMatch(/: "npm test"; retracted by human:ada: "the command changed"$/);
+    await rath.memory.rollback(1, { by: "human:bob", reason: "it was right" });
+    const back = await rath.memory.why("test-command");
+    expect(back.hops[0]?.summary).toMatch(/retracted by human:ada: "the command changed"; rolled back by human:bob: "it was right"$/);
+    expect(back.hops).toHaveLength(2);
+    const forgotten = await session.fork().forget("test-command", "old");
+    await rath.memory.publish(forgotten);
+    const gone = await rath.memory.why("test-command");
+    expect(gone.hops[0]).toMatchObject({ event: { kind: "forget.called" } });
+    expect(gone.hops[0]?.summary).toContain("user forgot memory://project/test-command@4 (of a");
+  });
+
+  test("of memories that were made of each other ends, each event once", async () => {
+    await using rath = rathWithMemory();
+    let session: Session = await learned(rath);
+    for (const key of ["a", "b", "a", "b", "a"]) {
+      session = await (await session.recall("npm test", { limit: 9 })).remember({ key, content: `npm test, says ${key}` });
+      await rath.memory.publish(session);
+    }
+    const { hops } = await why(session, { memory: "a" });
+    const ids = hops.map(({ event }) => event.id);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(hops.filter(({ event }) => event.kind === "remember.called").length).toBeGreaterThan(3);
+  });
+
+  test("that is not there, or of which several have the name, is an error that says so", async () => {
+    await using rath = rathWithMemory();
+    const session = await learned(rath);
+    await expect(why(session, { memory: "nothing" })).rejects.toMatchObject({ code: "memory.not-found" });
+    await expect(rath.memory.why("nothing")).rejects.toMatchObject({ code: "memory.not-found" });
+    const two = await session.remember({ key: "test-command", content: "x", scope: "session" });
+    await expect(why(two, { memory: "test-command" })).rejects.toMatchObject({ code: "memory.ambiguous" });
+  });
+});

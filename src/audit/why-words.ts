@@ -1,0 +1,174 @@
+/** Events in words, for people who ask why. What was said is quoted and cut; nothing in it can act on a terminal. */
+import type { MemoryItem, MemoryRecord } from "../memory/memory.ts";
+import { actedOf } from "../session/acted.ts";
+import { isReturned } from "../session/event.ts";
+import { callOf } from "../session/fold.ts";
+import type { Node } from "../session/log.ts";
+import type { Platform } from "../session/platform.ts";
+import { replacementOf, stagedBy, versionName } from "../session/remembered.ts";
+import type { MemoryHit } from "../session/session.ts";
+import { checkOf, messageOf, outcomeOf, routeOf, textOfOutcome } from "../session/views.ts";
+
+const longest = 120;
+const namedDecisions = 3;
+
+export function wordsOf(node: Node, platform: Platform): string {
+  if (node.erased) return `${node.kind} [erased]`;
+  switch (node.kind) {
+    case "message.added": {
+      const { role, text } = messageOf(node, platform);
+      return `${role}: ${quoted(text)}`;
+    }
+    case "model.called":
+      return `${node.by} asked ${node.data<"model.called">(platform).model}`;
+    case "model.returned":
+      return replyWords(node, platform);
+    case "tool.called": {
+      const { name, input } = node.data<"tool.called">(platform);
+      return `${node.by} called ${plain(name)} ${valueWords(input)}`;
+    }
+    case "tool.returned":
+      return resultWords(node, platform);
+    case "recall.returned":
+      return recallWords(node, platform);
+    case "remember.called":
+    case "forget.called":
+      return `${node.by} ${node.kind === "remember.called" ? "remembered" : "forgot"} ${plain(node.data<"forget.called">(platform).key)}`;
+    case "remember.returned":
+    case "forget.returned": {
+      const item = stagedBy(node, platform)?.item;
+      return item === undefined ? `${node.kind}: ${node.facts.outcome ?? "unknown"}` : itemWords(item);
+    }
+    case "answer.given":
+      return answerWords(node, platform);
+    case "session.merged": {
+      const { branches, reason } = node.data<"session.merged">(platform);
+      return `${node.by} merged ${branches.length + 1} branches${because(reason)}`;
+    }
+    case "context.compressed": {
+      const { dropped, tokens } = node.data<"context.compressed">(platform);
+      const events = dropped.reduce((sum, range) => sum + range.events, 0);
+      return `a text in place of ${counted(events, "event")} (${tokens.before} to ${tokens.after} tokens): ${quoted(replacementOf(node, platform) ?? "")}`;
+    }
+    case "route.returned": {
+      const { choice, candidates, reason } = routeOf(node, platform);
+      return `${node.by} chose ${quoted(choice)} of ${candidates.map(plain).join(", ")}${because(reason)}`;
+    }
+    case "check.returned": {
+      const { name, passed, reason } = checkOf(node, platform);
+      return `check ${plain(name)} ${passed ? "passed" : "failed"}${because(reason)}`;
+    }
+    case "ask.called":
+      return `${node.by} asked a person: ${quoted(node.data<"ask.called">(platform).question)}`;
+    case "placement.changed": {
+      const { sandbox, spec } = node.data<"placement.changed">(platform);
+      const { workspace } = spec as { readonly workspace?: unknown };
+      return `was there when the session was placed in ${plain(sandbox)}${typeof workspace === "string" ? ` on ${plain(workspace)}` : ""}`;
+    }
+    default:
+      return isReturned(node.kind) ? resultWords(node, platform) : `${node.by}: ${node.kind}`;
+  }
+}
+
+function replyWords(node: Node, platform: Platform): string {
+  const { parts, text } = messageOf(node, platform);
+  const calls = parts.flatMap((part) => (part.type === "call" ? [plain(part.tool)] : []));
+  const said = [...(text === "" ? [] : [`said ${quoted(text)}`]), ...(calls.length === 0 ? [] : [`called ${calls.join(", ")}`])];
+  return `${node.by} ${said.length === 0 ? `answered: ${node.facts.outcome ?? "unknown"}` : said.join(" and ")}`;
+}
+
+function resultWords(node: Node, platform: Platform): string {
+  const asked = callOf(node).data<"do.called">(platform) as
+    | { readonly name?: string; readonly question?: string; readonly input?: unknown }
+    | undefined;
+  const name = asked?.name ?? asked?.question ?? node.kind.slice(0, node.kind.indexOf("."));
+  const outcome = outcomeOf(node, platform);
+  const changes = actedOf(node, platform)?.changes ?? [];
+  const [first, ...others] = changes;
+  const files = first === undefined ? "" : `, ${first.kind} ${plain(first.path)}${others.length === 0 ? "" : ` and ${others.length} more`}`;
+  const text = textOfOutcome(outcome);
+  const came = outcome.type === "ok" ? "" : ` (${outcome.type})`;
+  return `${plain(name)}${asked?.input === undefined ? "" : ` ${valueWords(asked.input)}`}${came}${files}${text === "" ? "" : `: ${quoted(text)}`}`;
+}
+
+function recallWords(node: Node, platform: Platform): string {
+  const { query, key } = callOf(node).data<"recall.called">(platform) ?? {};
+  const { value, injected } = node.data<"recall.returned">(platform);
+  const read = injected === undefined ? undefined : new Set(injected);
+  const hits = ((value ?? []) as readonly MemoryHit[]).filter((hit) => read?.has(versionName(hit)) !== false);
+  const found = hits.map(
+    (hit) => `${plain(versionName(hit))} (${hit.trust}, score ${Number(hit.score.toPrecision(3))}) ${quoted(hit.content)}`,
+  );
+  return `${node.by} recalled ${quoted(query ?? key ?? "all")}: ${found.length === 0 ? "nothing" : found.join(", ")}`;
+}
+
+/** A memory, and where it comes from. */
+export function itemWords(item: MemoryItem): string {
+  const about = [`of a ${item.origin}`.replace("of a import", "of an import"), item.trust, ...(item.state === "staged" ? ["staged"] : [])];
+  const what = item.content === "" && item.state === "retracted" ? because(item.reason) : `: ${quoted(item.content)}`;
+  return `${plain(item.by)} ${item.state === "retracted" ? "forgot" : "remembered"} ${plain(versionName(item))} (${about.join(", ")})${what}`;
+}
+
+/** What became of a memory after it was written: what others wrote in its place, and the newest of what was decided about it. */
+export function decisionWords(later: readonly MemoryRecord[]): readonly string[] {
+  const written = later.filter(({ session, state }) => session !== undefined && state !== "retracted").length;
+  const decided = later.flatMap(({ session, state, by, reason }) => {
+    if (session !== undefined && state !== "retracted") return [];
+    const done = state === "retracted" ? (session === undefined ? "retracted" : "forgotten") : "rolled back";
+    return [`${done} by ${plain(by)}${because(reason)}`];
+  });
+  return [...(written === 0 ? [] : [`${counted(written, "newer version")}`]), ...decided.slice(-namedDecisions)];
+}
+
+function answerWords(node: Node, platform: Platform): string {
+  const { approve, answer, reason, outcome } = node.data<"answer.given">(platform);
+  if (approve !== undefined) return `${plain(node.by)} ${approve ? "approved" : "refused"} it${because(reason)}`;
+  if (outcome !== undefined) return `${plain(node.by)} said what became of it${because(reason)}`;
+  return `${plain(node.by)} answered ${valueWords(answer)}${because(reason)}`;
+}
+
+/** How much a model had before it. */
+export function readWords(read: readonly Node[]): string {
+  const kinds = { "message.added": "message", "model.returned": "reply", "tool.returned": "result", "recall.returned": "recall" } as const;
+  const counts = new Map<string, number>();
+  for (const { kind } of read) {
+    const noun = kinds[kind as keyof typeof kinds] ?? (kind === "session.merged" ? "merge" : "summary");
+    counts.set(noun, (counts.get(noun) ?? 0) + 1);
+  }
+  return counts.size === 0 ? "which read nothing" : `which read ${[...counts].map(([noun, number]) => counted(number, noun)).join(", ")}`;
+}
+
+function counted(number: number, noun: string): string {
+  return number === 1 ? `1 ${noun}` : `${number} ${noun.endsWith("y") ? `${noun.slice(0, -1)}ies` : `${noun}s`}`;
+}
+
+function because(reason: string | undefined): string {
+  return reason === undefined || reason === "" ? "" : `: ${quoted(reason)}`;
+}
+
+function valueWords(value: unknown): string {
+  return typeof value === "string" ? quoted(value) : cut(JSON.stringify(value) ?? "nothing");
+}
+
+/** What others wrote, in quotes. */
+function quoted(text: string): string {
+  return `"${cut(text)}"`;
+}
+
+/** A name that others gave. */
+function plain(name: string): string {
+  return cut(name);
+}
+
+/** One line, without characters that move the cursor or turn the direction of text. */
+function cut(text: string): string {
+  const line = text
+    .slice(0, longest * 4)
+    .replaceAll(/\s+/gu, " ")
+    .replaceAll(
+      /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu,
+      (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    )
+    .trim();
+  return line.length <= longest ? line : `${line.slice(0, longest - 1).replace(/[\ud800-\udbff]$/, "")}…`;
+}

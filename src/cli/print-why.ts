@@ -1,0 +1,27 @@
+/** A chain of events that led to something: one hop a line, the nearest first. */
+import { mostHops, type Why, type WhyHop } from "../audit/why.ts";
+import type { Cli } from "./cli.ts";
+import { shortEvent } from "./format.ts";
+import { printList } from "./print-list.ts";
+import { shortIds } from "./sessions.ts";
+import { show } from "./shown.ts";
+
+export async function printWhy(cli: Cli, { hops }: Why): Promise<void> {
+  const short = await shortIds(cli);
+  printList(cli, hops, {
+    columns: [
+      { name: "RELATION", cell: ({ relation }) => relation },
+      { name: "EVENT", cell: ({ event }) => cli.ink.cyan(shortEvent(event.id)), plain: ({ event }) => event.id },
+      { name: "SESSION", cell: ({ event }) => short(event.session), plain: ({ event }) => event.session },
+      { name: "STEP", cell: ({ event }) => event.step, right: true },
+      { name: "WHAT", cell: ({ summary }) => summary, rest: true },
+    ],
+    data: dataOf,
+    empty: show`Nothing on record led to it: a person or the program said or did it.`,
+  });
+  if (hops.length >= mostHops) cli.note(show`${cli.errInk.dim(`what is farther away than ${mostHops} hops is left out`)}`);
+}
+
+function dataOf({ relation, event: { id, kind, session, step, by, at }, summary }: WhyHop): object {
+  return { relation, event: id, kind, session, step, by, at, summary };
+}
