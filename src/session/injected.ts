@@ -1,14 +1,15 @@
 /** What a model reads of what was recalled. */
-import type { Chain, State } from "./fold.ts";
+import { viewOf } from "./context.ts";
+import type { State } from "./fold.ts";
 import type { MemoryHit } from "./memory.ts";
 import type { Platform } from "./platform.ts";
 
-/** The versions that a model reads at a place, as "uri@version". */
+/** The versions that a model reads at a place, as "uri@version": not those that were compressed away, nor those before a message that stands alone. */
 export function injectedAt({ context }: State, platform: Platform): ReadonlySet<string> {
   const found = new Set<string>();
-  for (let at: Chain | undefined = context; at !== undefined && at.node.kind !== "context.compressed"; at = at.before) {
-    if (at.node.kind !== "recall.returned") continue;
-    for (const item of at.node.data<"recall.returned">(platform)?.injected ?? []) found.add(item);
+  for (const node of viewOf(context, platform).nodes) {
+    if (node.kind !== "recall.returned") continue;
+    for (const item of node.data<"recall.returned">(platform)?.injected ?? []) found.add(item);
   }
   return found;
 }
