@@ -7,6 +7,7 @@ import type { AgentMemory } from "../../src/agent/options.ts";
 import { type Script, scripted } from "../../src/model/scripted.ts";
 import type { Rath } from "../../src/runtime/rath.ts";
 import { replay } from "../../src/runtime/replay.ts";
+import { rerun } from "../../src/runtime/rerun.ts";
 import type { ModelRequest } from "../../src/session/message.ts";
 import type { MemoryScope, Session } from "../../src/session/session.ts";
 import { testRath } from "../../src/testing/test-rath.ts";
@@ -270,6 +271,51 @@ describe("resume", () => {
     expect([...done.events()].filter(({ kind }) => kind === "recall.called")).toHaveLength(2);
     expect(String(await replay(done, asks))).toMatch(/^identical/);
     expect(seen).toHaveLength(2);
+  });
+});
+
+describe("rerun", () => {
+  /** An agent that recalls and remembers, and what is learned of it. */
+  class Learns extends Workflow {
+    readonly agent = new Agent({
+      memory: { remember: "tool" },
+      model: scripted({ calls: [{ tool: "remember", input: { key: "asked", content: "Somebody asked about tests." } }] }, "Noted."),
+    });
+    readonly learn = new Extractor({
+      accept: "all",
+      model: scripted({ output: { proposals: [{ key: "learned", content: "Tests matter.", evidence: ["m1"] }] } }),
+    });
+    async forward(session: Session) {
+      return this.learn.forward(await this.agent.forward(session));
+    }
+  }
+  const facts = (session: Session) =>
+    session.memory.writes.map(({ uri, version, content, trust, because }) => ({ uri, version, content, trust, because: because.length }));
+
+  test("reuses all where nothing changed, though memory has", async () => {
+    await using rath = testRath({ memory: failingMemory() });
+    await known(rath, { "test-command": "Tests are run with npm test." });
+    const learns = new Learns();
+    const done = await learns.forward(rath.session("How are the tests run?"));
+    await known(rath, { "test-command": "Tests are run with make." });
+    const again = await rerun(done, learns);
+    expect([again.reused, again.split]).toEqual([again.of, undefined]);
+    expect(again.session.output.map(({ key, accepted }) => [key, accepted])).toEqual([["learned", true]]);
+  });
+
+  test("with another question recalls anew, from the memory of then or of now", async () => {
+    await using rath = testRath({ memory: failingMemory() });
+    await known(rath, { "test-command": "Tests are run with npm test." });
+    const learns = new Learns();
+    const done = await learns.forward(rath.session("How are the tests run?"));
+    await known(rath, { "test-command": "Tests are run with make." });
+    const change = (session: Session) => session.say("I mean the slow tests.");
+    const then = await rerun(done, learns, { change });
+    expect(then.session.memory.reads.map(({ content }) => content)).toContain("Tests are run with npm test.");
+    expect(then.session.memory.reads.map(({ content }) => content)).not.toContain("Tests are run with make.");
+    expect(facts(then.session)).toEqual(facts(done));
+    const now = await rerun(done, learns, { change, memory: "latest" });
+    expect(now.session.memory.reads.map(({ content }) => content)).toContain("Tests are run with make.");
   });
 });
 
