@@ -150,7 +150,7 @@ export class RathMemory implements Memory {
       const writes: MemoryWrite[] = [];
       for await (const now of store.list({})) {
         const before = then.get(now.uri);
-        if (before?.version === now.version) continue;
+        if (before !== undefined && holds(before, now)) continue;
         if (before?.state === "published") writes.push(this.#again(before, now.version, { ...decided, state: "published" }));
         else if (now.state === "published") writes.push(this.#again(now, now.version, { ...decided, state: "retracted" }));
       }
@@ -242,6 +242,12 @@ export class RathMemory implements Memory {
 
 function given({ by, reason }: MemoryDecision): MemoryDecision {
   return { by: givenText(by, "by"), reason: givenText(reason, "reason") };
+}
+
+/** What is there now is what was there then, though it may have been written again. */
+function holds(then: MemoryRecord, now: MemoryRecord): boolean {
+  const same = then.state === now.state && then.content === now.content && then.trust === now.trust && then.expires === now.expires;
+  return then.version === now.version || same;
 }
 
 function within(scope: MemoryScope | undefined): readonly string[] {
