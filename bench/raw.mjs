@@ -33,14 +33,16 @@ export function readRows(file) {
   return bytes;
 }
 
-function openDatabase(file) {
+/** A file that every commit reaches before it returns. */
+export function openDatabase(file) {
   const db = new Database(file);
   db.pragma("journal_mode = wal");
   db.pragma("synchronous = full");
   return db;
 }
 
-function extendWal(db) {
+/** Needs a table `pad (id, n)`. */
+export function extendWal(db) {
   db.pragma("synchronous = off");
   db.exec("insert into pad values (1, 0)");
   const touch = db.prepare("update pad set n = n + 1 where id = 1");

@@ -2,6 +2,7 @@
 
 export { Agent } from "./agent/agent.ts";
 export { Compressor } from "./agent/compressor.ts";
+export { Extractor } from "./agent/extractor.ts";
 export type { AgentOptions } from "./agent/options.ts";
 export { Selector } from "./agent/selector.ts";
 export { verify } from "./audit/verify.ts";

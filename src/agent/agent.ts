@@ -9,6 +9,7 @@ import { Workflow } from "../workflow/workflow.ts";
 import { policyModels, policyText } from "./context/policy.ts";
 import type { Handoff } from "./handoff.ts";
 import { converse } from "./loop.ts";
+import { memoryOf, memoryToolsOf } from "./memory.ts";
 import { type AgentOptions, checkOptions } from "./options.ts";
 import { outputSchemaOf } from "./output.ts";
 
@@ -20,8 +21,9 @@ export type { Description } from "../workflow/describe.ts";
 export type { Described, OutputOf, Workflow } from "../workflow/workflow.ts";
 export type { CompressorOptions } from "./compressor.ts";
 export type { ContextEntry, ContextFunction, ContextPolicy } from "./context/policy.ts";
+export type { Extracted, ExtractorOptions, Proposal } from "./extractor.ts";
 export type { Handoff } from "./handoff.ts";
-export type { AgentOptions, HookAnswer, Hooks } from "./options.ts";
+export type { AgentMemory, AgentOptions, HookAnswer, Hooks } from "./options.ts";
 export type { Choice, Chosen, SelectorOptions } from "./selector.ts";
 export type { ModelLike };
 
@@ -63,11 +65,11 @@ export class Agent<Output = string> extends Workflow {
 
   /** What a description of it holds. */
   [sketch](): AgentSketch {
-    const { model, tools = [], instructions, settings, output, limits, handoffs = [], context } = this.#options;
+    const { model, tools = [], instructions, settings, output, limits, memory, handoffs = [], context } = this.#options;
     const models = Array.isArray(model) ? (model as readonly ModelLike[]) : [model as ModelLike];
     return {
       models: [...models, ...policyModels(context)],
-      uses: tools,
+      uses: [...tools, ...memoryToolsOf(memory)],
       children: reached(tools, handoffs),
       detail: {
         models: models.map(modelName),
@@ -78,6 +80,7 @@ export class Agent<Output = string> extends Workflow {
         limits: JSON.parse(JSON.stringify(limits ?? {})) as object,
         handoffs: handoffs.map((handoff) => handoff.name),
         ...(context === undefined ? {} : { context: policyText(context) }),
+        ...(memory === undefined ? {} : { memory: memoryOf(memory) }),
       },
     };
   }

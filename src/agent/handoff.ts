@@ -27,7 +27,13 @@ export function handoffTool(handoff: Handoff): Tool {
     description,
     repeat: "safe",
     "~run": async () => `Handed over to ${handoff.name}.`,
-    "~tool": { schema, revision: toolRevision(name, description, schema), writes: "nothing", validate: () => ({ value: {} }) },
+    "~tool": {
+      schema,
+      revision: toolRevision(name, description, schema),
+      writes: "nothing",
+      trustsInner: true,
+      validate: () => ({ value: {} }),
+    },
   };
 }
 

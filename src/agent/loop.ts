@@ -14,6 +14,7 @@ import { callTools } from "./call-tools.ts";
 import { Fitting } from "./context/fitting.ts";
 import { handedOverTo, handoffTool } from "./handoff.ts";
 import { beforeModel } from "./hooks.ts";
+import { memoryToolsOf, recallBefore } from "./memory.ts";
 import type { AgentOptions } from "./options.ts";
 import { outputSchemaOf, readOutput } from "./output.ts";
 
@@ -35,7 +36,9 @@ export async function converse<Output>(options: AgentOptions<Output>, session: S
   );
   const prepared = await prepare(options, session, name).catch(cancelled);
   if (!("configuration" in prepared)) return stopped(host, prepared.session, "cancelled", prepared.reason);
-  let at = prepared.session;
+  const remembered = await recallBefore(options, prepared.session);
+  if ("stop" in remembered) return stopped(host, remembered.session, remembered.stop, remembered.reason);
+  let at = remembered.session;
   let { configuration } = prepared;
   const fitting = new Fitting(options, name, converse);
   let invalid = 0;
@@ -105,7 +108,10 @@ async function prepare<Output>(options: AgentOptions<Output>, session: Session, 
     instructions = at.output as string;
   } else instructions = options.instructions ?? "";
   const tools = new Map<string, Tool>(
-    [...(options.tools ?? []), ...(options.handoffs ?? []).map(handoffTool)].map((tool) => [tool.name, tool]),
+    [...(options.tools ?? []), ...memoryToolsOf(options.memory), ...(options.handoffs ?? []).map(handoffTool)].map((tool) => [
+      tool.name,
+      tool,
+    ]),
   );
   const offered: RequestTool[] = [];
   for (const tool of tools.values()) {

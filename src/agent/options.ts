@@ -1,6 +1,7 @@
 /** What an agent is given, checked when it is made: what is wrong is said before anything is spent. */
 import { durationMs } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
+import { isScope, memoryScopes, mostHits } from "../session/given-memory.ts";
 import type { ModelRequest, ModelSettings } from "../session/message.ts";
 import type { ModelLike } from "../session/model.ts";
 import type { Duration, Limits, MemoryScope, Session, StandardSchema, Tool, ToolCall } from "../session/session.ts";
@@ -39,7 +40,15 @@ export interface AgentOptions<Output = string> {
   readonly hooks?: Hooks | undefined;
 }
 
-/** How an agent uses memory. */
+/**
+ * How an agent uses memory. What was recalled is data to its model, with how far it can be trusted. A memory that fails ends the
+ * agent with the stop "error": it would answer as if there were nothing to know.
+ *
+ * @example
+ * const helper = new Agent({ model: "openai/gpt-5.5", memory: { scope: "user", remember: "tool" } });
+ * const answered = await helper.forward(rath.session("Which editor do I use?"));
+ * for (const { key, trust, recall } of answered.memory.reads) console.log(key, trust, recall.injected);
+ */
 export interface AgentMemory {
   /** "before" (default): what fits the newest message is given to the model when the agent is entered. "tool": the model asks for it. */
   readonly recall?: "before" | "tool" | "never" | undefined;
@@ -99,6 +108,7 @@ export function checkOptions(options: AgentOptions<never>, name: string): void {
     if (names.has(transfer)) throw invalid(name, `has two tools named "${transfer}": give the agents it hands over to different names`);
     names.add(transfer);
   }
+  if (options.memory !== undefined) checkMemory(name, options.memory, names);
   const rounds = options.limits?.rounds;
   if (rounds !== undefined && !(Number.isInteger(rounds) && rounds >= 1))
     throw invalid(name, `has limits.rounds ${rounds}: give a whole number from 1`);
@@ -125,7 +135,36 @@ const known: Readonly<Record<keyof AgentOptions, true>> = {
   needsApproval: true,
   hooks: true,
 };
+const knownMemory: Readonly<Record<keyof AgentMemory, true>> = { recall: true, remember: true, scope: true, tokens: true, limit: true };
 const knownHooks: Readonly<Record<keyof Hooks, true>> = { beforeModel: true, beforeTool: true, afterTool: true };
+
+/** The tools it adds are named like what they do. */
+function checkMemory(name: string, memory: AgentMemory, tools: ReadonlySet<string>): void {
+  if (typeof memory !== "object" || memory === null)
+    throw invalid(name, `has memory that is no object: write memory: {} or memory: { scope: "user" }`);
+  refuseUnknown(name, "a memory option", Object.keys(memory), knownMemory);
+  const allowed = { recall: ["before", "tool", "never"], remember: ["tool", "never"] } as const;
+  for (const field of ["recall", "remember"] as const) {
+    const value = memory[field];
+    if (value !== undefined && !(allowed[field] as readonly string[]).includes(value))
+      throw invalid(name, `has memory.${field} ${JSON.stringify(value)}: give one of ${allowed[field].join(", ")}`);
+    if (value === "tool" && tools.has(field))
+      throw invalid(
+        name,
+        `has a tool named "${field}" beside memory.${field}: "tool", which adds one: rename it, or leave one of them out`,
+      );
+  }
+  if (memory.scope !== undefined && !isScope(memory.scope))
+    throw invalid(name, `has memory.scope ${JSON.stringify(memory.scope)}: give one of ${memoryScopes.join(", ")}`);
+  for (const [field, most] of [
+    ["tokens", Number.MAX_SAFE_INTEGER],
+    ["limit", mostHits],
+  ] as const) {
+    const value = memory[field];
+    if (value !== undefined && !(Number.isInteger(value) && value >= 1 && value <= most))
+      throw invalid(name, `has memory.${field} ${value}: give a whole number from 1${most === mostHits ? ` to ${most}` : ""}`);
+  }
+}
 
 /** A guard with a misspelt name would not guard, in silence. */
 function refuseUnknown(name: string, what: string, given: readonly string[], there: object): void {

@@ -4,13 +4,14 @@
  */
 import { RathError } from "../session/errors.ts";
 import { stateOf } from "../session/fold.ts";
+import { givenScope } from "../session/given-memory.ts";
 import { type Effect, EffectResult, type Host, type InnerEffectContext } from "../session/host.ts";
 import { type ModelLike, modelName } from "../session/model.ts";
 import type { Limits, MemoryScope, PlacementSpec, Session, StopReason } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
 import { saidText, toParts } from "../session/views.ts";
 import { type AgentSketch, sketch } from "../workflow/children.ts";
-import { type Described, Workflow } from "../workflow/workflow.ts";
+import { type Described, forwardWith, Workflow } from "../workflow/workflow.ts";
 import { converse } from "./loop.ts";
 import type { AgentOptions } from "./options.ts";
 
@@ -20,7 +21,7 @@ export interface Choice<Name extends string = string> {
   readonly reason: string;
   /** What the receiver reads in place of the conversation; recorded. */
   readonly context?: string | undefined;
-  /** The memory it may use; recorded. */
+  /** The scope of memory that it and everything under it use, unless they name another; recorded. */
   readonly memory?: MemoryScope | undefined;
   /** Where it works from now on. */
   readonly placement?: ({ readonly sandbox: string } & PlacementSpec) | undefined;
@@ -72,10 +73,10 @@ export class Selector<Name extends string = string> extends Workflow {
     for (let round = 1; round <= rounds; round++) {
       const chosen = await this.#choose(at).catch((error: unknown) => unchosen(host, error, typeof this.#options.choose !== "function"));
       if (!isChosen(chosen)) return chosen.stopped;
-      const { choice, check } = chosen.output;
+      const { choice, check, memory } = chosen.output;
       if (choice === "done") return finished(host, chosen, at);
       const known = chosen.checks.length;
-      at = await this.choices[choice].forward(handed(host, chosen));
+      at = await forwardWith(this.choices[choice], handed(host, chosen), { memory });
       if (check !== undefined && !passed(at, check, known))
         return host.add(at, "agent.stopped", { stop: "invalid", reason: `the check "${check}" that the route asks for did not pass` });
     }
@@ -198,6 +199,7 @@ function checked(chosen: Choice, candidates: readonly { readonly name: string }[
   const names = [...candidates.map(({ name }) => name), "done"];
   if (!names.includes(chosen?.choice))
     throw new RathError("route.invalid", `${JSON.stringify(chosen?.choice)} is not one of the choices: ${names.join(", ")}.`);
+  if (chosen.memory !== undefined) givenScope(chosen.memory, "memory of the choice");
   return Object.fromEntries(Object.entries({ ...chosen, reason: chosen.reason ?? "" }).filter(([, value]) => value !== undefined));
 }
 

@@ -74,7 +74,7 @@ async function next(reader: Reader, id: string, signal: AbortSignal): ReturnType
 }
 
 /** What was promised, unless the signal comes first: not every provider listens to it. */
-async function unlessAborted<T>(promised: PromiseLike<T>, signal: AbortSignal): Promise<T> {
+export async function unlessAborted<T>(promised: PromiseLike<T>, signal: AbortSignal): Promise<T> {
   let stop = (): void => {};
   const aborted = new Promise<never>((_, reject) => {
     stop = () => reject(signal.reason);

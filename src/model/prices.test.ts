@@ -31,6 +31,13 @@ describe("priceOf", () => {
     expect(priceOf("gemini-2.5-flash-preview-05-20")).toBeUndefined();
   });
 
+  test("embedding models cost what they read; a version at the end is part of their name", () => {
+    expect(cost(priceOf("openai/text-embedding-3-small")!, { ...usage, output: 0 })).toBeCloseTo(0.02, 12);
+    expect(priceOf("openai/text-embedding-ada-002")?.input).toBe(0.1);
+    expect(priceOf("google/gemini-embedding-001")).toMatchObject({ input: 0.15, output: 0 });
+    expect(priceOf("google/gemini-embedding")).toBeUndefined();
+  });
+
   test("one's own machines cost nothing", () => {
     expect(cost(priceOf("ollama/llama3.3:70b")!, usage)).toBe(0);
     expect(cost(priceOf("vllm/anything/at-all")!, usage)).toBe(0);

@@ -2,7 +2,8 @@
  * What tokens cost. The figures are facts of a day: they were taken from @pydantic/genai-prices 0.1.8, published on 2026-09-23,
  * which gathers the providers' own price pages. They are the standard rates, without batch, flex or priority tiers. Where a
  * provider names no price for reading or writing its cache, the one for input is taken. Rates of Gemini 3.6 to 3.8 Flash are
- * introductory and end on 2026-12-31. A model that is not here has no known price; nothing is guessed.
+ * introductory and end on 2026-12-31. Embedding models write no tokens, and their rates are those for text. A model that is not
+ * here has no known price; nothing is guessed.
  */
 import type { Price } from "../session/host.ts";
 import type { ReplyUsage } from "../session/message.ts";
@@ -117,6 +118,9 @@ const table = {
     "o3-mini": [1.1, 4.4, 0.55, 1.1],
     "o3-pro": [20, 80, 20, 20],
     "o4-mini": [1.1, 4.4, 0.275, 1.1],
+    "text-embedding-3-large": [0.13, 0, 0.13, 0.13],
+    "text-embedding-3-small": [0.02, 0, 0.02, 0.02],
+    "text-embedding-ada-002": [0.1, 0, 0.1, 0.1],
   },
   anthropic: {
     "claude-3-5-haiku": [0.8, 4, 0.08, 1],
@@ -155,5 +159,7 @@ const table = {
     "gemini-3.6-flash": [0.75, 3.75, 0.075, 0.75],
     "gemini-3.7-flash": [0.75, 3.75, 0.075, 0.75],
     "gemini-3.8-flash": [0.75, 3.75, 0.075, 0.75],
+    "gemini-embedding-001": [0.15, 0, 0.15, 0.15],
+    "gemini-embedding-2": [0.2, 0, 0.2, 0.2],
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, Entry | string>>>>;

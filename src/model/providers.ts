@@ -2,8 +2,10 @@
  * Names like "openai/gpt-5.5" as models: the provider's package, loaded when it is first needed, and its key from the
  * environment. Nothing here reaches for the network; a package or a key that is missing is named before a call is made.
  */
+import type { EmbeddingModel } from "../session/embedding.ts";
 import { RathError } from "../session/errors.ts";
 import type { LanguageModel, Model } from "../session/model.ts";
+import { textOfThrown } from "../session/thrown.ts";
 import { aiSdkModel } from "./ai-sdk.ts";
 
 /** Where a server that speaks OpenAI's chat completions is. */
@@ -52,6 +54,30 @@ export const knownPrefixes: readonly string[] = ["openai", "anthropic", "google"
 
 /** The model a "provider/model" string names. */
 export async function providerModel(name: string, given: Partial<Surroundings> = {}): Promise<Model> {
+  const { provider, model } = await providerOf(name, given);
+  return aiSdkModel(provider(model));
+}
+
+/** The embedding model a "provider/model" string names. */
+export async function providerEmbeddingModel(name: string, given: Partial<Surroundings> = {}): Promise<EmbeddingModel> {
+  const { provider, model } = await providerOf(name, given);
+  let problem = "";
+  try {
+    const made = (provider.embeddingModel ?? provider.textEmbeddingModel)?.(model);
+    if (made !== undefined) return made;
+  } catch (error) {
+    problem = ` (${textOfThrown(error)})`; // some packages have the method, and nothing behind it
+  }
+  const prefix = name.slice(0, name.indexOf("/"));
+  throw new RathError(
+    "model.unknown",
+    `"${prefix}" has no embedding model "${model}"${problem}. Name one of a provider that has, like "openai/text-embedding-3-small".`,
+    { details: { model: name } },
+  );
+}
+
+/** A provider with its key and its address, and the model that is asked of it. */
+async function providerOf(name: string, given: Partial<Surroundings>): Promise<{ readonly provider: Provider; readonly model: string }> {
   const { env = globalThis.process?.env ?? {}, load = importPackage } = given;
   const slash = name.indexOf("/");
   const [prefix, model] = [name.slice(0, slash), name.slice(slash + 1)];
@@ -73,7 +99,7 @@ export async function providerModel(name: string, given: Partial<Surroundings> =
     case "azure":
       return await official(around, "@ai-sdk/azure", "createAzure", model, azureOptions(around, name));
     default:
-      return await compatibleModel({ ...serverOf(around, name, prefix), name: prefix, model }, load);
+      return { provider: await compatibleProvider({ ...serverOf(around, name, prefix), name: prefix, model }, load), model };
   }
 }
 
@@ -89,9 +115,15 @@ export function unknownModel(name: string, aliases: readonly string[] = []): Rat
   );
 }
 
-async function official(around: Surroundings, from: string, factory: string, model: string, options: object): Promise<Model> {
+async function official(
+  around: Surroundings,
+  from: string,
+  factory: string,
+  model: string,
+  options: object,
+): Promise<{ readonly provider: Provider; readonly model: string }> {
   const create = await factoryOf(around.load, from, factory);
-  return aiSdkModel(create(withoutUndefined(options))(model));
+  return { provider: create(withoutUndefined(options)), model };
 }
 
 /** AI SDK wants the version in the address, Anthropic's own variable is written without. */
@@ -131,15 +163,23 @@ function serverOf(around: Surroundings, name: string, prefix: string): { readonl
 }
 
 async function compatibleModel(options: CompatibleOptions, load: Load): Promise<Model> {
-  const { baseURL, model, apiKey, headers, name = "compatible" } = options;
-  const create = await factoryOf(load, "@ai-sdk/openai-compatible", "createOpenAICompatible");
-  // Without includeUsage a stream tells no tokens; without the other a schema is dropped.
-  return aiSdkModel(
-    create(withoutUndefined({ baseURL, apiKey, headers, name, includeUsage: true, supportsStructuredOutputs: true }))(model),
-  );
+  return aiSdkModel((await compatibleProvider(options, load))(options.model));
 }
 
-type Factory = (options: object) => (model: string) => LanguageModel;
+async function compatibleProvider(options: CompatibleOptions, load: Load): Promise<Provider> {
+  const { baseURL, apiKey, headers, name = "compatible" } = options;
+  const create = await factoryOf(load, "@ai-sdk/openai-compatible", "createOpenAICompatible");
+  // Without includeUsage a stream tells no tokens; without the other a schema is dropped.
+  return create(withoutUndefined({ baseURL, apiKey, headers, name, includeUsage: true, supportsStructuredOutputs: true }));
+}
+
+/** A provider of the AI SDK. Those of V2 call it `textEmbeddingModel`, later ones have both names. */
+interface Provider {
+  (model: string): LanguageModel;
+  readonly embeddingModel?: (model: string) => EmbeddingModel;
+  readonly textEmbeddingModel?: (model: string) => EmbeddingModel;
+}
+type Factory = (options: object) => Provider;
 
 async function factoryOf(load: Load, from: string, factory: string): Promise<Factory> {
   let found: Readonly<Record<string, unknown>>;

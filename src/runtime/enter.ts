@@ -53,6 +53,7 @@ function within(execution: Execution, node: Node, context: Context, { name, work
     ...context,
     by: path,
     workflow,
+    ...(how.memory === undefined ? {} : { memory: how.memory }),
     ...stopping(context, how),
     ...limited(execution, context, how, entered, path),
   });

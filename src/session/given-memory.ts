@@ -13,14 +13,19 @@ const origins: Readonly<Record<MemoryOrigin, true>> = {
   import: true,
 };
 const defaultLimit = 5;
-const mostHits = 1000;
+export const mostHits = 1000;
 /** A key names a memory in lists and on command lines. */
 const longestKey = 256;
 
+export const memoryScopes: readonly string[] = Object.keys(scopes);
+
+export function isScope(scope: unknown): scope is MemoryScope {
+  return typeof scope === "string" && Object.hasOwn(scopes, scope);
+}
+
 export function givenScope(scope: unknown, field = "scope"): MemoryScope {
-  if (!Object.hasOwn(scopes, scope as string))
-    throw unsupported(field, `is ${shown(scope)}`, `give one of ${Object.keys(scopes).join(", ")}`);
-  return scope as MemoryScope;
+  if (!isScope(scope)) throw unsupported(field, `is ${shown(scope)}`, `give one of ${memoryScopes.join(", ")}`);
+  return scope;
 }
 
 export function givenRecall(query: string | { readonly key?: string | undefined }, options: RecallOptions): RecallRequest {

@@ -156,6 +156,8 @@ export interface Entering {
   readonly signal?: AbortSignal | undefined;
   /** Gets what happens inside, as it happens. */
   readonly watch?: ((part: StreamPart) => void) | undefined;
+  /** The scope of memory that work under it uses, unless it names another. */
+  readonly memory?: MemoryScope | undefined;
 }
 
 /** What is recalled: as the event has it. */

@@ -376,6 +376,8 @@ export interface ToolDeclaration {
   readonly timeoutMs?: number | undefined;
   readonly attempts?: number | undefined;
   readonly probe?: ((key: string, context: EffectContext) => Promise<Probed | undefined>) | undefined;
+  /** Its result brings no text from outside but what the work inside it read. */
+  readonly trustsInner?: true | undefined;
   /** The workflow that does its work. */
   readonly workflow?: object | undefined;
   /** Where it comes from, when that is a server whose list of tools may change. */

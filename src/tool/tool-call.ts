@@ -53,6 +53,7 @@ export function toolEffect(request: ToolRequest): Effect {
     edited: (input: unknown) => edited(request, tool, input),
     store: dataOf,
     failureIsValue: true,
+    trustsInner: declared.trustsInner,
   };
   if (checked instanceof Promise) {
     // What it needs is known only later: until then it has not started.

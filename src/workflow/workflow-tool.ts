@@ -40,5 +40,5 @@ export function workflowTool(
       return done.output;
     },
   });
-  return Object.freeze({ ...made, "~tool": Object.freeze({ ...made["~tool"], workflow }) });
+  return Object.freeze({ ...made, "~tool": Object.freeze({ ...made["~tool"], workflow, trustsInner: true as const }) });
 }

@@ -20,6 +20,8 @@ export type OutputOf<W> = W extends { forward(session: Session): Promise<Session
 /** A workflow that says what it is for, so that something can choose it. */
 export type Described = Workflow & { readonly description: string };
 
+let entering: (workflow: Workflow, session: Session, how: Entering) => Promise<Session>;
+
 /**
  * Extend it and write `forward` as a method. `name` and `description` are read if present; they are not declared, so no
  * `override` is needed. User code between effects must be deterministic: time, chance and ids come from the session.
@@ -34,6 +36,10 @@ export type Described = Workflow & { readonly description: string };
  */
 export abstract class Workflow {
   readonly #enter: (session: Session, how: Entering) => Promise<Session>;
+
+  static {
+    entering = (workflow, session, how) => workflow.#enter(session, how);
+  }
 
   /** `limits` hold for the workflow and everything under it. */
   constructor(limits?: Limits) {
@@ -80,6 +86,11 @@ export abstract class Workflow {
   toString(): string {
     return `Workflow ${ownName(this) ?? "(unnamed)"}`;
   }
+}
+
+/** Calls `forward` and says more of how it is entered. */
+export function forwardWith(workflow: Workflow, session: Session, how: Pick<Entering, "memory">): Promise<Session> {
+  return entering(workflow, session, how);
 }
 
 export function isWorkflow(value: object): value is Workflow {

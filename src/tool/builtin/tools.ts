@@ -1,7 +1,11 @@
-/** The built-in tools. All of them act through the sandbox of their session, and an agent has only those it is given. */
+/**
+ * The built-in tools. Those for files and commands act through the sandbox of their session, those for memory through the session
+ * itself. An agent has only those it is given.
+ */
 import type { Tool } from "../../session/session.ts";
 import { editFile } from "./edit-file.ts";
 import { listFiles } from "./list-files.ts";
+import { forget, memoryTools, recall, remember } from "./memory.ts";
 import { readFile } from "./read-file.ts";
 import { runCode } from "./run-code.ts";
 import { searchFiles } from "./search-files.ts";
@@ -10,14 +14,15 @@ import { writeFile } from "./write-file.ts";
 
 export type { EditFileInput } from "./edit-file.ts";
 export type { ListFilesInput } from "./list-files.ts";
+export type { ForgetInput, MemoryToolOptions, Recalled, RecallInput, RememberInput } from "./memory.ts";
 export type { ReadFileInput } from "./read-file.ts";
 export type { RunCodeInput } from "./run-code.ts";
 export type { SearchFilesInput } from "./search-files.ts";
 export type { WriteFileInput } from "./write-file.ts";
-export { editFile, listFiles, readFile, runCode, searchFiles, shell, writeFile };
+export { editFile, forget, listFiles, memoryTools, readFile, recall, remember, runCode, searchFiles, shell, writeFile };
 
 /**
- * All seven, for agents that work on code.
+ * All seven that work on files, for agents that work on code.
  *
  * @example
  * const fixer = new Agent({ model: "openai/gpt-5.5", tools: coding });
