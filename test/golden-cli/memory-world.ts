@@ -1,6 +1,6 @@
 /** A store with sessions that learned something, and what they remember beside it. */
 import { z } from "zod";
-import { Agent, type Session, scripted, tool } from "../../src/index.ts";
+import { Agent, Compressor, type Session, scripted, tool } from "../../src/index.ts";
 import type { Store } from "../../src/store/store.ts";
 import { writeFile } from "../../src/tool/builtin/tools.ts";
 import { Flow } from "../support/flow.ts";
@@ -30,19 +30,24 @@ const learn = new Flow(async (session) => {
   return tried.remember({ key: "test-command", content: "npm test -- --run", because: [call?.id ?? ""] });
 }, "learn");
 
-/** Reads it, writes it down, and remembers what it made of it. */
+const writer = new Agent({
+  name: "writer",
+  model: scripted(
+    { text: "I write it down.", calls: [{ tool: "write_file", input: { path: "guide.md", content: "# Guide\n\nRun npm test.\n" } }] },
+    "The guide says to run npm test.",
+    "It is short.",
+  ),
+  tools: [writeFile],
+  memory: { scope: "project" },
+});
+const shorter = new Compressor({ policy: { summariseAt: 1000, keep: 0 }, model: scripted("A guide was written: run npm test.") });
+
+/** Reads it, writes it down, remembers what it made of it, and goes on from a summary. */
 const guide = new Flow(async (session) => {
-  const recalled = await session.recall("how are tests run: test-command", { scope: "project", limit: 3 });
-  const writer = new Agent({
-    name: "writer",
-    model: scripted(
-      { text: "I write it down.", calls: [{ tool: "write_file", input: { path: "guide.md", content: "# Guide\n\nRun npm test.\n" } }] },
-      "The guide says to run npm test.",
-    ),
-    tools: [writeFile],
-  });
-  const written = await writer.forward(recalled);
-  return written.remember({ key: "guide", content: { file: "guide.md", says: "run npm test" }, scope: "project" });
+  const written = await writer.forward(session);
+  const kept = await written.remember({ key: "guide", content: { file: "guide.md", says: "run npm test" }, scope: "project" });
+  const recalled = await kept.recall({ key: "test-command" });
+  return writer.forward((await shorter.forward(recalled)).say("Is it long?"));
 }, "guide");
 
 export async function makeMemoryWorld(): Promise<MemoryWorld> {
@@ -50,7 +55,7 @@ export async function makeMemoryWorld(): Promise<MemoryWorld> {
   const rath = rathOn(store);
   const run = async (workflow: Flow, session: Session): Promise<Session> => (await rath.run(workflow, session)).result();
   const learned = await run(learn, rath.session("How are tests run?"));
-  const wrote = await run(guide, rath.session("Write a guide").to("memory"));
+  const wrote = await run(guide, rath.session("Write a guide: what is the test command?").to("memory"));
   const strange = await rath.session(hostile).remember({ key: `strange ${hostile}`, content: hostile });
   await rath.memory.publish(strange);
   await rath.close();
