@@ -188,6 +188,12 @@ describe("why across compressions", () => {
     for (const hop of hops.filter(({ event }) => one?.dropped.includes(event.id))) expect(hop.relation).toBe("was-in-context");
     expect(of("do.returned")).toMatchObject([{ relation: "wrote" }]);
     expect(of("remember.called")).toHaveLength(1);
+    // Mutant: every model call after a recall is said to have read it.
+    const readers: string[] = [];
+    for await (const { readBy } of rath.memory.usedBy("test-command")) readers.push(...readBy);
+    const asked = [...session.events()].filter(({ kind, by }) => kind === "model.called" && by === "helper").map(({ id }) => id);
+    expect([asked.length, readers.length]).toEqual([3, 2]);
+    expect(readers).toEqual(asked.slice(0, 2));
   });
 
   test("what a window dropped was not in context", async () => {
