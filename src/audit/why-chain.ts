@@ -230,9 +230,8 @@ function branchesOf(tracing: Tracing, merged: Node): readonly Step[] {
 /** A summary leads to who wrote it, and to what it stands for. */
 async function replacedBy({ runtime, finder }: Tracing, node: Node): Promise<readonly Step[]> {
   const { platform } = runtime;
-  const { policy, replacement } = node.data<"context.compressed">(platform) ?? {};
-  if (replacement === undefined || policy === "window" || policy === "trim" || ("text" in replacement && isNote(replacement.text)))
-    return [];
+  const replacement = node.data<"context.compressed">(platform)?.replacement;
+  if (replacement === undefined || ("text" in replacement && isNote(replacement.text))) return [];
   const writer = "event" in replacement ? await finder.find(replacement.event, node.log.id) : undefined;
   return [
     ...(writer === undefined ? [] : [{ relation: "wrote", node: writer, words: wordsOf(writer, platform) } as const]),
@@ -249,7 +248,7 @@ async function replacedBy({ runtime, finder }: Tracing, node: Node): Promise<rea
 
 /** A text that only says how much is missing was not made of it. */
 function isNote(text: string): boolean {
-  return /^\[\d+ earlier messages? (?:is|are) not shown\]$/.test(text);
+  return /^\[\d+ earlier messages? (?:is|are) not shown\]$|^Something earlier is not shown: /.test(text);
 }
 
 // ── memory ──

@@ -44,6 +44,7 @@ describe("why of a memory", () => {
     expect((await why(session, { memory: "memory://project/test-command@1" })).hops).toHaveLength(2);
   });
 
+  // Mutant: what a memory was made of is not followed.
   test("goes on over the memories that were read before, into other sessions", async () => {
     await using rath = rathWithMemory();
     const first = await learned(rath);
@@ -64,6 +65,7 @@ describe("why of a memory", () => {
     expect((await why(rath.session("x"), { memory: "guide" })).hops).toHaveLength(4);
   });
 
+  // Mutant: a decision, which has no event, is taken for the origin.
   test("says who took it back and why; a rollback leads to what it brought back", async () => {
     await using rath = rathWithMemory();
     const session = await learned(rath);
@@ -82,6 +84,7 @@ describe("why of a memory", () => {
     expect(gone.hops[0]?.summary).toContain("user forgot memory://project/test-command@4 (of a");
   });
 
+  // Mutant: an event is named as often as something leads to it.
   test("of memories that were made of each other ends, each event once", async () => {
     await using rath = rathWithMemory();
     let session: Session = await learned(rath);
@@ -128,6 +131,7 @@ describe("why of an answer that read memory", () => {
     expect((await why(session, { answer: "" })).hops[4]?.summary).toContain('retracted by human:ada: "old"');
   });
 
+  // Mutant: all that was found is followed, whether or not the model was given it.
   test("what did not fit into its context is not said to have been there", async () => {
     await using rath = rathWithMemory();
     await learned(rath);
@@ -140,6 +144,7 @@ describe("why of an answer that read memory", () => {
     expect(told).not.toContain("memory://project/long");
   });
 
+  // Mutant: results of tools in a context are not looked into for recalls.
   test("what a model asked memory for is followed, and what it remembered leads to its own reply", async () => {
     await using rath = rathWithMemory();
     const first = await learned(rath);
@@ -166,6 +171,7 @@ describe("why of an answer that read memory", () => {
 });
 
 describe("why across compressions", () => {
+  // Mutant: what a summary stands for is not named.
   test("a summary leads to who wrote it and to what it stands for", async () => {
     await using rath = rathWithMemory();
     await learned(rath);
@@ -196,6 +202,7 @@ describe("why across compressions", () => {
     expect(readers).toEqual(asked.slice(0, 2));
   });
 
+  // Mutant: everything that was ever said counts as read.
   test("what a window dropped was not in context", async () => {
     await using rath = rathWithMemory();
     const helper = new Agent({ name: "helper", model: scripted("First.", "Second.", "Third.") });
