@@ -51,8 +51,8 @@ export function memoryOn(path: string, options: SqliteMemoryOptions, parts: Sqli
   return {
     embedder,
     revision,
-    write: async (writes) =>
-      writes.length === 0 ? { revision: await revision(), written: [], refused: [] } : writeItems(connection, writes),
+    write: async (writes, { whole = false } = {}) =>
+      writes.length === 0 ? { revision: await revision(), written: [], refused: [] } : writeItems(connection, writes, whole),
     search: async (query) => {
       if (isAbsent()) return search(emptyIndex, query, 0, clock());
       return connection.patiently(() => {
@@ -60,7 +60,7 @@ export function memoryOn(path: string, options: SqliteMemoryOptions, parts: Sqli
         return search(index, query, Math.min(query.asOf ?? newest, newest), clock());
       });
     },
-    list: (query) => items(isAbsent, () => listPages(connection, query)),
+    list: (query) => items(isAbsent, () => listPages(connection, query, clock())),
     used: (uses) => noteUses(connection, uses),
     uses: (uri) => items(isAbsent, () => usePages(connection, uri)),
     [Symbol.asyncDispose]: async () => connection.close(),
