@@ -9,7 +9,13 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const folder = join(root, "test/nodes");
-const suites = ["src/store/memory.test.ts", "src/store/sqlite.test.ts", "test/integration"];
+const suites = [
+  "src/store/memory.test.ts",
+  "src/store/sqlite.test.ts",
+  "src/memory/sqlite.test.ts",
+  "src/memory/sqlite-search.test.ts",
+  "test/integration",
+];
 const patience = 5 * 60_000;
 
 const pinned = Object.entries(readJson(join(folder, "package.json")).dependencies)

@@ -1,7 +1,7 @@
 /** The composition root: options → Rath. The only file that names adapters, each imported when it is first needed. */
 import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join, parse, resolve } from "node:path";
 import type { MemoryStore } from "./memory/memory.ts";
 import { type Prices, priceOf } from "./model/prices.ts";
 import { windowOf } from "./model/windows.ts";
@@ -86,7 +86,7 @@ export function composeRath(options: RathOptions, internals: Internals): Rath {
     rules: new Rules(options.policy),
     places: placesFor(options, redact),
     openMemory: () => openMemory(options),
-    embedder: async () => Promise.reject(new Error("soon")),
+    embedder: async (like) => (await import("./model/ai-sdk-embedding.ts")).resolveEmbedder(like),
     times: { stillResumeMs: 5000, stillReplayMs: 100, parkGraceMs: 20, closeMs: 1000, leaseMs: 30_000, remindMs: 3000, ...internals.times },
   });
   const runs = new Runs(runtime, options.workflows ?? {}, internals.worker ?? newWorkerId());
@@ -192,11 +192,12 @@ async function openStore(options: RathOptions): Promise<Store> {
 
 /** Beside the store: what was remembered is there again in the next process. */
 async function openMemory(options: RathOptions): Promise<MemoryStore> {
-  const { memory, store } = options;
+  const { memory, store, project } = options;
   if (memory !== undefined) return memory;
-  const { volatileMemory } = await import("./memory/volatile.ts");
-  if (store === "memory" || typeof store === "object") return volatileMemory();
-  return volatileMemory();
+  if (store === "memory" || typeof store === "object") return (await import("./memory/volatile.ts")).volatileMemory();
+  const path = store ?? join(await makeHome(), "store.db");
+  const { sqliteMemory } = await import("./memory/sqlite.ts");
+  return sqliteMemory(join(dirname(path), `${parse(path).name}.memory.db`), project === undefined ? {} : { project });
 }
 
 async function isFolder(path: string): Promise<boolean> {

@@ -51,8 +51,8 @@ export function memoryOn(path: string, options: SqliteMemoryOptions, parts: Sqli
   return {
     embedder,
     revision,
-    write: async (writes) =>
-      writes.length === 0 ? { revision: await revision(), written: [], refused: [] } : writeItems(connection, writes),
+    write: async (writes, { whole = false } = {}) =>
+      writes.length === 0 ? { revision: await revision(), written: [], refused: [] } : writeItems(connection, writes, whole),
     search: async (query) => {
       if (isAbsent()) return search(emptyIndex, query, 0, clock());
       return connection.patiently(() => {

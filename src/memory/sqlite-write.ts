@@ -26,10 +26,15 @@ interface Newest extends BodyRow {
   readonly length: number;
 }
 
-export async function writeItems(connection: Connection, writes: readonly MemoryWrite[]): Promise<MemoryWritten> {
+export async function writeItems(connection: Connection, writes: readonly MemoryWrite[], whole: boolean): Promise<MemoryWritten> {
   checkWrites(writes);
   const prepared = writes.map(prepare);
-  return connection.patiently(() => connection.transaction(true, () => apply(connection, prepared)));
+  return connection.patiently(() =>
+    connection.transaction(true, () => {
+      const refused = whole ? prepared.flatMap((write) => staleIn(connection, write)) : [];
+      return refused.length > 0 ? { revision: newestRevision(connection), written: [], refused } : apply(connection, prepared);
+    }),
+  );
 }
 
 function prepare({ item, based, vector }: MemoryWrite): Prepared {
@@ -44,6 +49,13 @@ function prepare({ item, based, vector }: MemoryWrite): Prepared {
     indexed: published ? { key: key.join(" "), content: content.join(" ") } : undefined,
     vector: vector && { model: vector.model, body: Uint8Array.from(bytesOf(vector.values)) },
   };
+}
+
+/** Why a write would be refused. */
+function staleIn(connection: Connection, { item, based }: Prepared): MemoryWritten["refused"] {
+  const newest = newestOf(connection, item.uri);
+  if ((newest?.version ?? 0) === based || writtenBy(connection, item) !== undefined) return [];
+  return [{ item, current: newest && recordOf(connection, newest) }];
 }
 
 function apply(connection: Connection, writes: readonly Prepared[]): MemoryWritten {

@@ -60,7 +60,7 @@ export function volatileMemory(options: VolatileMemoryOptions = {}): MemoryStore
   return {
     embedder,
     revision: async () => open().revision,
-    write: async (writes) => write(open(), writes),
+    write: async (writes, { whole = false } = {}) => write(open(), writes, whole),
     search: async (query) => search(index, query, Math.min(query.asOf ?? Number.POSITIVE_INFINITY, open().revision), clock()),
     list: (query) => stream(() => list(open(), query)),
     used: async (uses) => {
@@ -84,8 +84,10 @@ function emptyState(): State {
   };
 }
 
-function write(state: State, writes: readonly MemoryWrite[]): MemoryWritten {
+function write(state: State, writes: readonly MemoryWrite[], whole: boolean): MemoryWritten {
   checkWrites(writes);
+  const stale = whole ? writes.flatMap((one) => staleIn(state, one)) : [];
+  if (stale.length > 0) return { revision: state.revision, written: [], refused: stale };
   const written: MemoryRecord[] = [];
   const refused: MemoryWritten["refused"][number][] = [];
   const revision = state.revision + 1;
@@ -105,6 +107,13 @@ function write(state: State, writes: readonly MemoryWrite[]): MemoryWritten {
     written,
     refused,
   };
+}
+
+/** Why a write would be refused. */
+function staleIn(state: State, { item, based }: MemoryWrite): MemoryWritten["refused"] {
+  const newest = state.byUri.get(item.uri)?.at(-1);
+  if ((newest?.item.version ?? 0) === based || state.byWrite.has(writeName(item))) return [];
+  return [{ item, current: newest && record(newest) }];
 }
 
 function add(state: State, given: MemoryItem, vector: Vector | undefined, revision: number, before: Version | undefined): Version {

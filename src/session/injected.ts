@@ -3,10 +3,12 @@ import { viewOf } from "./context.ts";
 import type { State } from "./fold.ts";
 import type { MemoryHit } from "./memory.ts";
 import type { Platform } from "./platform.ts";
+import { tokensOf } from "./tokens.ts";
 
-/** The versions that a model reads at a place, as "uri@version": not those that were compressed away, nor those before a message that stands alone. */
-export function injectedAt({ context }: State, platform: Platform): ReadonlySet<string> {
+/** The versions that a model reads at a place, as "uri@version". */
+export function injectedAt({ context, reads }: State, platform: Platform): ReadonlySet<string> {
   const found = new Set<string>();
+  if (reads === undefined) return found;
   for (const node of viewOf(context, platform).nodes) {
     if (node.kind !== "recall.returned") continue;
     for (const item of node.data<"recall.returned">(platform)?.injected ?? []) found.add(item);
@@ -14,7 +16,12 @@ export function injectedAt({ context }: State, platform: Platform): ReadonlySet<
   return found;
 }
 
+/** One item as a model reads it: as JSON, so that no content can end the marking around it. */
+export function injectedLine({ key, trust, content }: MemoryHit): string {
+  return JSON.stringify({ key, trust, content });
+}
+
 /** About how many tokens an item takes that is given to a model to read. */
-export function tokensOfHit({ key, content }: MemoryHit): number {
-  return Math.ceil((key.length + content.length) / 4) + 12;
+export function tokensOfHit(hit: MemoryHit): number {
+  return tokensOf(injectedLine(hit));
 }

@@ -1,6 +1,7 @@
 /** Events as messages of a request: each round of calls with all its results, and what came from elsewhere marked as data. */
 import type { View } from "./context.ts";
 import { callOf, list, stateOf } from "./fold.ts";
+import { injectedLine } from "./injected.ts";
 import type { Node } from "./log.ts";
 import type { MemoryHit } from "./memory.ts";
 import type { Part, ReplyPart, RequestMessage, RequestResult } from "./message.ts";
@@ -77,7 +78,7 @@ function recalled(node: Node, platform: Platform): string {
   const { value = [], injected = [] } = node.data<"recall.returned">(platform);
   const read = new Set(injected);
   const items = (value as readonly MemoryHit[]).filter((hit) => read.has(versionName(hit)));
-  return [lead, ...items.map(({ key, trust, content }) => JSON.stringify({ key, trust, content }))].join("\n");
+  return [lead, ...items.map(injectedLine)].join("\n");
 }
 
 /** The calls of one reply and what they came to. A provider refuses a call without a result. */

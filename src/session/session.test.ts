@@ -185,18 +185,8 @@ describe("verbs without effect", () => {
     expect(last(rejected)).toMatchObject({ kind: "session.rejected", data: { reason: "wrong way" } });
   });
 
-  test("verbs of later parts refuse by name and change nothing", async () => {
+  test("a session that was never placed has no files, and applies none", async () => {
     const session = testRath().session("hi");
-    const verbs: Readonly<Record<string, () => Promise<unknown>>> = {
-      recall: () => session.recall("x"),
-      remember: () => session.remember({ key: "k", content: "c" }),
-      forget: () => session.forget("k", "r"),
-    };
-    for (const [name, verb] of Object.entries(verbs)) {
-      const refused = (await verb().catch((error: unknown) => error)) as RathError;
-      expect(refused).toMatchObject({ code: "session.not-here", message: expect.stringContaining(`session.${name}`) });
-      expect(refused.session).toBe(session);
-    }
     await expect(session.files.text("a.txt")).rejects.toMatchObject({ code: "workspace.not-found" });
     expect(await session.apply(".")).toEqual([]);
     expect(session.note("goes on").id).toBe(session.id);
