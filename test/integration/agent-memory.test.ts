@@ -4,10 +4,12 @@ import { Agent } from "../../src/agent/agent.ts";
 import type { ContextEntry } from "../../src/agent/context/policy.ts";
 import { Extractor } from "../../src/agent/extractor.ts";
 import type { AgentMemory } from "../../src/agent/options.ts";
+import { volatileMemory } from "../../src/memory/volatile.ts";
 import { type Script, scripted } from "../../src/model/scripted.ts";
 import type { Rath } from "../../src/runtime/rath.ts";
 import { replay } from "../../src/runtime/replay.ts";
 import { rerun } from "../../src/runtime/rerun.ts";
+import type { EmbeddingModel } from "../../src/session/embedding.ts";
 import type { ModelRequest } from "../../src/session/message.ts";
 import type { MemoryScope, Session } from "../../src/session/session.ts";
 import { testRath } from "../../src/testing/test-rath.ts";
@@ -271,6 +273,42 @@ describe("resume", () => {
     expect([...done.events()].filter(({ kind }) => kind === "recall.called")).toHaveLength(2);
     expect(String(await replay(done, asks))).toMatch(/^identical/);
     expect(seen).toHaveLength(2);
+  });
+});
+
+describe("embeddings", () => {
+  /** A provider's model for which a text about cars is one however it says so; a million tokens for each text. */
+  const model = (fails: () => Error | undefined = () => undefined): EmbeddingModel => ({
+    specificationVersion: "v3",
+    provider: "openai.embedding",
+    modelId: "text-embedding-3-small",
+    doEmbed: async ({ values }: { values: readonly string[] }) => {
+      const error = fails();
+      if (error !== undefined) throw error;
+      return { embeddings: values.map((text) => (/car|automobile/.test(text) ? [1, 0] : [0, 1])), usage: { tokens: 1_000_000 } };
+    },
+  });
+
+  test("find what means the same in other words; what they cost counts", async () => {
+    await using rath = testRath({ memory: volatileMemory({ embedder: model() }) });
+    await known(rath, { garage: "The automobile stands outside.", cat: "The cat sleeps inside." });
+    const { agent, seen } = reading({ limit: 1 });
+    const done = await agent.forward(rath.session("Where did I park my car?"));
+    expect(dataIn(seen[0])[0]).toContain("automobile");
+    expect(done.usage.usd).toBeCloseTo(0.02, 12);
+    expect(String(await replay(done, agent))).toMatch(/^identical/);
+  });
+
+  // Mutant: where no vector can be made, words alone are searched, and nobody sees that less is found.
+  test("that fail end the agent, which says so", async () => {
+    let problem: Error | undefined;
+    await using rath = testRath({ memory: volatileMemory({ embedder: model(() => problem) }) });
+    await known(rath, { garage: "The automobile stands outside." });
+    problem = Object.assign(new Error("no such key"), { statusCode: 401 });
+    const { agent, seen } = reading({});
+    const done = await agent.forward(rath.session("Where did I park my car?"));
+    expect([done.stop, seen.length]).toEqual(["error", 0]);
+    expect(() => done.output).toThrow(/memory could not be recalled: .*openai\/text-embedding-3-small: no such key \(HTTP 401\)/);
   });
 });
 
