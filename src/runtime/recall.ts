@@ -8,12 +8,15 @@ import type { MemoryHit, MemoryItem } from "../session/memory.ts";
 import { type Staged, versionName } from "../session/remembered.ts";
 import { embed, fromBytes } from "./embedding.ts";
 import type { Memories } from "./memories.ts";
-import { prefixesAt } from "./memory-owner.ts";
+import { fencedAt, prefixesAt } from "./memory-owner.ts";
 
 /** A rule may leave out some of what was found: so much more is looked for. */
 const margin = 4;
 
 export function recallEffect(memories: Memories, place: Place, request: RecallRequest): Effect {
+  const fenced = fencedAt(place, request.scopes ?? []);
+  if (fenced !== undefined)
+    return { op: "recall", called: request, repeat: "safe", run: () => new EffectResult("denied", { reason: fenced }) };
   const within = prefixesAt(place, request.scopes);
   return { op: "recall", called: request, repeat: "safe", run: (inner) => recall(memories, place, request, within, inner) };
 }

@@ -220,7 +220,6 @@ export class Runtime implements Host, Services {
     }
   }
 
-  /** Several effects of one branch at once. */
   async performAll(session: Session, effects: readonly Effect[]): Promise<Session> {
     const standing = this.#standing(session);
     return standing === undefined ? never() : performAll(standing.execution, standing.node, standing.context, effects);
@@ -277,7 +276,6 @@ export class Runtime implements Host, Services {
     }
   }
 
-  /** What can be started or resumed by name. */
   get workflows(): Readonly<Record<string, object>> {
     return this.#options.workflows;
   }
@@ -293,7 +291,6 @@ export class Runtime implements Host, Services {
     return childrenOf(around, isWorkflow).find(([, child]) => child === workflow)?.[0];
   }
 
-  /** Text that is kept beside the log. */
   clean(text: string): string {
     return this.redact(text)?.text ?? text;
   }
