@@ -5,7 +5,7 @@ import type { MemoryHit } from "./memory.ts";
 import type { Platform } from "./platform.ts";
 import { tokensOf } from "./tokens.ts";
 
-/** The versions that a model reads at a place, as "uri@version". */
+/** The versions that a model reads at a place, as "uri@version": not those that were compressed away. */
 export function injectedAt({ context, reads }: State, platform: Platform): ReadonlySet<string> {
   const found = new Set<string>();
   if (reads === undefined) return found;

@@ -1,11 +1,13 @@
 /** Agents that recall and remember: what their models read of it, whose it is, how far it is trusted, and what a record says of it later. */
 import { describe, expect, test } from "vitest";
 import { Agent } from "../../src/agent/agent.ts";
+import type { ContextEntry } from "../../src/agent/context/policy.ts";
 import { Extractor } from "../../src/agent/extractor.ts";
 import type { AgentMemory } from "../../src/agent/options.ts";
 import { type Script, scripted } from "../../src/model/scripted.ts";
 import type { Rath } from "../../src/runtime/rath.ts";
 import { replay } from "../../src/runtime/replay.ts";
+import { rerun } from "../../src/runtime/rerun.ts";
 import type { ModelRequest } from "../../src/session/message.ts";
 import type { MemoryScope, Session } from "../../src/session/session.ts";
 import { testRath } from "../../src/testing/test-rath.ts";
@@ -97,6 +99,47 @@ describe("recall before a turn", () => {
     session = await agent.forward(session.say("How are the tests run now?"));
     expect([times(seen[2], "npm test"), times(seen[2], "npx vitest")]).toEqual([1, 1]);
     expect(String(await replay(session, agent))).toMatch(/^identical/);
+  });
+
+  // Mutants: what a compression dropped counts as read; what it kept counts as dropped; recall comes before the context policy.
+  test("gives again what a compression dropped, in the turn that drops it, and not what it kept", async () => {
+    await using rath = testRath({ memory: failingMemory() });
+    await known(rath, { "test-command": "Tests are run with npm test." });
+    const turns = async (keep: (text: string) => boolean) => {
+      const seen: ModelRequest[] = [];
+      const model = scripted(
+        ...["One.", "Two.", "Three."].map((text) => (request: ModelRequest) => {
+          seen.push(request);
+          return text;
+        }),
+      );
+      const context = (entries: readonly ContextEntry[]) =>
+        entries.length < 4 ? undefined : { keep: entries.filter(({ text }) => keep(text)).map(({ event }) => event) };
+      const agent = new Agent({ model, memory: {}, context });
+      let session = await agent.forward(rath.session("How are the tests run?"));
+      session = await agent.forward(session.say("Are the tests quick?"));
+      session = await agent.forward(session.say("Are the tests good?"));
+      expect(session.compressions.length).toBeGreaterThan(0);
+      expect(String(await replay(session, agent))).toMatch(/^identical/);
+      return seen.map((request) => times(request, "npm test"));
+    };
+    expect(await turns((text) => !text.includes("npm test"))).toEqual([1, 1, 1]);
+    expect(await turns((text) => text.includes("npm test"))).toEqual([1, 1, 1]);
+  });
+
+  // Mutant: what the caller's model has read counts as read by one that reads nothing of the caller's conversation.
+  test("gives an agent that is used as a tool what its caller has read", async () => {
+    await using rath = testRath({ memory: failingMemory() });
+    await known(rath, { "test-command": "Tests are run with npm test." });
+    const inner = reading({}, "It is known.");
+    const outer = new Agent({
+      memory: {},
+      model: scripted({ calls: [{ tool: "ask", input: { task: "Find out how the tests are run." } }] }, "Done."),
+      tools: [inner.agent.asTool({ name: "ask", description: "Asks." })],
+    });
+    const done = await outer.forward(rath.session("How are the tests run?"));
+    expect(dataIn(inner.seen[0])[0]).toContain("npm test");
+    expect(done.memory.reads.map(({ recall }) => recall.injected)).toEqual([true, true]);
   });
 
   test("finds what the same run has staged before, and another run has not", async () => {
@@ -228,6 +271,51 @@ describe("resume", () => {
     expect([...done.events()].filter(({ kind }) => kind === "recall.called")).toHaveLength(2);
     expect(String(await replay(done, asks))).toMatch(/^identical/);
     expect(seen).toHaveLength(2);
+  });
+});
+
+describe("rerun", () => {
+  /** An agent that recalls and remembers, and what is learned of it. */
+  class Learns extends Workflow {
+    readonly agent = new Agent({
+      memory: { remember: "tool" },
+      model: scripted({ calls: [{ tool: "remember", input: { key: "asked", content: "Somebody asked about tests." } }] }, "Noted."),
+    });
+    readonly learn = new Extractor({
+      accept: "all",
+      model: scripted({ output: { proposals: [{ key: "learned", content: "Tests matter.", evidence: ["m1"] }] } }),
+    });
+    async forward(session: Session) {
+      return this.learn.forward(await this.agent.forward(session));
+    }
+  }
+  const facts = (session: Session) =>
+    session.memory.writes.map(({ uri, version, content, trust, because }) => ({ uri, version, content, trust, because: because.length }));
+
+  test("reuses all where nothing changed, though memory has", async () => {
+    await using rath = testRath({ memory: failingMemory() });
+    await known(rath, { "test-command": "Tests are run with npm test." });
+    const learns = new Learns();
+    const done = await learns.forward(rath.session("How are the tests run?"));
+    await known(rath, { "test-command": "Tests are run with make." });
+    const again = await rerun(done, learns);
+    expect([again.reused, again.split]).toEqual([again.of, undefined]);
+    expect(again.session.output.map(({ key, accepted }) => [key, accepted])).toEqual([["learned", true]]);
+  });
+
+  test("with another question recalls anew, from the memory of then or of now", async () => {
+    await using rath = testRath({ memory: failingMemory() });
+    await known(rath, { "test-command": "Tests are run with npm test." });
+    const learns = new Learns();
+    const done = await learns.forward(rath.session("How are the tests run?"));
+    await known(rath, { "test-command": "Tests are run with make." });
+    const change = (session: Session) => session.say("I mean the slow tests.");
+    const then = await rerun(done, learns, { change });
+    expect(then.session.memory.reads.map(({ content }) => content)).toContain("Tests are run with npm test.");
+    expect(then.session.memory.reads.map(({ content }) => content)).not.toContain("Tests are run with make.");
+    expect(facts(then.session)).toEqual(facts(done));
+    const now = await rerun(done, learns, { change, memory: "latest" });
+    expect(now.session.memory.reads.map(({ content }) => content)).toContain("Tests are run with make.");
   });
 });
 
