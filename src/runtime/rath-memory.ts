@@ -11,8 +11,6 @@ import type { Platform } from "../session/platform.ts";
 import { versionName } from "../session/remembered.ts";
 import type { MemoryHit, MemoryScope, Session } from "../session/session.ts";
 import type { Why } from "../session/why.ts";
-import { embed } from "./embedding.ts";
-import { problemsOf, publish } from "./publish.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** How often a decision is made again when others write meanwhile. */
@@ -44,6 +42,7 @@ export class RathMemory implements Memory {
     if (!(Number.isInteger(limit) && limit >= 1)) throw unsupported("search.limit", `is ${String(limit)}`, "give a whole number from 1");
     const text = givenText(query, "query");
     const store = await this.#store();
+    const { embed } = await import("./embedding.ts");
     const embedded = await embed(this.#runtime.memories, store, text, new AbortController().signal);
     return store.search({ text, vector: embedded?.vector, within: within(scope), limit, asOf });
   }
@@ -181,6 +180,7 @@ export class RathMemory implements Memory {
     await this.#runtime.save(session);
     const { node } = this.#runtime.here(session);
     const state = stateOf(node);
+    const { problemsOf, publish } = await import("./publish.ts");
     const done = state.rejected === undefined ? await publish(this.#runtime.memories, state) : undefined;
     if (done === undefined) return { published: [], held: [] };
     const [problem] = problemsOf(done);

@@ -36,7 +36,6 @@ import { Memories, type MemoryOptions } from "./memories.ts";
 import { conflictsOf, mergeBranches } from "./merge-verbs.ts";
 import { closedRath, never } from "./open-effect.ts";
 import { perform, performAll } from "./perform.ts";
-import { publishAt } from "./publish.ts";
 import { recallEffect } from "./recall.ts";
 import { forgetEffect, rememberEffect } from "./remember.ts";
 import { type Places, Sandboxes } from "./sandboxes.ts";
@@ -185,8 +184,9 @@ export class Runtime implements Host, Services {
     return this.perform(session, forgetEffect(this.memories, this.here(session), request));
   }
 
-  publishMemory(execution: Execution, place: Node): Promise<DataOf<"memory.published"> | undefined> {
-    return publishAt(this.memories, place, execution.reuse !== undefined);
+  async publishMemory(execution: Execution, place: Node): Promise<DataOf<"memory.published"> | undefined> {
+    const { publishAt } = await import("./publish.ts");
+    return publishAt(this.memories, place, execution.reuse !== undefined, (problem) => this.warn(problem));
   }
 
   stage(owner: Owner, called: Node, signal: AbortSignal, progress: (text: string) => void): Stage {
