@@ -299,6 +299,8 @@ async function justifiedBy(tracing: Tracing, item: MemoryItem): Promise<readonly
     if (node === undefined) continue;
     const result = node.kind.endsWith(".called") ? tracing.finder.resultOf(node) : undefined;
     steps.push({ relation: "justified", node, words: wordsOf(result ?? node, platform) });
+    // A call is named for what came of it.
+    if (result !== undefined) steps.push(...inside(tracing, result));
   }
   return steps;
 }

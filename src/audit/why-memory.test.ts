@@ -170,6 +170,27 @@ describe("why of an answer that read memory", () => {
   });
 });
 
+test("a call that justifies a memory stands for what came of it, also inside a nested agent", async () => {
+  await using rath = rathWithMemory();
+  const inner = new Agent({ name: "inner", description: "Knows.", model: scripted("It is noon.") });
+  const outer = new Agent({
+    name: "outer",
+    model: scripted({ calls: [{ tool: "inner", input: { task: "When?" } }] }, "Noon."),
+    tools: [inner.asTool({ name: "inner" })],
+  });
+  const asked = await outer.forward(rath.session("When is high water?"));
+  const session = await asked.remember({ key: "tide", content: "noon", because: [asked.calls[0]?.id ?? ""] });
+  expect(told(await why(session, { memory: "tide" })).slice(1)).toEqual([
+    'justified tool.called: inner {"task":"When?"}: "It is noon."',
+    'wrote model.returned: outer/inner said "It is noon."',
+    "called model.returned: outer called inner",
+    "decided model.called: outer/inner asked scripted, which read 1 message",
+    "decided model.called: outer asked scripted, which read 1 message",
+    'was-in-context message.added: user: "When?"',
+    'was-in-context message.added: user: "When is high water?"',
+  ]);
+});
+
 describe("why across compressions", () => {
   // Mutant: what a summary stands for is not named.
   test("a summary leads to who wrote it and to what it stands for", async () => {

@@ -53,6 +53,13 @@ const files: Readonly<Record<string, readonly Line<MemoryWorld>[]>> = {
     line(({ guide }) => ["why", guide, "the guide"]),
     line(({ hostile }) => ["why", hostile, "memory=x"]),
   ],
+  "memory-help": [
+    line(() => ["memory", "--help"], { only: "terminal" }),
+    line(() => ["memory", "retract", "--help"], { only: "terminal" }),
+    line(() => ["help", "why"], { only: "terminal" }),
+    line(() => ["memory", "lss"]),
+    line(() => ["memory", "search"]),
+  ],
   "memory-sessions": [
     line(({ learned }) => ["show", learned]),
     line(({ guide }) => ["show", guide]),
