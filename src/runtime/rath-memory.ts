@@ -11,6 +11,7 @@ import type { MemoryHit, MemoryScope, Session } from "../session/session.ts";
 import type { Why } from "../session/why.ts";
 import { embed } from "./embedding.ts";
 import { problemsOf, publish } from "./publish.ts";
+import { Readers } from "./readers.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** How often a decision is made again when others write meanwhile. */
@@ -78,15 +79,16 @@ export class RathMemory implements Memory {
     const { uri, version } = readVersionName(givenText(name, "name"));
     const named = isMemoryUri(uri) ? uri : (await this.#newest(name))?.uri;
     if (named === undefined) return;
+    const readers = new Readers(this.#runtime);
     for await (const use of (await this.#store()).uses(named)) {
       if (version !== undefined && isMemoryUri(uri) && use.version !== version) continue;
-      const usage = await this.#usage(use);
+      const usage = await this.#usage(use, readers);
       if (usage !== undefined) yield usage;
     }
   }
 
   /** What the session says of a use; undefined when it was never written there: the process died before. */
-  async #usage(use: MemoryUse): Promise<MemoryUsage | undefined> {
+  async #usage(use: MemoryUse, readers: Readers): Promise<MemoryUsage | undefined> {
     const { platform } = this.#runtime;
     const log = await this.#runtime
       .load([use.session])
@@ -100,7 +102,7 @@ export class RathMemory implements Memory {
     if (call === undefined) return undefined;
     const returned = events.find((node) => node.kind === "recall.returned" && callOf(node) === call);
     const injected = returned?.data<"recall.returned">(platform)?.injected?.includes(versionName(use)) ?? false;
-    const readBy = injected && returned !== undefined ? readersOf(returned, events) : [];
+    const readBy = injected && returned !== undefined ? await readers.of(returned) : [];
     return { ...use, by: call.by, query: call.data<"recall.called">(platform)?.query, injected, readBy };
   }
 
@@ -252,15 +254,4 @@ function inOrder(log: Log): readonly Node[] {
   const events: Node[] = [];
   for (let at = log.tip; at !== undefined; at = at.prior) events.push(at);
   return events.reverse();
-}
-
-/** The model calls of the same branch that read what was recalled: all after it, until it was dropped from what they read. */
-function readersOf(returned: Node, events: readonly Node[]): readonly string[] {
-  const readers: string[] = [];
-  for (const node of events) {
-    if (node.seq <= returned.seq) continue;
-    if (node.facts.alone === true) break;
-    if (node.kind === "model.called") readers.push(node.id);
-  }
-  return readers;
 }
