@@ -117,6 +117,11 @@ export class Memories {
     for (const { node } of unsure) this.#looked.set(node, revision);
   }
 
+  /** Whether a write is in the store, at whatever revision; known of what `stagedFor` was asked about. */
+  isPublished(node: Node): boolean {
+    return this.#published.has(node);
+  }
+
   /** A staged write is in the store now. */
   knowPublished(node: Node, revision: number): void {
     this.#published.set(current(node), revision);

@@ -138,7 +138,9 @@ async function nextVersion(
   const pending = (await memories.stagedFor(state, revision)).find(({ item }) => item.uri === uri);
   const staged = stagedAt(state, memories.platform).get(uri);
   const version = Math.max(published?.version ?? 0, staged?.item.version ?? 0) + 1;
-  const based = pending === undefined ? (published?.version ?? 0) : pending.based;
+  // In a fork from the past, what the branch itself has published since is not somebody else's.
+  const own = pending !== undefined && memories.isPublished(pending.node) ? pending.item.version : pending?.based;
+  const based = own ?? published?.version ?? 0;
   const known = staged === undefined ? published?.state === "published" : !staged.forgotten;
   return { item: { uri, ...(owner === undefined ? {} : { owner }), version, based }, revision, known };
 }
