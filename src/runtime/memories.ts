@@ -4,7 +4,7 @@
  */
 import type { MemoryStore } from "../memory/memory.ts";
 import type { Embedder, EmbedderLike } from "../session/embedding.ts";
-import { type State, stateOf } from "../session/fold.ts";
+import { callOf, type State, stateOf } from "../session/fold.ts";
 import type { Host, Place, Price } from "../session/host.ts";
 import { current, type Node, principalOf } from "../session/log.ts";
 import type { Platform } from "../session/platform.ts";
@@ -85,17 +85,21 @@ export class Memories {
     return pinned;
   }
 
+  /** What a write is based on: what is read at its place, or what the branch has read since because it asked for the latest. */
+  async revisionForWriting(place: Place): Promise<number> {
+    const revision = await this.revisionAt(place);
+    const read = stateOf(place.node).reads?.node;
+    const isNewer = read !== undefined && read.run === (place.context.execution as Execution).id && asksLatest(read, this.platform);
+    return isNewer ? Math.max(revision, revisionOf(read, this.platform) ?? 0) : revision;
+  }
+
   async #newest(): Promise<number> {
     return (await this.store()).revision();
   }
 
   /** What the run read before it was interrupted, or the newest. */
   async #firstRead({ recorded }: Execution): Promise<number> {
-    for (const node of recorded?.events ?? []) {
-      const revision = revisionOf(node, this.platform);
-      if (revision !== undefined) return revision;
-    }
-    return this.#newest();
+    return firstRevision(recorded?.events ?? [], this.platform) ?? this.#newest();
   }
 
   /** Writes of a branch that are not in the store at a revision. */
@@ -127,6 +131,20 @@ export class Memories {
     this.#store = undefined;
     await (await store?.catch(() => undefined))?.[Symbol.asyncDispose]();
   }
+}
+
+/** The revision that a run read: what was asked for as the latest, or in the past, was read beside it. */
+export function firstRevision(events: readonly Node[], platform: Platform): number | undefined {
+  for (const node of events) {
+    const revision = revisionOf(node, platform);
+    if (revision === undefined || asksLatest(node, platform) || stateOf(callOf(node)).asOf !== undefined) continue;
+    return revision;
+  }
+  return undefined;
+}
+
+function asksLatest(node: Node, platform: Platform): boolean {
+  return node.kind === "recall.returned" && callOf(node).data<"recall.called">(platform)?.memory === "latest";
 }
 
 /** The revision of the store that an event read. */
