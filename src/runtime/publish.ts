@@ -9,6 +9,7 @@ import { textOfThrown } from "../session/thrown.ts";
 import { checkOf } from "../session/views.ts";
 import { fromBytes } from "./embedding.ts";
 import type { Memories } from "./memories.ts";
+import { isOwn, writeMemory } from "./write-memory.ts";
 
 export type Published = DataOf<"memory.published">;
 
@@ -26,13 +27,17 @@ export async function publishAt(memories: Memories, place: Node, rerun: boolean)
 /** The same where somebody asks for it: what fails is thrown. */
 export async function publish(memories: Memories, state: State, rerun = false): Promise<Published | undefined> {
   const staged = await memories.stagedFor(state, Number.MAX_SAFE_INTEGER);
-  const wanted = staged.filter(({ publish, forgotten, based }) => publish !== "never" && !(forgotten && based === 0));
+  const wanted: Staged[] = [];
+  for (const one of staged) if (one.publish !== "never" && !(await wasNever(memories, state, one))) wanted.push(one);
   if (wanted.length === 0) return undefined;
   const waiting = wanted.map((one) => ({ one, reason: rerun ? "a rerun publishes nothing by itself" : heldBy(one, state, memories) }));
   const held = waiting.flatMap(({ one: { item }, reason }) => (reason === undefined ? [] : [{ uri: item.uri, event: item.event, reason }]));
   const ready = waiting.flatMap(({ one, reason }) => (reason === undefined ? [one] : []));
-  const store = await memories.store();
-  const { revision, written, refused } = await store.write(ready.map((one) => toWrite(one, memories)));
+  const { revision, written, refused } = await writeMemory(
+    memories,
+    state,
+    ready.map((one) => toWrite(one, memories)),
+  );
   for (const record of written) {
     const one = ready.find(({ item }) => item.event === record.event);
     if (one !== undefined) memories.knowPublished(one.node, record.revision);
@@ -54,6 +59,13 @@ export async function publish(memories: Memories, state: State, rerun = false): 
           })),
         }),
   };
+}
+
+/** What was remembered and forgotten again before anybody else saw it was never there. */
+async function wasNever(memories: Memories, state: State, { item, forgotten, based }: Staged): Promise<boolean> {
+  if (!forgotten || based !== 0) return false;
+  for await (const newest of (await memories.store()).list({ uri: item.uri })) if (isOwn(state, newest)) return false;
+  return true;
 }
 
 /** Why it is not published yet. */

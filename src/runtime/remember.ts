@@ -14,6 +14,7 @@ import { strictest } from "../tool/memory-policy.ts";
 import { embed, toBytes } from "./embedding.ts";
 import type { Memories } from "./memories.ts";
 import { ownerAt } from "./memory-owner.ts";
+import { writeMemory } from "./write-memory.ts";
 
 type StagedItem = NonNullable<DataOf<"remember.returned">["item"]>;
 
@@ -68,7 +69,7 @@ async function remember(
   if (refused !== undefined) return new EffectResult("denied", { reason: refused });
   const embedded = await embed(memories, store, `${key}\n${whole.content}`, inner.signal);
   const vector = embedded?.vector;
-  const published = publish === "now" ? await publishNow(memories, whole, item.based, vector) : undefined;
+  const published = publish === "now" ? await publishNow(memories, place, whole, item.based, vector) : undefined;
   return new EffectResult(
     "ok",
     {
@@ -88,8 +89,15 @@ function withoutSecrets(content: unknown, clean: (text: string) => string): { re
   return value === undefined ? { content: cleaned } : { content: cleaned, value: cleaned === text ? value : JSON.parse(cleaned) };
 }
 
-async function publishNow(memories: Memories, item: MemoryItem, based: number, vector: Vector | undefined): Promise<number> {
-  const { revision, refused } = await (await memories.store()).write([{ item: { ...item, state: "published" }, based, vector }]);
+async function publishNow(
+  memories: Memories,
+  { node }: Place,
+  item: MemoryItem,
+  based: number,
+  vector: Vector | undefined,
+): Promise<number> {
+  const write = { item: { ...item, state: "published" as const }, based, vector };
+  const { revision, refused } = await writeMemory(memories, stateOf(node), [write]);
   const [problem] = refused;
   if (problem === undefined) return revision;
   throw new RathError(
@@ -122,7 +130,7 @@ async function nextVersion(
 ): Promise<{ readonly item: Pick<StagedItem, "uri" | "owner" | "version" | "based">; readonly revision: number; readonly known: boolean }> {
   const owner = ownerAt(place, scope);
   const uri = memoryUri(scope, owner, key);
-  const revision = await memories.revisionAt(place);
+  const revision = await memories.revisionForWriting(place);
   const store = await memories.store();
   let published: MemoryItem | undefined;
   for await (const record of store.list({ uri, asOf: revision })) published = record;
@@ -131,7 +139,7 @@ async function nextVersion(
   const staged = stagedAt(state, memories.platform).get(uri);
   const version = Math.max(published?.version ?? 0, staged?.item.version ?? 0) + 1;
   const based = pending === undefined ? (published?.version ?? 0) : pending.based;
-  const known = staged === undefined ? published?.state === "published" : !staged.forgotten;
+  const known = pending === undefined ? published?.state === "published" : !pending.forgotten;
   return { item: { uri, ...(owner === undefined ? {} : { owner }), version, based }, revision, known };
 }
 
