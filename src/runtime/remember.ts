@@ -1,5 +1,5 @@
 /** Remembering and forgetting as effects: what is written is staged on the branch, stamped with where it comes from. */
-import type { Vector } from "../memory/memory.ts";
+import type { MemoryRecord, Vector } from "../memory/memory.ts";
 import { durationMs } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
 import { type DataOf, isReturned } from "../session/event.ts";
@@ -73,10 +73,10 @@ async function remember(
   return new EffectResult(
     "ok",
     {
-      item,
+      item: published === undefined ? item : asWritten(item, published),
       revision: versions.revision,
       ...(vector === undefined ? {} : { vector: { model: vector.model, values: toBytes(vector.values) } }),
-      ...(published === undefined ? {} : { published }),
+      ...(published === undefined ? {} : { published: published.revision }),
     },
     { usage: embedded?.usage },
   );
@@ -95,16 +95,23 @@ async function publishNow(
   item: MemoryItem,
   based: number,
   vector: Vector | undefined,
-): Promise<number> {
+): Promise<MemoryRecord> {
   const write = { item: { ...item, state: "published" as const }, based, vector };
-  const { revision, refused } = await writeMemory(memories, stateOf(node), [write]);
+  const { written, refused } = await writeMemory(memories, stateOf(node), [write]);
+  const [record] = written;
+  if (record !== undefined) return record;
   const [problem] = refused;
-  if (problem === undefined) return revision;
   throw new RathError(
     "memory.changed",
-    `${item.uri} was changed by somebody else: it is at version ${problem.current?.version ?? 0}, and this one was based on ${based}. Recall it and decide again.`,
-    { details: { uri: item.uri, based, current: problem.current?.version ?? 0 } },
+    `${item.uri} was changed by somebody else: it is at version ${problem?.current?.version ?? 0}, and this one was based on ${based}. Recall it and decide again.`,
+    { details: { uri: item.uri, based, current: problem?.current?.version ?? 0 } },
   );
+}
+
+/** A call that was interrupted after it had published is on record as what it published then. */
+function asWritten(item: StagedItem, { version, expires }: MemoryRecord): StagedItem {
+  const { expires: _, ...rest } = item;
+  return { ...rest, version, based: Math.min(item.based, version - 1), ...(expires === undefined ? {} : { expires }) };
 }
 
 export function forgetEffect(memories: Memories, place: Place, request: ForgetRequest): Effect {
