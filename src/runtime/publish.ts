@@ -4,7 +4,7 @@ import type { DataOf } from "../session/event.ts";
 import { list, type State, stateOf } from "../session/fold.ts";
 import type { Node } from "../session/log.ts";
 import type { MemoryItem } from "../session/memory.ts";
-import type { Staged } from "../session/remembered.ts";
+import { type Staged, stagedAt } from "../session/remembered.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import { checkOf } from "../session/views.ts";
 import { fromBytes } from "./embedding.ts";
@@ -14,19 +14,27 @@ import { isOwn, writeMemory } from "./write-memory.ts";
 export type Published = DataOf<"memory.published">;
 
 /** What a run publishes where it ended; undefined when it staged nothing. A store that fails does not undo the run: that is on record. */
-export async function publishAt(memories: Memories, place: Node, rerun: boolean): Promise<Published | undefined> {
+export async function publishAt(memories: Memories, place: Node, by: Publishing): Promise<Published | undefined> {
   const state = stateOf(place);
   if (state.writes === undefined || state.rejected !== undefined) return undefined;
   try {
-    return await publish(memories, state, rerun);
+    return await publish(memories, state, by);
   } catch (error) {
     return { revision: 0, items: [], problem: textOfThrown(error) };
   }
 }
 
+/** The run that publishes. */
+interface Publishing {
+  readonly run: string;
+  readonly rerun: boolean;
+}
+
 /** The same where somebody asks for it: what fails is thrown. */
-export async function publish(memories: Memories, state: State, rerun = false): Promise<Published | undefined> {
-  const staged = await memories.stagedFor(state, Number.MAX_SAFE_INTEGER);
+export async function publish(memories: Memories, state: State, by?: Publishing): Promise<Published | undefined> {
+  const { rerun = false } = by ?? {};
+  const fresh = await memories.stagedFor(state, Number.MAX_SAFE_INTEGER);
+  const staged = by === undefined ? fresh : [...writtenBefore(memories, state, fresh, by), ...fresh];
   const wanted: Staged[] = [];
   for (const one of staged) if (one.publish !== "never" && !(await wasNever(memories, state, one))) wanted.push(one);
   if (wanted.length === 0) return undefined;
@@ -59,6 +67,13 @@ export async function publish(memories: Memories, state: State, rerun = false): 
           })),
         }),
   };
+}
+
+/** What the run had published when it was interrupted is written again, which is once, and is on its record then. */
+function writtenBefore({ platform }: Memories, state: State, fresh: readonly Staged[], { run }: Publishing): readonly Staged[] {
+  return [...stagedAt(state, platform).values()].filter(
+    (one) => one.node.run === run && !fresh.includes(one) && one.node.data<"remember.returned">(platform)?.published === undefined,
+  );
 }
 
 /** What was remembered and forgotten again before anybody else saw it was never there. */

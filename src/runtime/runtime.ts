@@ -186,7 +186,7 @@ export class Runtime implements Host, Services {
   }
 
   publishMemory(execution: Execution, place: Node): Promise<DataOf<"memory.published"> | undefined> {
-    return publishAt(this.memories, place, execution.reuse !== undefined);
+    return publishAt(this.memories, place, { run: execution.id, rerun: execution.reuse !== undefined });
   }
 
   stage(owner: Owner, called: Node, signal: AbortSignal, progress: (text: string) => void): Stage {

@@ -2,10 +2,13 @@
 import { describe, expect, test } from "vitest";
 import type { MemoryStore } from "../../src/memory/memory.ts";
 import { volatileMemory } from "../../src/memory/volatile.ts";
+import { nodePlatform } from "../../src/runtime/platform.ts";
 import type { Rath } from "../../src/runtime/rath.ts";
 import { replay } from "../../src/runtime/replay.ts";
+import { dataText, parseEnvelope } from "../../src/session/codec.ts";
 import type { Session } from "../../src/session/session.ts";
 import { memoryStore } from "../../src/store/memory.ts";
+import type { Store, Write } from "../../src/store/store.ts";
 import { Flow } from "../support/flow.ts";
 import { otherProcess, until } from "../support/other-process.ts";
 
@@ -91,3 +94,73 @@ describe("a run that was left reads what it read before", () => {
     expect(contentsOf(session)).toEqual(["v1", "v2", "v2"]);
   });
 });
+
+describe("what a run published before it was interrupted", () => {
+  test("is on its record, beside what others were faster with", async () => {
+    const memory = keptMemory();
+    const store = memoryStore();
+    const steps = async (session: Session): Promise<Session> => {
+      const read = await session.recall({ key: "k" });
+      await change(memory, 1);
+      const first = await read.remember({ key: "k", content: "mine" });
+      return first.remember({ key: "own", content: "c" });
+    };
+    const workflows = { flow: new Flow(steps) };
+    const rough = { ...store, append: (write: Write) => (write.run?.status === "done" ? powerCut() : store.append(write)) };
+    const mortal = otherProcess(rough, { memory, workflows });
+    const run = await mortal.run("flow", mortal.session("go"));
+    await run.result().catch(() => {});
+    expect(await memory.revision()).toBe(2);
+    await mortal.close();
+    await using heir = otherProcess(store, { memory, workflows });
+    await (await heir.resume(run.id)).result();
+    expect(await memory.revision()).toBe(2);
+    expect(await publishedBy(store, run.id)).toMatchObject([
+      {
+        revision: 2,
+        items: [{ uri: "memory://project/own", version: 1 }],
+        refused: [{ uri: "memory://project/k", based: 0, current: 1 }],
+      },
+    ]);
+  });
+
+  test("at once is on record as it was published", async () => {
+    let dying = true;
+    const inner = volatileMemory();
+    const memory = keptMemory({
+      ...inner,
+      write: async (writes) => {
+        const written = await inner.write(writes);
+        if (dying) await new Promise(() => {});
+        return written;
+      },
+    });
+    const store = memoryStore();
+    const item = { key: "k", content: "c", publish: "now", expires: "1h" } as const;
+    const workflows = { flow: new Flow((session) => session.remember(item)) };
+    const mortal = otherProcess(store, { memory, workflows });
+    const run = await mortal.run("flow", mortal.session("go"));
+    await until("it is published", async () => (await memory.revision()) === 1);
+    await mortal.close();
+    dying = false;
+    await using heir = otherProcess(store, { memory, workflows });
+    const session = await (await heir.resume(run.id)).result();
+    const [there] = await heir.memory.history("k");
+    expect(session.memory.writes).toMatchObject([{ version: there?.version, expires: there?.expires, event: there?.event }]);
+    expect(await memory.revision()).toBe(1);
+  });
+});
+
+function powerCut(): never {
+  throw new Error("power cut");
+}
+
+/** What a run says that it published. */
+async function publishedBy(store: Store, run: string): Promise<readonly unknown[]> {
+  const said: unknown[] = [];
+  for await (const event of store.events({ session: run })) {
+    const { kind } = parseEnvelope(Buffer.from(event.envelope).toString());
+    if (kind === "memory.published") said.push(JSON.parse(dataText(nodePlatform, event.data as Uint8Array)));
+  }
+  return said;
+}
