@@ -2,13 +2,14 @@
  * The memory of a runtime. What sessions recall, remember and forget are effects; what they write is staged on their branch, and
  * goes to the memory store when the run returns. A run reads the store as it was when it first looked.
  */
-import type { MemoryStore } from "../memory/memory.ts";
+import type { MemoryItem, MemoryStore } from "../memory/memory.ts";
 import type { Embedder, EmbedderLike } from "../session/embedding.ts";
 import { callOf, type State, stateOf } from "../session/fold.ts";
 import type { Host, Place, Price } from "../session/host.ts";
 import { current, type Node, principalOf } from "../session/log.ts";
 import type { Platform } from "../session/platform.ts";
 import { type Staged, stagedAt } from "../session/remembered.ts";
+import { textOfThrown } from "../session/thrown.ts";
 import type { MemoryRule } from "../tool/memory-policy.ts";
 import type { Rules } from "../tool/policy.ts";
 import type { Execution } from "./execution.ts";
@@ -21,7 +22,7 @@ export interface MemoryOptions {
 }
 
 /** What memory needs of the runtime. */
-type MemoryServices = Pick<Services & Host, "platform" | "clean" | "price">;
+type MemoryServices = Pick<Services & Host, "platform" | "clean" | "price" | "warn">;
 
 export class Memories {
   readonly #runtime: MemoryServices;
@@ -119,6 +120,32 @@ export class Memories {
       if (node !== undefined) this.#published.set(node, written);
     }
     for (const { node } of unsure) this.#looked.set(node, revision);
+  }
+
+  /** That a call found items: under the name that the call has at last. */
+  async noteUses(
+    items: readonly Pick<MemoryItem, "uri" | "version">[],
+    call: { readonly key: string; readonly branch: string },
+  ): Promise<void> {
+    const store = await this.store();
+    for (let event = ""; event !== call.key; ) {
+      event = call.key;
+      const at = this.platform.time();
+      await store.used(items.map(({ uri, version }) => ({ uri, version, session: call.branch, event, at })));
+    }
+  }
+
+  /** Recalls that were linked again have other names: what they found is found under these too. */
+  async noteMoved(nodes: readonly Node[]): Promise<void> {
+    for (const node of nodes) {
+      if (node.kind !== "recall.returned") continue;
+      const { id: key, log } = callOf(node);
+      const hits = node.data<"recall.returned">(this.platform)?.value ?? [];
+      if (hits.length === 0) continue;
+      await this.noteUses(hits, { key, branch: log.id }).catch((error: unknown) => {
+        this.#runtime.warn(`That ${key} recalled something could not be noted: ${textOfThrown(error)}`);
+      });
+    }
   }
 
   /** A staged write is in the store now. */

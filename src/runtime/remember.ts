@@ -5,7 +5,7 @@ import { RathError } from "../session/errors.ts";
 import { type DataOf, isReturned } from "../session/event.ts";
 import { callOf, stateOf } from "../session/fold.ts";
 import { type Effect, EffectResult, type ForgetRequest, type InnerEffectContext, type Place } from "../session/host.ts";
-import type { Node } from "../session/log.ts";
+import { current, type Node } from "../session/log.ts";
 import type { MemoryItem, MemoryOrigin, MemoryScope, Publish, Remembered, Trust } from "../session/memory.ts";
 import { memoryUri, noMemory } from "../session/memory-uri.ts";
 import { contentOf, readsOf, stagedAt, versionName } from "../session/remembered.ts";
@@ -20,7 +20,7 @@ type StagedItem = NonNullable<DataOf<"remember.returned">["item"]>;
 
 /** Where a write comes from. */
 interface Evidence {
-  readonly because: readonly string[];
+  readonly because: readonly Node[];
   readonly from: readonly string[];
   readonly origin: MemoryOrigin;
   readonly trust: Trust;
@@ -63,7 +63,7 @@ async function remember(
   const whole: MemoryItem = asItem(
     item,
     withoutSecrets(content, (text) => memories.clean(text)),
-    { key, scope, place, event: inner.key, at },
+    { key, scope, by: place.context.by, event: inner.key, session: inner.branch, at },
   );
   const refused = memories.ruleAt(place)?.refuses(whole);
   if (refused !== undefined) return new EffectResult("denied", { reason: refused });
@@ -154,7 +154,8 @@ async function nextVersion(
 function evidenceFor({ platform }: Memories, { node }: Place, because: readonly string[] | undefined): Evidence {
   const state = stateOf(node);
   const newest = state.said ?? state.talk?.node;
-  const sources = because === undefined ? (newest === undefined ? [] : [newest]) : eventsBefore(node, because);
+  const named = because === undefined ? (newest === undefined ? [] : [{ event: newest, result: newest }]) : eventsBefore(node, because);
+  const sources = named.map(({ result }) => result);
   const [first] = sources;
   const stamped = sources.map((source) => trustOf(source, platform));
   const unsaid = because === undefined || insideTool(node);
@@ -164,7 +165,7 @@ function evidenceFor({ platform }: Memories, { node }: Place, because: readonly 
     for (const hit of source.kind === "recall.returned" ? (source.data<"recall.returned">(platform)?.value ?? []) : [])
       read.add(versionName(hit));
   return {
-    because: because === undefined ? sources.map(({ id }) => id) : [...new Set(because)],
+    because: named.map(({ event }) => event),
     from: [...read],
     origin: first === undefined ? "human" : originOf(first, platform),
     trust: lowest(unsaid ? [...stamped, trustAt(node)] : stamped),
@@ -177,17 +178,17 @@ function insideTool(node: Node): boolean {
   return false;
 }
 
-/** Events of the past by their ids. */
-function eventsBefore(node: Node, ids: readonly string[]): readonly Node[] {
+/** Events of the past by their ids, each once, and what came of those that are calls. */
+function eventsBefore(node: Node, ids: readonly string[]): readonly { readonly event: Node; readonly result: Node }[] {
   const wanted = new Set(ids);
-  const found = new Map<string, Node>();
+  const found = new Map<string, { readonly event: Node; readonly result: Node }>();
   const results = new Map<Node, Node>();
   const seen = new Set<Node>([node]);
   const waiting = [node];
   for (let at = waiting.pop(); at !== undefined && found.size < wanted.size; at = waiting.pop()) {
     if (isReturned(at.kind)) results.set(callOf(at), at);
     // A call is judged by what came of it.
-    if (wanted.has(at.id)) found.set(at.id, results.get(at) ?? at);
+    if (wanted.has(at.id)) found.set(at.id, { event: at, result: results.get(at) ?? at });
     for (const before of at.log.origin === undefined || at.prior !== undefined ? at.parents : [...at.parents, at.log.origin])
       if (!seen.has(before)) {
         seen.add(before);
@@ -201,21 +202,18 @@ function eventsBefore(node: Node, ids: readonly string[]): readonly Node[] {
       `remember.because names ${JSON.stringify(missing)}, which is no event before this place of the session: give ids like call.id or message.event.`,
       { details: { field: "remember.because", event: missing } },
     );
-  return [...wanted].map((id) => found.get(id) as Node);
+  return [...wanted].flatMap((id) => found.get(id) ?? []);
 }
 
-/** Lists of its own: what is recorded is not shared. */
+/** Lists of its own: what is recorded is not shared. Events are named as they are called now, since a branch may have moved. */
 function copied({ because, from, origin, trust }: Evidence): Pick<StagedItem, "because" | "from" | "origin" | "trust"> {
-  return { because: [...because], from: [...from], origin, trust };
+  return { because: because.map((event) => current(event).id), from: [...from], origin, trust };
 }
 
 function asItem(
   { uri, owner, version, origin, trust, because, from, expires }: StagedItem,
   content: { readonly content: string; readonly value?: unknown },
-  about: { readonly key: string; readonly scope: MemoryScope; readonly place: Place; readonly event: string; readonly at: string },
+  { key, scope, ...written }: Pick<MemoryItem, "key" | "scope" | "event" | "session" | "by" | "at">,
 ): MemoryItem {
-  const { key, scope, place, event, at } = about;
-  const session = place.node.log.id;
-  const by = place.context.by;
-  return { uri, key, ...content, scope, owner, version, state: "staged", origin, trust, because, from, event, session, by, at, expires };
+  return { uri, key, ...content, scope, owner, version, state: "staged", origin, trust, because, from, ...written, expires };
 }
