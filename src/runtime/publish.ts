@@ -14,14 +14,19 @@ import { isOwn, writeMemory } from "./write-memory.ts";
 export type Published = DataOf<"memory.published">;
 
 /** What a run publishes where it ended; undefined when it staged nothing. A store that fails does not undo the run: that is on record. */
-export async function publishAt(memories: Memories, place: Node, by: Publishing): Promise<Published | undefined> {
+export async function publishAt(
+  memories: Memories,
+  place: Node,
+  by: Publishing,
+  warn: (problem: string) => void,
+): Promise<Published | undefined> {
   const state = stateOf(place);
   if (state.writes === undefined || state.rejected !== undefined) return undefined;
-  try {
-    return await publish(memories, state, by);
-  } catch (error) {
-    return { revision: 0, items: [], problem: textOfThrown(error) };
-  }
+  const published = await publish(memories, state, by).catch(
+    (error: unknown): Published => ({ revision: 0, items: [], problem: textOfThrown(error) }),
+  );
+  for (const problem of published === undefined ? [] : problemsOf(published)) warn(problem);
+  return published;
 }
 
 /** The run that publishes. */

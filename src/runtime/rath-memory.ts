@@ -1,16 +1,16 @@
 /** What people ask of memory outside a session. Everything is a new version: nothing that was written goes away. */
 import type { Memory, MemoryDecision, MemoryItem, MemoryRecord, MemoryUsage, MemoryUse, MemoryWrite } from "../memory/memory.ts";
+import { viewOf } from "../session/context.ts";
 import { RathError } from "../session/errors.ts";
 import { callOf, stateOf } from "../session/fold.ts";
 import { givenOptions, givenText, unsupported } from "../session/given.ts";
 import { givenScope } from "../session/given-memory.ts";
 import type { Log, Node } from "../session/log.ts";
 import { ambiguousKey, isMemoryUri, noMemory, readVersionName } from "../session/memory-uri.ts";
+import type { Platform } from "../session/platform.ts";
 import { versionName } from "../session/remembered.ts";
 import type { MemoryHit, MemoryScope, Session } from "../session/session.ts";
 import type { Why } from "../session/why.ts";
-import { embed } from "./embedding.ts";
-import { problemsOf, publish } from "./publish.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** How often a decision is made again when others write meanwhile. */
@@ -42,6 +42,7 @@ export class RathMemory implements Memory {
     if (!(Number.isInteger(limit) && limit >= 1)) throw unsupported("search.limit", `is ${String(limit)}`, "give a whole number from 1");
     const text = givenText(query, "query");
     const store = await this.#store();
+    const { embed } = await import("./embedding.ts");
     const embedded = await embed(this.#runtime.memories, store, text, new AbortController().signal);
     return store.search({ text, vector: embedded?.vector, within: within(scope), limit, asOf });
   }
@@ -100,7 +101,7 @@ export class RathMemory implements Memory {
     if (call === undefined) return undefined;
     const returned = events.find((node) => node.kind === "recall.returned" && callOf(node) === call);
     const injected = returned?.data<"recall.returned">(platform)?.injected?.includes(versionName(use)) ?? false;
-    const readBy = injected && returned !== undefined ? readersOf(returned, events) : [];
+    const readBy = injected && returned !== undefined ? readersOf(returned, events, platform) : [];
     return { ...use, by: call.by, query: call.data<"recall.called">(platform)?.query, injected, readBy };
   }
 
@@ -150,7 +151,7 @@ export class RathMemory implements Memory {
       const writes: MemoryWrite[] = [];
       for await (const now of store.list({})) {
         const before = then.get(now.uri);
-        if (before?.version === now.version) continue;
+        if (before !== undefined && holds(before, now)) continue;
         if (before?.state === "published") writes.push(this.#again(before, now.version, { ...decided, state: "published" }));
         else if (now.state === "published") writes.push(this.#again(now, now.version, { ...decided, state: "retracted" }));
       }
@@ -179,6 +180,7 @@ export class RathMemory implements Memory {
     await this.#runtime.save(session);
     const { node } = this.#runtime.here(session);
     const state = stateOf(node);
+    const { problemsOf, publish } = await import("./publish.ts");
     const done = state.rejected === undefined ? await publish(this.#runtime.memories, state) : undefined;
     if (done === undefined) return { published: [], held: [] };
     const [problem] = problemsOf(done);
@@ -244,6 +246,12 @@ function given({ by, reason }: MemoryDecision): MemoryDecision {
   return { by: givenText(by, "by"), reason: givenText(reason, "reason") };
 }
 
+/** What is there now is what was there then, though it may have been written again. */
+function holds(then: MemoryRecord, now: MemoryRecord): boolean {
+  const same = then.state === now.state && then.content === now.content && then.trust === now.trust && then.expires === now.expires;
+  return then.version === now.version || same;
+}
+
 function within(scope: MemoryScope | undefined): readonly string[] {
   return [scope === undefined ? "memory://" : `memory://${givenScope(scope)}/`];
 }
@@ -254,13 +262,16 @@ function inOrder(log: Log): readonly Node[] {
   return events.reverse();
 }
 
-/** The model calls of the same branch that read what was recalled: all after it, until it was dropped from what they read. */
-function readersOf(returned: Node, events: readonly Node[]): readonly string[] {
+/** The model calls of the same branch that read what was recalled: all after it, but for those before which it was dropped. */
+function readersOf(returned: Node, events: readonly Node[], platform: Platform): readonly string[] {
   const readers: string[] = [];
+  let read = true;
   for (const node of events) {
     if (node.seq <= returned.seq) continue;
     if (node.facts.alone === true) break;
-    if (node.kind === "model.called") readers.push(node.id);
+    // One that brings everything back may follow.
+    if (node.kind === "context.compressed") read = viewOf(stateOf(node).context, platform).nodes.includes(returned);
+    if (node.kind === "model.called" && read) readers.push(node.id);
   }
   return readers;
 }

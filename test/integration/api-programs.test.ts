@@ -53,7 +53,13 @@ beforeAll(async () => {
   mock.on({ userMessage: "Make the smallest change", hasToolResult: true }, { content: "Changed one thing." });
   mock.on({ userMessage: "Also fix the cause", hasToolResult: false }, edit("numbers.reduce((a, b) => a + b, 0)"));
   mock.on({ userMessage: "Also fix the cause", hasToolResult: true }, { content: "All numbers are added." });
+  const build = {
+    toolCalls: [{ name: "shell", arguments: JSON.stringify({ command: "printf '// sums\\n\\nexport const one = 1;\\n' > src/add.ts" }) }],
+  };
+  mock.on({ userMessage: "Make the build green", hasToolResult: false }, build);
+  mock.on({ userMessage: "Make the build green", hasToolResult: true }, { content: "It is green." });
   await mock.start();
+  await mkdir(join(folder, "memory/src"), { recursive: true });
   for (const place of ["repo", "fixtures/repo"]) {
     await mkdir(join(folder, place), { recursive: true });
     for (const [path, text] of Object.entries(repository)) await writeFile(join(folder, place, path), text);
@@ -181,6 +187,28 @@ describe("the programs of the public surface run", () => {
     const { code, stdout, stderr } = await run("09-stream", driver);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(/^Once upon a time there was a log\.finished \d.*\ntrue\n$/);
+  });
+
+  test.skipIf(noLocal !== undefined)("10-memory: what it learned, why, and taken back", async () => {
+    const { code, stdout, stderr } = await run(
+      "10-memory",
+      'console.log((await rath.memory.get("test-command"))?.state);',
+      join(folder, "memory"),
+    );
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout.split("\n").map((line) => line.replace(/\b[0-9a-f]{12,64}\b/, "ID").replace(/ +/g, " "))).toEqual([
+      expect.stringMatching(/^wrote ID shell \{"command":"printf .*, added src\/add\.ts/),
+      "called ID workflow/coder called shell",
+      "decided ID workflow/coder asked openai/gpt-5.5, which read 1 message",
+      'was-in-context ID user: "Make the build green"',
+      'wrote ID workflow remembered memory://project/test-command@1 (of a tool, untrusted, staged): "npm test -- --run"',
+      expect.stringMatching(/^justified ID shell /),
+      "called ID workflow/coder called shell",
+      "decided ID workflow/coder asked openai/gpt-5.5, which read 1 message",
+      'was-in-context ID user: "Make the build green"',
+      "retracted",
+      "",
+    ]);
   });
 
   test("11-output", async () => {

@@ -28,7 +28,10 @@ export type ContextPolicy =
       readonly model?: ModelLike | undefined;
       readonly instructions?: string | undefined;
     }
-  /** Results of tools older than the newest `keep` rounds (default 3) are shortened to so many characters; newer ones only where all would not fit into the model. */
+  /**
+   * Results of tools older than the newest `keep` rounds (default 3) are shortened to so many characters, once that saves an eighth of
+   * what is read; newer ones only where all would not fit into the model.
+   */
   | { readonly trimResults: number; readonly keep?: number | undefined }
   /** Anything else: says before each round which events are read and what stands for the rest; undefined changes nothing. */
   | ContextFunction;
