@@ -197,7 +197,11 @@ async function openMemory(options: RathOptions): Promise<MemoryStore> {
   if (store === "memory" || typeof store === "object") return (await import("./memory/volatile.ts")).volatileMemory();
   const path = store ?? join(await makeHome(), "store.db");
   const { sqliteMemory } = await import("./memory/sqlite.ts");
-  return sqliteMemory(join(dirname(path), `${parse(path).name}.memory.db`), project === undefined ? {} : { project });
+  return sqliteMemory(memoryBeside(path), project === undefined ? {} : { project });
+}
+
+function memoryBeside(path: string): string {
+  return join(dirname(path), `${parse(path).name}.memory.db`);
 }
 
 async function isFolder(path: string): Promise<boolean> {
@@ -336,7 +340,8 @@ function workspaceHome(options: RathOptions): {
     const own = (): readonly string[] => {
       if (store === undefined) return [home()];
       const file = resolve(store);
-      return [file, ...["-wal", "-shm", "-journal"].map((end) => file + end), path(), join(dirname(file), "signing-key.pem")];
+      const databases = [file, memoryBeside(file)].flatMap((one) => ["", "-wal", "-shm", "-journal"].map((end) => one + end));
+      return [...databases, path(), join(dirname(file), "signing-key.pem")];
     };
     return { path, folder, own, close: async () => {} };
   }

@@ -36,18 +36,18 @@ export async function converse<Output>(options: AgentOptions<Output>, session: S
   );
   const prepared = await prepare(options, session, name).catch(cancelled);
   if (!("configuration" in prepared)) return stopped(host, prepared.session, "cancelled", prepared.reason);
-  const remembered = await recallBefore(options, prepared.session);
+  const fitting = new Fitting(options, name, converse);
+  const remembered = await recallBefore(options, prepared.session, (fresh) => fitting.fit(fresh, prepared));
   if ("stop" in remembered) return stopped(host, remembered.session, remembered.stop, remembered.reason);
   let at = remembered.session;
   let { configuration } = prepared;
-  const fitting = new Fitting(options, name, converse);
   let invalid = 0;
   for (let round = 1; ; round++) {
     if (round > rounds) {
       budgets.at(-1)?.crossed("rounds", rounds, rounds);
       return stopped(host, at, "rounds", `${rounds} rounds`);
     }
-    at = await fitting.fit(at, prepared);
+    if (round > 1 || !remembered.fits) at = await fitting.fit(at, prepared);
     const hooked = await beforeModel(options, at, { ...prepared, configuration, round }, name);
     if ("refuse" in hooked) return stopped(host, hooked.session, "refused", hooked.refuse);
     const asked = await askModel(options, hooked.session, hooked, budgets, fitting.refusal(hooked));

@@ -11,6 +11,12 @@ import { messageOf } from "../session/views.ts";
 import { defaultLimit, defaultTokens, longestQuery, memoryTools } from "../tool/builtin/memory.ts";
 import type { AgentMemory, AgentOptions } from "./options.ts";
 
+interface Recalled {
+  readonly session: Session;
+  /** The context policy was applied, and nothing more is read since. */
+  readonly fits: boolean;
+}
+
 /** Memory that could not be read: how the agent ends. */
 export interface Unread {
   readonly session: Session;
@@ -25,13 +31,17 @@ export interface Unread {
 export async function recallBefore<Output>(
   { memory }: AgentOptions<Output>,
   session: Session,
-): Promise<{ readonly session: Session } | Unread> {
-  if (memory === undefined || recallOf(memory) !== "before") return { session };
+  settle: (session: Session) => Promise<Session>,
+): Promise<Recalled | Unread> {
+  if (memory === undefined || recallOf(memory) !== "before") return { session, fits: false };
   const { context } = placeOf(session);
   const query = newestMessage(session);
-  if (query === "") return { session };
+  if (query === "") return { session, fits: false };
+  // What is dropped from what the model reads must be known before, or it would count as read and be missing.
+  const settled = await settle(session);
   try {
-    return { session: await context.host.recall(session, requestFor(query, memory, context.memory)) };
+    const recalled = await context.host.recall(settled, requestFor(query, memory, context.memory));
+    return { session: recalled, fits: placeOf(recalled).node.facts.injected !== true };
   } catch (error) {
     // Without a session nothing is on record: an error of the program.
     if (!RathError.is(error) || error.session === undefined) throw error;

@@ -21,7 +21,7 @@ export interface Choice<Name extends string = string> {
   readonly reason: string;
   /** What the receiver reads in place of the conversation; recorded. */
   readonly context?: string | undefined;
-  /** The scope of memory that it and everything under it use, unless they name another; recorded. */
+  /** The only scope of memory that it and everything under it may use; recorded and enforced. */
   readonly memory?: MemoryScope | undefined;
   /** Where it works from now on. */
   readonly placement?: ({ readonly sandbox: string } & PlacementSpec) | undefined;

@@ -92,7 +92,7 @@ function checkRow(gathered: Gathered, log: GatheredLog): Finding[] {
 }
 
 /** Kinds that a run says of itself. */
-const ofRuns = /^(?:run\.|sandbox\.|workspace\.|budget\.)/;
+const ofRuns = /^(?:run\.|sandbox\.|workspace\.|memory\.|budget\.)/;
 
 function sortOf(kind: string): LogAbout["log"] {
   return ofRuns.test(kind) ? "run" : kind === "answer.given" ? "answer" : "session";

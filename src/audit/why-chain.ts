@@ -231,7 +231,7 @@ function branchesOf(tracing: Tracing, merged: Node): readonly Step[] {
 async function replacedBy({ runtime, finder }: Tracing, node: Node): Promise<readonly Step[]> {
   const { platform } = runtime;
   const replacement = node.data<"context.compressed">(platform)?.replacement;
-  if (replacement === undefined) return [];
+  if (replacement === undefined || ("text" in replacement && isNote(replacement.text))) return [];
   const writer = "event" in replacement ? await finder.find(replacement.event, node.log.id) : undefined;
   return [
     ...(writer === undefined ? [] : [{ relation: "wrote", node: writer, words: wordsOf(writer, platform) } as const]),
@@ -244,6 +244,11 @@ async function replacedBy({ runtime, finder }: Tracing, node: Node): Promise<rea
       }),
     ),
   ];
+}
+
+/** A text that only says how much is missing was not made of it. */
+function isNote(text: string): boolean {
+  return /^\[\d+ earlier messages? (?:is|are) not shown\]$|^Something earlier is not shown: /.test(text);
 }
 
 // ── memory ──
@@ -294,6 +299,8 @@ async function justifiedBy(tracing: Tracing, item: MemoryItem): Promise<readonly
     if (node === undefined) continue;
     const result = node.kind.endsWith(".called") ? tracing.finder.resultOf(node) : undefined;
     steps.push({ relation: "justified", node, words: wordsOf(result ?? node, platform) });
+    // A call is named for what came of it.
+    if (result !== undefined) steps.push(...inside(tracing, result));
   }
   return steps;
 }

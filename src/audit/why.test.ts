@@ -7,6 +7,7 @@ import { Agent } from "../agent/agent.ts";
 import { Selector } from "../agent/selector.ts";
 import { scripted } from "../model/scripted.ts";
 import type { Why } from "../session/why.ts";
+import { memoryStore } from "../store/memory.ts";
 import { testRath } from "../testing/test-rath.ts";
 import { tool } from "../tool/tool.ts";
 import { why } from "./why.ts";
@@ -67,6 +68,7 @@ describe("why of a line", () => {
     expect((await why(merged, "a.ts:3")).hops[0]?.event.session).toBe(right.id);
   });
 
+  // Mutant: the call that nested work lies in is not looked for.
   test("that a nested agent wrote goes on to who called that agent", async () => {
     await using rath = testRath();
     const inner = new Agent({ name: "inner", description: "Writes.", model: scripted(writes("one\n"), "Written."), tools: [put] });
@@ -93,6 +95,10 @@ describe("why of a line", () => {
     await using rath = testRath();
     const session = await rath.session("Count").to("memory", { workspace: directory }).call(put, { path: "a.ts", text: "found\none\n" });
     expect(relations(await why(session, "a.ts:2"))).toEqual(["wrote tool.returned"]);
+    // Mutant: whatever a model said last is taken for the caller.
+    const agreed = await new Agent({ name: "a", model: scripted("Go on.") }).forward(session);
+    const more = await agreed.call(put, { path: "a.ts", text: "found\none\ntwo\n" });
+    expect(relations(await why(more, "a.ts:3"))).toEqual(["wrote tool.returned"]);
     const found = await why(session, "a.ts:1");
     expect(relations(found)).toEqual(["wrote placement.changed"]);
     expect(found.hops[0]?.summary).toBe(`was there when the session was placed in memory on ${directory}`);
@@ -141,6 +147,7 @@ describe("why of a named thing", () => {
     expect(asked.hops[0]?.summary).toBe('human:ada approved it: "harmless"');
   });
 
+  // Mutant: every answer to an approval is an approval.
   test("one that was refused is not said to be approved", async () => {
     await using rath = testRath();
     const agent = new Agent({
@@ -250,6 +257,54 @@ describe("why of a named thing", () => {
     await expect(why(session, { event: "" })).rejects.toMatchObject({ code: "session.not-found" });
     for (const target of ["free text", "a.ts:0", ":3", {}, { event: "a", memory: "b" }, { line: 3 }, undefined])
       await expect(why(session, target as never)).rejects.toMatchObject({ code: "value.unsupported" });
+  });
+
+  // Mutant: all that a model had read is listed, however much there was.
+  test("of many results the newest are named and all are counted; what is too far away is left out, and said to be", async () => {
+    await using rath = testRath();
+    const look = tool({
+      name: "look",
+      description: "x",
+      input: z.object({ n: z.number() }),
+      repeat: "safe",
+      run: ({ n }) => `result ${n}`,
+    });
+    const round = (n: number) => ({ calls: [{ tool: "look", input: { n } }] });
+    const agent = new Agent({ name: "a", model: scripted(...Array.from({ length: 25 }, (_, n) => round(n)), "Done."), tools: [look] });
+    const { hops } = await why(await agent.forward(rath.session("Look")), { answer: "" });
+    expect(hops[1]?.summary).toBe("a asked scripted, which read 1 message, 25 replies, 25 results");
+    const named = hops.filter(({ event }) => event.kind === "tool.returned");
+    expect([named.length, named[0]?.summary, named.at(-1)?.summary]).toEqual([
+      20,
+      'look {"n":24}: "result 24"',
+      'look {"n":5}: "result 5"',
+    ]);
+    let long = rath.session("0");
+    for (let n = 1; n < 600; n++) long = long.say(String(n));
+    const many = await why(await new Agent({ name: "b", model: scripted("Hi.") }).forward(long), { answer: "" });
+    expect(many.hops).toHaveLength(500);
+    expect(String(many).split("\n").at(-1)).toContain("left out");
+    expect(many.hops[2]?.summary).toBe('user: "599"');
+  });
+
+  test("a session that was opened again, forked and detached leads to the same events", async () => {
+    const store = { ...memoryStore(), [Symbol.asyncDispose]: async () => {} };
+    await using first = testRath({ store });
+    const said = await new Agent({ name: "a", model: scripted("Hi there.") }).forward(first.session("Hello"));
+    const expected = (await why(said, { answer: "Hi" })).hops.map(({ event }) => event.id);
+    const later = await first.save(said.fork("later").say("More"));
+    const moved = await first.save(said.detach().say("Elsewhere"));
+    await using second = testRath({ store });
+    for (const id of [said.id, later.id, moved.id]) {
+      const { hops } = await why(await second.open(id), { answer: "Hi" });
+      expect(hops.map(({ event }) => event.id)).toEqual(expected);
+    }
+    // Mutant: what a detached session comes from is not looked through.
+    const begins = said.messages[1]?.event.slice(0, 20) ?? "";
+    expect((await why(await second.open(moved.id), { event: begins })).hops.map(({ event }) => event.id)).toEqual(expected.slice(1));
+    // A whole id is found in all of the store.
+    const other = await second.save(second.session("Other"));
+    expect((await why(other, { event: said.messages[1]?.event ?? "" })).hops.map(({ event }) => event.id)).toEqual(expected.slice(1));
   });
 
   test("what others wrote cannot act on a terminal", async () => {

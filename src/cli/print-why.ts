@@ -8,13 +8,21 @@ import { show } from "./shown.ts";
 
 export async function printWhy(cli: Cli, { hops }: Why): Promise<void> {
   const short = await shortIds(cli);
+  const home = hops[0]?.event.session;
   printList(cli, hops, {
     columns: [
       { name: "RELATION", cell: ({ relation }) => relation },
       { name: "EVENT", cell: ({ event }) => cli.ink.cyan(shortEvent(event.id)), plain: ({ event }) => event.id },
-      { name: "SESSION", cell: ({ event }) => short(event.session), plain: ({ event }) => event.session },
       { name: "STEP", cell: ({ event }) => event.step, right: true },
-      { name: "WHAT", cell: ({ summary }) => summary, rest: true },
+      // Only what happened elsewhere says where.
+      {
+        name: "SESSION",
+        cell: ({ event }) => (event.session === home ? "" : short(event.session)),
+        plain: ({ event }) => event.session,
+        optional: true,
+      },
+      // Not cut: who took a memory back, and why, stands at the end.
+      { name: "WHAT", cell: ({ summary }) => summary },
     ],
     data: dataOf,
     empty: show`Nothing on record led to it: a person or the program said or did it.`,

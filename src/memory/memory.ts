@@ -59,7 +59,7 @@ export interface MemoryQuery {
   readonly without?: readonly string[] | undefined;
 }
 
-/** Which versions; every condition given must hold. In order of their revision. */
+/** Which versions; every condition given must hold. In order of their revision, or from the newest on. */
 export interface MemoryListQuery {
   readonly uri?: string | undefined;
   readonly key?: string | undefined;
@@ -68,6 +68,9 @@ export interface MemoryListQuery {
   /** Only the version that each uri had at this revision (default: the newest), retracted ones included. With "all", every version. */
   readonly asOf?: number | "all" | undefined;
   readonly state?: "published" | "retracted" | undefined;
+  /** Without those that have expired by the store's clock. */
+  readonly alive?: boolean | undefined;
+  readonly newestFirst?: boolean | undefined;
   /** Those written by these events. */
   readonly events?: readonly string[] | undefined;
   /** Those that name this event as evidence. */

@@ -116,6 +116,7 @@ describe("the file of a memory", () => {
       expect(await collect(store.uses(first.uri))).toHaveLength(1);
       expect(await collect(store.list({ asOf: "all", events: [first.event] }))).toHaveLength(1);
     }
+    for (const store of stores) expect([await keys(store, "npm"), (await collect(store.list({}))).length]).toEqual([["tests"], 1]);
     const scores = await Promise.all(stores.map(async (store) => (await search(store, "npm"))[0]?.score));
     await put(stores[0] as (typeof stores)[0], ...Array.from({ length: 50 }, (_, i) => item(`k${i}`, "npm npm npm")));
     expect(await Promise.all(stores.slice(1).map(async (store) => (await search(store, "npm"))[0]?.score))).toEqual(scores.slice(1));

@@ -7,11 +7,16 @@ import { type BodyRow, newestRevision, recordOf } from "./sqlite-rows.ts";
 const pageRows = 256;
 
 /** In the order of their numbers, which is that of their revisions. What is written after the first page is not seen. */
-export async function* listPages(connection: Connection, query: MemoryListQuery): AsyncGenerator<readonly MemoryRecord[], void> {
+export async function* listPages(
+  connection: Connection,
+  query: MemoryListQuery,
+  now: number,
+): AsyncGenerator<readonly MemoryRecord[], void> {
   const newest = await connection.patiently(() => newestRevision(connection));
-  const { where, values } = conditions(connection, query, newest);
-  const sql = `SELECT i.no, i.revision, b.body FROM items i JOIN bodies b ON b.no = i.no WHERE ${where} AND i.no > ? ORDER BY i.no LIMIT ${pageRows}`;
-  let last: number | undefined = 0;
+  const { where, values } = conditions(connection, query, newest, now);
+  const [after, order] = query.newestFirst === true ? ["<", "DESC"] : [">", "ASC"];
+  const sql = `SELECT i.no, i.revision, b.body FROM items i JOIN bodies b ON b.no = i.no WHERE ${where} AND i.no ${after} ? ORDER BY i.no ${order} LIMIT ${pageRows}`;
+  let last: number | undefined = query.newestFirst === true ? Number.MAX_SAFE_INTEGER : 0;
   while (last !== undefined) {
     const from: number = last;
     const rows = await connection.patiently(() => connection.statement<BodyRow & { readonly no: number }>(sql).all(...values, from));
@@ -22,11 +27,15 @@ export async function* listPages(connection: Connection, query: MemoryListQuery)
 
 function conditions(
   { tenant, project }: Connection,
-  { uri, key, within, asOf, state, events, because, from }: MemoryListQuery,
+  { uri, key, within, asOf, state, alive, events, because, from }: MemoryListQuery,
   newest: number,
+  now: number,
 ): { readonly where: string; readonly values: readonly SqlValue[] } {
   const revision = typeof asOf === "number" ? Math.min(asOf, newest) : newest;
-  const where = ["i.tenant = ?", "i.project = ?", "i.revision <= ?"];
+  // Where no index is narrow, the plus keeps SQLite from one that begins with the project: each page would sort all of it.
+  const named = uri !== undefined || key !== undefined || events !== undefined;
+  const where = named ? ["i.tenant = ?", "i.project = ?"] : ["+i.tenant = ?", "+i.project = ?"];
+  where.push("i.revision <= ?");
   const values: SqlValue[] = [tenant, project, revision];
   const also = (condition: string, ...given: readonly SqlValue[]): void => {
     where.push(condition);
@@ -37,6 +46,7 @@ function conditions(
   if (key !== undefined) also("i.key = ?", key);
   if (within !== undefined) also(beginsWith(within), ...within.flatMap((beginning) => [beginning, beginning]));
   if (state !== undefined) also("i.state = ?", state);
+  if (alive === true) also("(i.expires IS NULL OR i.expires > ?)", now);
   if (events !== undefined) also("i.event IN (SELECT value FROM json_each(?))", JSON.stringify(events));
   const evidence = "i.no IN (SELECT no FROM evidence WHERE tenant = ? AND project = ? AND kind = ? AND name = ?)";
   if (because !== undefined) also(evidence, tenant, project, "because", because);

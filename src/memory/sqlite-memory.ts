@@ -60,7 +60,7 @@ export function memoryOn(path: string, options: SqliteMemoryOptions, parts: Sqli
         return search(index, query, Math.min(query.asOf ?? newest, newest), clock());
       });
     },
-    list: (query) => items(isAbsent, () => listPages(connection, query)),
+    list: (query) => items(isAbsent, () => listPages(connection, query, clock())),
     used: (uses) => noteUses(connection, uses),
     uses: (uri) => items(isAbsent, () => usePages(connection, uri)),
     [Symbol.asyncDispose]: async () => connection.close(),

@@ -5,7 +5,7 @@ import type { MemoryItem } from "../session/memory.ts";
 import type { MemoryListQuery, MemoryRecord, MemoryStore, MemoryUse, MemoryWrite, MemoryWritten } from "./memory.ts";
 import { checkWrites, decodeItem, decodeRecord, encodeItem, readNames } from "./record.ts";
 import { countWords, type Statistics } from "./score.ts";
-import { fits, type Index, likenessOf, type StoredCandidate, search, type Wanted } from "./search.ts";
+import { expiryOf, fits, type Index, likenessOf, type StoredCandidate, search, type Wanted } from "./search.ts";
 
 /** How a volatile memory is made. */
 export interface VolatileMemoryOptions {
@@ -62,7 +62,7 @@ export function volatileMemory(options: VolatileMemoryOptions = {}): MemoryStore
     revision: async () => open().revision,
     write: async (writes, { whole = false } = {}) => write(open(), writes, whole),
     search: async (query) => search(index, query, Math.min(query.asOf ?? Number.POSITIVE_INFINITY, open().revision), clock()),
-    list: (query) => stream(() => list(open(), query)),
+    list: (query) => stream(() => list(open(), query, clock())),
     used: async (uses) => {
       const { uses: known } = open();
       for (const use of uses) {
@@ -189,9 +189,9 @@ function indexOf(state: State): Index {
   };
 }
 
-function list(state: State, query: MemoryListQuery): MemoryRecord[] {
+function list(state: State, query: MemoryListQuery, now: number): MemoryRecord[] {
   const { uri, key, within, asOf = state.revision, events, because, from } = query;
-  return state.versions
+  const found = state.versions
     .filter((version) => asOf === "all" || isVisible(version, Math.min(asOf, state.revision)))
     .filter(
       ({ item }) =>
@@ -199,11 +199,13 @@ function list(state: State, query: MemoryListQuery): MemoryRecord[] {
         (key === undefined || item.key === key) &&
         (within === undefined || within.some((beginning) => item.uri.startsWith(beginning))) &&
         (query.state === undefined || item.state === query.state) &&
+        (query.alive !== true || expiryOf(item) > now) &&
         (events === undefined || events.includes(item.event)) &&
         (because === undefined || item.because.includes(because)) &&
         (from === undefined || readNames(item.from).includes(from)),
     )
     .map(record);
+  return query.newestFirst === true ? found.reverse() : found;
 }
 
 function usesOf({ uses }: State, uri: string): MemoryUse[] {

@@ -34,8 +34,8 @@ const remembered = 1000;
 
 /**
  * The n-th reply answers the n-th call of that agent on that branch, so parallel branches and resumed runs do not race for
- * replies. A Selector asks in a branch of its own for each choice, so there the first reply answers every time: give it a
- * function of `session.routes`. A failure that is scripted may be tried again at once; a script that has no reply left fails for good.
+ * replies. A Selector asks in a branch of its own for each choice, and so does a context policy for each summary: there the first
+ * reply answers every time. Give a Selector a function of `session.routes`, and a policy a `model` of its own. A failure that is scripted may be tried again at once; a script that has no reply left fails for good.
  *
  * @example
  * const model = scripted(

@@ -6,8 +6,8 @@
  * A model that is not here is not checked: a wrong figure would refuse what the provider takes.
  */
 import { type ModelLike, modelName } from "../session/model.ts";
+import { aliased } from "./aliases.ts";
 import { undated } from "./prices.ts";
-import { aliased } from "./resolve.ts";
 
 /**
  * How many tokens a model reads at most: what it says of itself, else what the table says of its name. A name is followed through

@@ -53,7 +53,7 @@ function within(execution: Execution, node: Node, context: Context, { name, work
     ...context,
     by: path,
     workflow,
-    ...(how.memory === undefined ? {} : { memory: how.memory }),
+    ...fenced(context, how, name),
     ...stopping(context, how),
     ...limited(execution, context, how, entered, path),
   });
@@ -92,6 +92,17 @@ function under(execution: Execution, entered: Node, watch: Watch): Watch {
     } else if (!sessions.has(part.session)) return;
     watch(part);
   };
+}
+
+/** A fence inside another one is the same fence. */
+function fenced({ memory }: Context, how: Entering, name: string): Pick<Context, "memory"> {
+  if (how.memory === undefined) return {};
+  if (memory !== undefined && memory !== how.memory)
+    throw new RathError(
+      "route.invalid",
+      `The route to "${name}" names memory of scope "${how.memory}", but the work around it is limited to "${memory}": name that, or none.`,
+    );
+  return { memory: how.memory };
 }
 
 function stopping({ signal }: Context, how: Entering): { readonly signal?: AbortSignal } {

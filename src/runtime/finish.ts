@@ -6,7 +6,7 @@ import { textOfThrown } from "../session/thrown.ts";
 import type { RunRow } from "../store/store.ts";
 import type { Execution, Open } from "./execution.ts";
 import { adopt } from "./merge.ts";
-import { type Published, problemsOf } from "./publish.ts";
+import type { Published } from "./publish.ts";
 
 export type Ending =
   | { readonly status: "done"; readonly node: Node }
@@ -42,9 +42,7 @@ async function publish(execution: Execution, node: Node): Promise<Published | un
   if (stateOf(current(node)).writes === undefined) return undefined;
   execution.record(current(node));
   await execution.writer.flush();
-  const published = await execution.runtime.publishMemory(execution, current(node));
-  for (const problem of published === undefined ? [] : problemsOf(published)) execution.runtime.warn(problem);
-  return published;
+  return execution.runtime.publishMemory(execution, current(node));
 }
 
 function verdict(ending: Ending, result: Node | undefined): object {

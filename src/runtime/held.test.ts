@@ -33,12 +33,14 @@ test("files that cannot be recorded fail the call that made them, not those afte
   expect(after.output).toBe("kept\nkept\n");
 });
 
-test("the store is no part of a workspace that it lies in", async () => {
+// Mutant: only the file of the store is left out, not what is remembered beside it.
+test("the store and its memory are no part of a workspace that they lie in", async () => {
   const directory = await mkdtemp(join(tmpdir(), "held-"));
   await writeFile(join(directory, "mine"), "x");
   await writeFile(join(directory, ".openrathignore"), "!signing-key.pem\n");
   const rath = openrath({ store: join(directory, "run.db") });
-  await rath.session("of somebody else").do("talk", () => "private");
+  const other = await rath.session("of somebody else").do("talk", () => "private");
+  await rath.memory.publish(await other.remember({ key: "private", content: "thought" }));
   const session = rath.session("work").to("host", { workspace: directory, network: "all" });
   const listed = await session.call(run, { command: "ls" });
   expect(listed.output).toBe("mine\n");

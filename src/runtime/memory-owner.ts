@@ -7,6 +7,12 @@ import type { MemoryScope } from "../session/session.ts";
 
 const everything: readonly MemoryScope[] = ["session", "agent", "workflow", "user", "project"];
 
+/** Why a scope may not be used at a place: whoever chose the work there named another. */
+export function fencedAt({ context }: Place, scopes: readonly MemoryScope[]): string | undefined {
+  const other = context.memory === undefined ? undefined : scopes.find((scope) => scope !== context.memory);
+  return other === undefined ? undefined : `the route to this work allows memory of scope "${context.memory}" only, not "${other}"`;
+}
+
 /** What may be seen at a place. */
 export function prefixesAt(place: Place, scopes: readonly MemoryScope[] | undefined): readonly string[] {
   const asked = scopes ?? (place.context.memory === undefined ? undefined : [place.context.memory]);

@@ -10,6 +10,7 @@ import type { Scope } from "../session/id.ts";
 import { current, type Node } from "../session/log.ts";
 import type { Probed } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
+import { isTrustedWork } from "../session/trust.ts";
 import { deadlineOf, pendingOf } from "../session/views.ts";
 import { InnerContext, reasonOf, whenStopped } from "./effect-context.ts";
 import type { Execution, Open } from "./execution.ts";
@@ -318,7 +319,7 @@ export class OpenEffect implements Open {
   get #trusted(): true | undefined {
     if (this.effect.trustsInner !== true) return undefined;
     const inner = this.#inner?.head;
-    return inner === undefined || stateOf(inner).tainted === undefined ? true : undefined;
+    return inner === undefined || isTrustedWork(inner, this.#execution.runtime.platform) ? true : undefined;
   }
 
   /** Whoever waits outside a workflow is told that its Rath was closed; a frame of a run that ended goes no further. */

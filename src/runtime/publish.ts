@@ -13,14 +13,19 @@ import type { Memories } from "./memories.ts";
 export type Published = DataOf<"memory.published">;
 
 /** What a run publishes where it ended; undefined when it staged nothing. A store that fails does not undo the run: that is on record. */
-export async function publishAt(memories: Memories, place: Node, rerun: boolean): Promise<Published | undefined> {
+export async function publishAt(
+  memories: Memories,
+  place: Node,
+  rerun: boolean,
+  warn: (problem: string) => void,
+): Promise<Published | undefined> {
   const state = stateOf(place);
   if (state.writes === undefined || state.rejected !== undefined) return undefined;
-  try {
-    return await publish(memories, state, rerun);
-  } catch (error) {
-    return { revision: 0, items: [], problem: textOfThrown(error) };
-  }
+  const published = await publish(memories, state, rerun).catch(
+    (error: unknown): Published => ({ revision: 0, items: [], problem: textOfThrown(error) }),
+  );
+  for (const problem of published === undefined ? [] : problemsOf(published)) warn(problem);
+  return published;
 }
 
 /** The same where somebody asks for it: what fails is thrown. */

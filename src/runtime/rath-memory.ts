@@ -9,9 +9,7 @@ import { ambiguousKey, isMemoryUri, noMemory, readVersionName } from "../session
 import { versionName } from "../session/remembered.ts";
 import type { MemoryHit, MemoryScope, Session } from "../session/session.ts";
 import type { Why } from "../session/why.ts";
-import { embed } from "./embedding.ts";
-import { problemsOf, publish } from "./publish.ts";
-import { Readers } from "./readers.ts";
+import type { Readers } from "./readers.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** How often a decision is made again when others write meanwhile. */
@@ -43,6 +41,7 @@ export class RathMemory implements Memory {
     if (!(Number.isInteger(limit) && limit >= 1)) throw unsupported("search.limit", `is ${String(limit)}`, "give a whole number from 1");
     const text = givenText(query, "query");
     const store = await this.#store();
+    const { embed } = await import("./embedding.ts");
     const embedded = await embed(this.#runtime.memories, store, text, new AbortController().signal);
     return store.search({ text, vector: embedded?.vector, within: within(scope), limit, asOf });
   }
@@ -79,6 +78,7 @@ export class RathMemory implements Memory {
     const { uri, version } = readVersionName(givenText(name, "name"));
     const named = isMemoryUri(uri) ? uri : (await this.#newest(name))?.uri;
     if (named === undefined) return;
+    const { Readers } = await import("./readers.ts");
     const readers = new Readers(this.#runtime);
     for await (const use of (await this.#store()).uses(named)) {
       if (version !== undefined && isMemoryUri(uri) && use.version !== version) continue;
@@ -152,7 +152,7 @@ export class RathMemory implements Memory {
       const writes: MemoryWrite[] = [];
       for await (const now of store.list({})) {
         const before = then.get(now.uri);
-        if (before?.version === now.version) continue;
+        if (before !== undefined && holds(before, now)) continue;
         if (before?.state === "published") writes.push(this.#again(before, now.version, { ...decided, state: "published" }));
         else if (now.state === "published") writes.push(this.#again(now, now.version, { ...decided, state: "retracted" }));
       }
@@ -181,6 +181,7 @@ export class RathMemory implements Memory {
     await this.#runtime.save(session);
     const { node } = this.#runtime.here(session);
     const state = stateOf(node);
+    const { problemsOf, publish } = await import("./publish.ts");
     const done = state.rejected === undefined ? await publish(this.#runtime.memories, state) : undefined;
     if (done === undefined) return { published: [], held: [] };
     const [problem] = problemsOf(done);
@@ -244,6 +245,12 @@ export class RathMemory implements Memory {
 
 function given({ by, reason }: MemoryDecision): MemoryDecision {
   return { by: givenText(by, "by"), reason: givenText(reason, "reason") };
+}
+
+/** What is there now is what was there then, though it may have been written again. */
+function holds(then: MemoryRecord, now: MemoryRecord): boolean {
+  const same = then.state === now.state && then.content === now.content && then.trust === now.trust && then.expires === now.expires;
+  return then.version === now.version || same;
 }
 
 function within(scope: MemoryScope | undefined): readonly string[] {

@@ -8,12 +8,15 @@ import type { MemoryHit, MemoryItem } from "../session/memory.ts";
 import { type Staged, versionName } from "../session/remembered.ts";
 import { embed, fromBytes } from "./embedding.ts";
 import type { Memories } from "./memories.ts";
-import { prefixesAt } from "./memory-owner.ts";
+import { fencedAt, prefixesAt } from "./memory-owner.ts";
 
 /** A rule may leave out some of what was found: so much more is looked for. */
 const margin = 4;
 
 export function recallEffect(memories: Memories, place: Place, request: RecallRequest): Effect {
+  const fenced = fencedAt(place, request.scopes ?? []);
+  if (fenced !== undefined)
+    return { op: "recall", called: request, repeat: "safe", run: () => new EffectResult("denied", { reason: fenced }) };
   const within = prefixesAt(place, request.scopes);
   return { op: "recall", called: request, repeat: "safe", run: (inner) => recall(memories, place, request, within, inner) };
 }
@@ -30,10 +33,9 @@ async function recall(
   const staged = await memories.stagedFor(stateOf(place.node), revision);
   const branch = staged.filter(({ item }) => within.some((prefix) => item.uri.startsWith(prefix)));
   const rule = memories.ruleAt(place);
+  const looking = { request, within, revision, branch, ruled: rule !== undefined };
   const { found, embedder, usage } =
-    request.query === undefined
-      ? await read(store, request, within, revision, branch)
-      : await search(memories, store, { request, within, revision, branch, ruled: rule !== undefined }, inner);
+    request.query === undefined ? await read(store, looking, memories.platform.time()) : await search(memories, store, looking, inner);
   const seen = found.filter((hit) => rule?.recalls(hit) !== false);
   const hits = seen.slice(0, request.limit);
   const shown = request.inject === undefined ? undefined : inject(place, request.inject.tokens, hits, memories);
@@ -107,26 +109,23 @@ function vectorOf(node: Node, { platform }: Memories): Vector | undefined {
 }
 
 /** By key, or all that there is, newest first. */
-async function read(
-  store: MemoryStore,
-  { key, trust, origin }: RecallRequest,
-  within: readonly string[],
-  revision: number,
-  branch: readonly Staged[],
-): Promise<Found> {
-  const now = new Date().toISOString();
+async function read(store: MemoryStore, { request, within, revision, branch, ruled }: Looking, now: string): Promise<Found> {
+  const { key, trust, origin, limit } = request;
+  const enough = ruled ? limit * margin : limit;
+  const wanted = (item: MemoryItem): boolean =>
+    (trust === undefined || item.trust === trust) && (origin === undefined || item.origin === origin);
+  const own = branch
+    .filter(({ item, forgotten }) => !forgotten && (key === undefined || item.key === key))
+    .map(({ item }) => item)
+    .filter((item) => wanted(item) && (item.expires === undefined || item.expires > now));
   const written = new Set(branch.map(({ item }) => item.uri));
-  const stored: MemoryItem[] = [];
-  for await (const record of store.list({ key, within, asOf: revision, state: "published" }))
-    if (!written.has(record.uri)) stored.push(record);
-  const own = branch.filter(({ item, forgotten }) => !forgotten && (key === undefined || item.key === key)).map(({ item }) => item);
-  const found = [...stored, ...own].filter(
-    (item) =>
-      (trust === undefined || item.trust === trust) &&
-      (origin === undefined || item.origin === origin) &&
-      (item.expires === undefined || item.expires > now),
-  );
-  return { found: found.reverse().map((item) => asHit(item, 1, key ?? "")) };
+  const found = own.reverse();
+  const stored = store.list({ key, within, asOf: revision, state: "published", alive: true, newestFirst: true });
+  for await (const record of stored) {
+    if (found.length >= enough) break;
+    if (!written.has(record.uri) && wanted(record)) found.push(record);
+  }
+  return { found: found.map((item) => asHit(item, 1, key ?? "")) };
 }
 
 /** What of it the model reads: what it does not read already, as long as there is room. */

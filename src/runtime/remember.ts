@@ -13,7 +13,7 @@ import { lowest, originOf, trustAt, trustOf } from "../session/trust.ts";
 import { strictest } from "../tool/memory-policy.ts";
 import { embed, toBytes } from "./embedding.ts";
 import type { Memories } from "./memories.ts";
-import { ownerAt } from "./memory-owner.ts";
+import { fencedAt, ownerAt } from "./memory-owner.ts";
 
 type StagedItem = NonNullable<DataOf<"remember.returned">["item"]>;
 
@@ -40,8 +40,9 @@ export function rememberEffect(memories: Memories, place: Place, item: Remembere
     ...(expires === undefined ? {} : { expires }),
     ...(publish === undefined ? {} : { publish }),
   };
-  const run = (inner: InnerEffectContext): Promise<EffectResult> =>
-    remember(memories, place, { ...item, scope, publish: wanted ?? "return" }, evidence, inner);
+  const fenced = fencedAt(place, [scope]);
+  const whole = { ...item, scope, publish: wanted ?? "return" };
+  const run = (inner: InnerEffectContext) => (fenced === undefined ? remember(memories, place, whole, evidence, inner) : denied(fenced));
   // What is published at once reaches others: it is written under its key, however often it is tried.
   return { op: "remember", called, repeat: wanted === "now" ? "keyed" : "safe", run };
 }
@@ -65,7 +66,7 @@ async function remember(
     { key, scope, place, event: inner.key, at },
   );
   const refused = memories.ruleAt(place)?.refuses(whole);
-  if (refused !== undefined) return new EffectResult("denied", { reason: refused });
+  if (refused !== undefined) return denied(refused);
   const embedded = await embed(memories, store, `${key}\n${whole.content}`, inner.signal);
   const vector = embedded?.vector;
   const published = publish === "now" ? await publishNow(memories, whole, item.based, vector) : undefined;
@@ -99,9 +100,16 @@ async function publishNow(memories: Memories, item: MemoryItem, based: number, v
   );
 }
 
+/** Refused before anything is looked at. */
+function denied(reason: string): EffectResult {
+  return new EffectResult("denied", { reason });
+}
+
 export function forgetEffect(memories: Memories, place: Place, request: ForgetRequest): Effect {
   const evidence = evidenceFor(memories, place, undefined);
-  return { op: "forget", called: request, repeat: "safe", run: () => forget(memories, place, request, evidence) };
+  const fenced = fencedAt(place, [request.scope]);
+  const run = () => (fenced === undefined ? forget(memories, place, request, evidence) : denied(fenced));
+  return { op: "forget", called: request, repeat: "safe", run };
 }
 
 async function forget(memories: Memories, place: Place, { key, scope }: ForgetRequest, evidence: Evidence): Promise<EffectResult> {

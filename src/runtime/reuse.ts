@@ -8,6 +8,7 @@ import { type CalledKind, isCalled, isReturned, type OutcomeType } from "../sess
 import { type Chain, callOf, type State, stateOf } from "../session/fold.ts";
 import type { Effect } from "../session/host.ts";
 import { current, type Node } from "../session/log.ts";
+import type { Platform } from "../session/platform.ts";
 import { stagedAt } from "../session/remembered.ts";
 import { contextWhat } from "../session/request.ts";
 import { type Whats, whatOf } from "../session/what.ts";
@@ -110,7 +111,10 @@ export class Reuse {
     const { platform } = this.#runtime;
     const changed = this.#change !== undefined && (this.#change.event === result.id || this.#change.event === callOf(result).id);
     if (changed) this.split ??= called;
-    else this.#took(result);
+    else if (wroteInside(result, platform)) {
+      this.taken.push(result);
+      return undefined;
+    } else this.#took(result);
     const data = changed ? dataOf(result.kind, this.#change?.output) : (result.data(platform) as Readonly<Record<string, unknown>>);
     return { id: result.id, outcome: changed ? "ok" : (result.facts.outcome ?? "unknown"), data, at: result.at, node: result, changed };
   }
@@ -226,6 +230,13 @@ function actedOnFiles(call: Node, result: Node, { platform }: Services): boolean
   const network = stateOf(call).placement?.data<"placement.changed">(platform).spec["network"] ?? "none";
   const isolation = actedOf(result, platform)?.isolation ?? "none";
   return network === "none" && isolation !== "none";
+}
+
+/** What it remembered lies in its nested work, which a reused result has not: it is entered again, where that does no harm, and what is inside is reused. */
+function wroteInside(result: Node, platform: Platform): boolean {
+  if (result.parents.length < 2 || stateOf(result).writes === stateOf(result.parent as Node).writes) return false;
+  const repeat = callOf(result).data<"do.called" | "tool.called">(platform)?.repeat;
+  return repeat === "nested" || repeat === "safe";
 }
 
 /** It recalled from another memory than there is now. */

@@ -53,6 +53,9 @@ describe("what is read after a compression", () => {
     ]);
     // The second one dropped the first.
     expect(twice.compressions[1]?.dropped).toContain(twice.compressions[0]?.event);
+    // Or kept it, between what it keeps.
+    const kept = await keeping((await keeping((await long()).fork("k"), [3], "first")).say("more"), [0, 1], "second");
+    expect(texts(kept)).toEqual(["go", gone("first"), gone("second"), "more"]);
     const whole = await new Compressor({ policy: "full" }).forward(twice);
     expect(texts(whole)).toEqual(["go", "round 1", "seen 1", "round 2", "seen 2", "round 3", "seen 3", "done", "more"]);
     expect(whole.compressions.at(-1)?.kept).toHaveLength(9);

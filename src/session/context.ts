@@ -37,20 +37,30 @@ export function tokensCounted({ kind, facts }: Node): number | undefined {
 
 /** What a model reads at the end of a chain: from the newest message that it reads nothing before, or from the newest compression. */
 export function viewOf(chain: Chain | undefined, platform: Platform): View {
-  const fresh: Chain[] = [];
-  let known: View | undefined;
-  let compressed = false;
+  const length = chain?.length ?? 0;
+  const nodes = new Array<Node>(length);
+  let from = length;
   for (let at = chain; at !== undefined; at = at.before) {
-    if (at.node.kind === "context.compressed") {
-      known = views.get(at);
-      if (known !== undefined) break;
-      compressed = true;
+    if (at.node.kind === "context.compressed") return viewAfter(chain, platform);
+    nodes[--from] = at.node;
+    if (isAlone(at.node)) break;
+  }
+  return { nodes: from === 0 ? nodes : nodes.slice(from), cuts: whole };
+}
+
+/** The same where something was compressed: from the newest compression whose view is known. */
+function viewAfter(chain: Chain | undefined, platform: Platform): View {
+  const fresh: Chain[] = [];
+  let view: View = { nodes: [], cuts: whole };
+  for (let at = chain; at !== undefined; at = at.before) {
+    const known = views.get(at);
+    if (known !== undefined) {
+      view = known;
+      break;
     }
     fresh.push(at);
     if (isAlone(at.node)) break;
   }
-  if (!compressed && known === undefined) return { nodes: nodesOf(fresh), cuts: whole };
-  let view: View = known ?? { nodes: [], cuts: whole };
   let nodes = [...view.nodes];
   for (const link of fresh.reverse()) {
     if (link.node.kind !== "context.compressed") nodes.push(link.node);
@@ -65,18 +75,12 @@ export function viewOf(chain: Chain | undefined, platform: Platform): View {
 
 /** All that was said, as if nothing had been compressed. */
 export function fullView(chain: Chain | undefined): View {
-  const links: Chain[] = [];
+  const nodes: Node[] = [];
   for (let at = chain; at !== undefined; at = at.before) {
-    links.push(at);
+    if (at.node.kind !== "context.compressed") nodes.push(at.node);
     if (isAlone(at.node)) break;
   }
-  return { nodes: nodesOf(links).filter((node) => node.kind !== "context.compressed"), cuts: whole };
-}
-
-function nodesOf(newestFirst: readonly Chain[]): Node[] {
-  const nodes = new Array<Node>(newestFirst.length);
-  for (let index = 0; index < newestFirst.length; index++) nodes[newestFirst.length - 1 - index] = (newestFirst[index] as Chain).node;
-  return nodes;
+  return { nodes: nodes.reverse(), cuts: whole };
 }
 
 type Compressed = DataOf<"context.compressed">;

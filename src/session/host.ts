@@ -34,7 +34,7 @@ export interface Context {
   readonly workflow?: object | undefined;
   /** Stops the work under this value. */
   readonly signal?: AbortSignal | undefined;
-  /** The scope of memory that work under this value uses, unless it names another. */
+  /** The only scope of memory that work under this value may use. */
   readonly memory?: MemoryScope | undefined;
   /** Limits over this value and everything under it. */
   readonly budgets?: readonly Budget[] | undefined;

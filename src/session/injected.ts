@@ -1,16 +1,23 @@
 /** What a model reads of what was recalled. */
 import { viewOf } from "./context.ts";
-import type { State } from "./fold.ts";
+import { callOf, list, type State } from "./fold.ts";
 import type { MemoryHit } from "./memory.ts";
 import type { Platform } from "./platform.ts";
 import { tokensOf } from "./tokens.ts";
 
-/** The versions that a model reads at a place, as "uri@version". */
+/** The versions that a model reads at a place, as "uri@version": not those that were compressed away. */
 export function injectedAt({ context, reads }: State, platform: Platform): ReadonlySet<string> {
   const found = new Set<string>();
   if (reads === undefined) return found;
+  const shown = new Set<unknown>();
   for (const node of viewOf(context, platform).nodes) {
-    if (node.kind !== "recall.returned") continue;
+    // What was recalled inside a tool stands in the result of its call.
+    if (node.kind === "tool.returned" && node.parents.length > 1) shown.add(callOf(node).id);
+    if (node.kind === "recall.returned") shown.add(node);
+  }
+  for (const node of list(reads)) {
+    const scope = node.log.fork?.scope;
+    if (!shown.has(node) && !(scope !== undefined && "call" in scope && shown.has(scope.call))) continue;
     for (const item of node.data<"recall.returned">(platform)?.injected ?? []) found.add(item);
   }
   return found;

@@ -20,7 +20,7 @@ export function rendered({ nodes, cuts }: View, platform: Platform): readonly Re
   for (const node of nodes) {
     if (node.kind === "tool.returned") {
       const { index } = callOf(node).data<"tool.called">(platform) ?? {};
-      if (index !== undefined) round?.take(index, node, cuts.get(node), platform);
+      if (index !== undefined) round?.take(index, node, cuts.size === 0 ? undefined : cuts.get(node), platform);
       continue;
     }
     close();

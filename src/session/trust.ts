@@ -18,6 +18,12 @@ export function trustAt(node: Node): Trust {
   return stateOf(node).tainted === undefined ? "trusted" : "untrusted";
 }
 
+/** Work that read nothing from outside, and whose output is no text of the outside either. */
+export function isTrustedWork(head: Node, platform: Platform): boolean {
+  const { tainted, output } = stateOf(head);
+  return tainted === undefined && (output === undefined || trustOf(output, platform) === "trusted");
+}
+
 /** Of what one event says. */
 export function trustOf(node: Node, platform: Platform): Trust {
   switch (node.kind) {

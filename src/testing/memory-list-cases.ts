@@ -30,6 +30,33 @@ async function fill(store: MemoryStore): Promise<void> {
 
 export const memoryListCases: readonly MemoryCase[] = [
   {
+    name: "a list begins with the newest when asked, and leaves out what has expired when asked",
+    async run(store) {
+      await fill(store);
+      await put(store, item("old", "x", { uri: "memory://project/old", expires: "2001-01-01T00:00:00.000Z", event: "w9" }));
+      expect(await names(store, { newestFirst: true })).toEqual(["old@1", "c@1", "a@3", "b@1"]);
+      expect(await names(store, { newestFirst: true, alive: true })).toEqual(["c@1", "a@3", "b@1"]);
+      for (let n = 0; n < 300; n++) await put(store, item(`n${n}`, "x", { uri: `memory://project/n${n}`, event: `n${n}` }));
+      const all = await names(store, { asOf: "all" });
+      expect(await names(store, { asOf: "all", newestFirst: true })).toEqual(all.reverse());
+    },
+  },
+  {
+    name: "a write of which one part is refused writes nothing when it is asked to be whole",
+    async run(store) {
+      await put(store, item("a", "first", { event: "w1" }));
+      const writes = [
+        { item: item("b", "new", { event: "w2" }), based: 0 },
+        { item: item("a", "late", { event: "w3", version: 1 }), based: 0 },
+      ];
+      const whole = await store.write(writes, { whole: true });
+      expect(whole.written).toEqual([]);
+      expect(whole.refused.map(({ item: { key }, current }) => [key, current?.event])).toEqual([["a", "w1"]]);
+      expect(await names(store, {})).toEqual(["a@1"]);
+      expect((await store.write(writes)).written.map(({ key }) => key)).toEqual(["b"]);
+    },
+  },
+  {
     name: "a list has the newest version of each uri, retracted ones too, in order of revision",
     async run(store) {
       await fill(store);

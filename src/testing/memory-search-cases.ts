@@ -102,6 +102,15 @@ export const memorySearchCases: readonly MemoryCase[] = [
     },
   },
   {
+    name: "the best of very many matches is found, wherever it was written",
+    async run(store) {
+      const hay = Array.from({ length: 600 }, (_, i) => item(`k${i}`, `one needle in hay number ${i}`));
+      await put(store, ...hay.slice(0, 300), item("best", "needle needle needle"), ...hay.slice(300));
+      expect(await keys(store, "needle", { limit: 1 })).toEqual(["best"]);
+      expect((await keys(store, "needle 599", { limit: 1 }))[0]).toBe("k599");
+    },
+  },
+  {
     name: "trust and origin choose",
     async run(store) {
       await put(

@@ -58,6 +58,28 @@ export const memoryTextCases: readonly MemoryCase[] = [
     },
   },
   {
+    name: "numbers with dots, signs and scripts with marks are words",
+    async run(store) {
+      await put(
+        store,
+        item("a", "pi is 3.14 and not 3.15"),
+        item("b", "ship it 🚀"),
+        item("c", "नमस्ते दुनिया"),
+        item("d", "สวัสดีครับ"),
+        item("e", "𞤀𞤣𞤤𞤢𞤥"),
+      );
+      expect((await keys(store, "3.14"))[0]).toBe("a");
+      for (const [text, key] of [
+        ["🚀", "b"],
+        ["नमस्ते", "c"],
+        ["สวัสดี", "d"],
+        ["𞤀𞤣𞤤𞤢𞤥", "e"],
+      ] as const)
+        expect(await keys(store, text)).toEqual([key]);
+      expect(await keys(store, "नम")).toEqual([]);
+    },
+  },
+  {
     name: 'English endings make no difference, and words like "the" only count alone',
     async run(store) {
       await put(store, item("a", "run the tests before deploying policies"), item("b", "who are the others of the many and the few"));

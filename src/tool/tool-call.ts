@@ -106,9 +106,12 @@ function asked({ name, raw, index, read, repeat }: ToolRequest, tool: Tool | und
   };
 }
 
-/** A call that comes to nothing: it is recorded like any other, so that what was decided then is taken from the record. */
+/**
+ * A call that comes to nothing: it is recorded like any other, so that what was decided then is taken from the record. Nothing ran,
+ * so nothing came from outside.
+ */
 function ended(request: ToolRequest, result: EffectResult): Effect {
-  return { op: "tool", called: asked(request, request.tool), repeat: "safe", run: () => result, failureIsValue: true };
+  return { op: "tool", called: asked(request, request.tool), repeat: "safe", run: () => result, failureIsValue: true, trustsInner: true };
 }
 
 function refusalOf({ tool, name, read, refused, offered }: ToolRequest): EffectResult | undefined {

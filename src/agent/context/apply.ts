@@ -1,11 +1,15 @@
 /** Applies a policy to a session: what it leaves of the conversation is recorded, and what it could not do is said. */
+import { isAlone } from "../../session/context.ts";
 import { RathError } from "../../session/errors.ts";
+import { type Chain, stateOf } from "../../session/fold.ts";
+import type { Node } from "../../session/log.ts";
+import type { Platform } from "../../session/platform.ts";
 import type { Session, Totals } from "../../session/session.ts";
 import { textOfThrown } from "../../session/thrown.ts";
 import { tokensOf } from "../../session/tokens.ts";
 import { placeOf } from "../../session/value.ts";
 import { type Around, measure, tokensRead, viewTokens } from "./measure.ts";
-import { dropBefore, dropOldest, dropOthers, type Measured, type Plan, shortenResults } from "./plan.ts";
+import { dropBefore, dropOldest, dropOthers, lengthOf, type Measured, type Plan, shortenResults } from "./plan.ts";
 import type { ContextFunction, ContextPolicy } from "./policy.ts";
 import { notShown, record, restore } from "./record.ts";
 import { type Summariser, summarise } from "./summarise.ts";
@@ -17,6 +21,8 @@ export interface Applying extends Around {
   readonly summariser: Summariser;
   /** The most that the model reads, when that is known. */
   readonly limit: number | undefined;
+  /** Results that were shortened before: older ones are as short as they will be. */
+  readonly looked?: WeakSet<Node> | undefined;
   /** Whatever the threshold says. */
   readonly now: boolean;
 }
@@ -51,14 +57,37 @@ function window(session: Session, most: number, how: Applying): Session {
   return plan === undefined ? session : replaced(session, plan, measured, "window", notShownText(session, plan));
 }
 
+/** Shortening a little in each round would write an event each time, and a provider's cache would be good for nothing. */
+const trimShare = 1 / 8;
+
 function trim(session: Session, policy: { readonly trimResults: number; readonly keep?: number | undefined }, how: Applying): Session {
-  const { platform } = placeOf(session).context.host;
+  const { node, context } = placeOf(session);
+  const { platform } = context.host;
+  const { trimResults: to, keep = 3 } = policy;
+  const tokens = tokensRead(session, how);
+  const least = how.now || (how.limit !== undefined && tokens > how.limit) ? 0 : tokens * trimShare;
+  if (least > 0 && couldSave(stateOf(node).context, to, keep, how.looked, platform) < least) return session;
   const measured = measure(session, how);
-  const usual = shortenResults(measured, measured.view, policy.trimResults, policy.keep ?? 3, platform);
-  const fits = how.limit === undefined || measured.tokens - (usual?.saved ?? 0) <= how.limit;
-  const plan = fits ? usual : shortenResults(measured, measured.view, policy.trimResults, 0, platform);
-  if (plan === undefined) return session;
+  const usual = shortenResults(measured, measured.view, to, keep, platform);
+  const fits = how.limit === undefined || tokens - (usual?.saved ?? 0) <= how.limit;
+  const plan = fits ? usual : shortenResults(measured, measured.view, to, 0, platform);
+  if (plan === undefined || plan.saved < least) return session;
+  for (const result of plan.shortened.keys()) how.looked?.add(result);
   return record(session, plan, { policy: "trim", tokens: tokensOfPlan(measured, plan, 0) });
+}
+
+/** At most so many tokens are saved by shortening what went out of the newest rounds since the last time. Costs what is new since then. */
+function couldSave(context: Chain | undefined, to: number, keep: number, looked: WeakSet<Node> | undefined, platform: Platform): number {
+  let rounds = 0;
+  let characters = 0;
+  for (let at = context; at !== undefined && !isAlone(at.node); at = at.before) {
+    if (at.node.kind === "model.returned") rounds++;
+    if (at.node.kind !== "tool.returned" || rounds < keep) continue;
+    if (looked?.has(at.node)) break;
+    characters += Math.max(0, lengthOf(at.node, platform) - to);
+  }
+  // However dense it is: at most four tokens where four characters were taken for one.
+  return characters;
 }
 
 type Summary = Extract<ContextPolicy, { readonly summariseAt: number }>;

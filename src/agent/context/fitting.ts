@@ -1,5 +1,6 @@
 /** What an agent's model reads before each round: its policy first, and then whether it fits into the model at all. */
 import { EffectResult } from "../../session/host.ts";
+import type { Node } from "../../session/log.ts";
 import { type ModelLike, modelName } from "../../session/model.ts";
 import type { Session } from "../../session/session.ts";
 import { tokensOf, tokensOfMessage } from "../../session/tokens.ts";
@@ -24,6 +25,7 @@ export class Fitting {
   /** A summary that came to nothing is not asked for again before there is more to summarise. */
   #notBefore = 0;
   #problem: string | undefined;
+  readonly #looked = new WeakSet<Node>();
   #known: { readonly of: readonly unknown[]; readonly tokens: number } | undefined;
 
   constructor(options: AgentOptions<unknown>, name: string, converse: Converse) {
@@ -47,7 +49,14 @@ export class Fitting {
     }
     const { model, retry } = this.#options;
     const summariser = { model, retry, converse: this.#converse };
-    const applied = await applyPolicy(session, policy, { ...around, agent: this.#name, summariser, limit, now: false });
+    const applied = await applyPolicy(session, policy, {
+      ...around,
+      agent: this.#name,
+      summariser,
+      limit,
+      looked: this.#looked,
+      now: false,
+    });
     this.#problem = applied.problem;
     if (summarises)
       this.#notBefore = applied.problem === undefined ? 0 : Math.ceil(tokensRead(applied.session, around) + policy.summariseAt / 4);

@@ -65,8 +65,8 @@ const note = 60;
 
 const lengths = new WeakMap<Node, number>();
 
-/** Found once: results do not change. */
-function lengthOf(node: Node, platform: Platform): number {
+/** How many characters a result has. Found once: results do not change. */
+export function lengthOf(node: Node, platform: Platform): number {
   const known = lengths.get(node) ?? resultText(node, undefined, platform).length;
   lengths.set(node, known);
   return known;

@@ -10,7 +10,7 @@ import { type ModelLike, modelName } from "../../session/model.ts";
  * @example
  * const short = new Agent({ model: "openai/gpt-5.5", context: { window: 50_000 } });
  * const summed = new Agent({ model: "openai/gpt-5.5", context: { summariseAt: 100_000, model: "openai/gpt-5-mini" } });
- * const lean = new Agent({ model: "openai/gpt-5.5", tools, context: { trimResults: 2000 } });
+ * const lean = new Agent({ model: "openai/gpt-5.5", context: { trimResults: 2000 } });
  * const own = new Agent({ model: "openai/gpt-5.5", context: (entries) => ({ keep: entries.slice(-10).map(({ event }) => event) }) });
  */
 export type ContextPolicy =
@@ -28,7 +28,10 @@ export type ContextPolicy =
       readonly model?: ModelLike | undefined;
       readonly instructions?: string | undefined;
     }
-  /** Results of tools older than the newest `keep` rounds (default 3) are shortened to so many characters; newer ones only where all would not fit into the model. */
+  /**
+   * Results of tools older than the newest `keep` rounds (default 3) are shortened to so many characters, once that saves an eighth of
+   * what is read; newer ones only where all would not fit into the model.
+   */
   | { readonly trimResults: number; readonly keep?: number | undefined }
   /** Anything else: says before each round which events are read and what stands for the rest; undefined changes nothing. */
   | ContextFunction;

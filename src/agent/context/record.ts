@@ -34,7 +34,8 @@ export function record(
 export function restore(session: Session, tokens: (view: View) => number): Session {
   const { node, context } = placeOf(session);
   const { host } = context;
-  const chain = stateOf(node).context;
+  const { context: chain, compressed } = stateOf(node);
+  if (compressed === undefined || compressed.node.data<"context.compressed">(host.platform)?.policy === "full") return session;
   const [now, full] = [viewOf(chain, host.platform), fullView(chain)];
   if (now.cuts.size === 0 && now.nodes.length === full.nodes.length && now.nodes.every((one, index) => one === full.nodes[index]))
     return session;

@@ -10,7 +10,7 @@ import type { Session } from "../../session/session.ts";
 import { placeOf } from "../../session/value.ts";
 import { toParts } from "../../session/views.ts";
 import type { AgentOptions } from "../options.ts";
-import { measure } from "./measure.ts";
+import { measure, viewTokens } from "./measure.ts";
 import { dropOldest, type Plan, shortenResults } from "./plan.ts";
 import { record } from "./record.ts";
 
@@ -68,9 +68,11 @@ function optionsOf({ model, retry, instructions: own }: Summariser): AgentOption
 function reading(session: Session, dropped: ReadonlySet<Node>, { model }: Summariser): Session {
   const { node, context } = placeOf(session);
   const { host } = context;
-  const { nodes } = viewOf(stateOf(node).context, host.platform);
-  const after = nodes.slice(nodes.findLastIndex((one) => dropped.has(one)) + 1);
-  let at = after.length === 0 ? session : record(session, plan(after), { policy: "custom", tokens: { before: 0, after: 0 } });
+  const view = viewOf(stateOf(node).context, host.platform);
+  const end = view.nodes.findLastIndex((one) => dropped.has(one)) + 1;
+  const [read, after] = [view.nodes.slice(0, end), view.nodes.slice(end)];
+  const tokens = { before: viewTokens(view, host.platform), after: viewTokens({ nodes: read, cuts: view.cuts }, host.platform) };
+  let at = after.length === 0 ? session : record(session, plan(after), { policy: "custom", tokens });
   const [first] = Array.isArray(model) ? (model as readonly ModelLike[]) : [model as ModelLike];
   const window = first === undefined ? undefined : host.contextWindow(first);
   if (window === undefined) return at;

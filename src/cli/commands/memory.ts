@@ -2,14 +2,21 @@
 import type { Command } from "commander";
 import type { Memory, MemoryItem, MemoryRecord, MemoryScope, MemoryUsage } from "../../memory/memory.ts";
 import { noMemory } from "../../session/memory-uri.ts";
+import { versionName } from "../../session/remembered.ts";
 import type { Cli } from "../cli.ts";
 import { personHere } from "../decide.ts";
+import { exits, Fault } from "../fault.ts";
 import { ago, plural, shortEvent } from "../format.ts";
 import { numberOf } from "../options.ts";
 import { type Column, printFields, printList } from "../print-list.ts";
 import { printWhy } from "../print-why.ts";
 import { shortIds } from "../sessions.ts";
-import { show } from "../shown.ts";
+import { clip, show } from "../shown.ts";
+
+/** So that a line stays a line, whatever somebody remembered. */
+const longestName = 40;
+const shortContent = 24;
+const longestCell = 400;
 
 interface Where {
   readonly scope?: MemoryScope;
@@ -81,12 +88,12 @@ async function search(cli: Cli, query: string, { scope, limit }: Where): Promise
 
 function itemColumns(cli: Cli): readonly Column<MemoryItem>[] {
   return [
-    { name: "MEMORY", cell: ({ uri }) => cli.ink.cyan(uri), plain: ({ uri }) => uri },
+    { name: "MEMORY", cell: ({ uri }) => cli.ink.cyan(clip(uri, longestName)), plain: ({ uri }) => uri },
     { name: "V", cell: ({ version }) => version, right: true },
     { name: "STATE", cell: ({ state }) => (state === "published" ? "" : cli.ink.dim(state)), plain: ({ state }) => state, optional: true },
     { name: "TRUST", cell: ({ trust }) => (trust === "trusted" ? trust : cli.ink.yellow(trust)), plain: ({ trust }) => trust },
     { name: "FROM", cell: ({ origin }) => origin },
-    { name: "CONTENT", cell: ({ content }) => content.replaceAll(/\s+/g, " "), rest: true },
+    { name: "CONTENT", cell: ({ content }) => clip(content, longestCell), plain: ({ content }) => content, rest: true },
     { name: "WRITTEN", cell: ({ at }) => ago(at, cli.host.now()), plain: ({ at }) => at },
   ];
 }
@@ -112,7 +119,12 @@ async function showOne(cli: Cli, name: string): Promise<void> {
     ...item.from.map((version) => ["after", version] as const),
     ["content", item.content],
   ]);
-  cli.next(`openrath memory why ${item.key}`, `openrath memory used-by ${item.key}`);
+  cli.next(`openrath memory why ${wordOf(item)}`, `openrath memory used-by ${wordOf(item)}`);
+}
+
+/** As it can be typed. */
+function wordOf({ key, uri }: MemoryItem): string {
+  return /^[\w.-]+$/.test(key) ? key : `'${uri}'`;
 }
 
 async function history(cli: Cli, name: string): Promise<void> {
@@ -125,11 +137,11 @@ function printVersions(cli: Cli, versions: readonly MemoryRecord[]): void {
   printList(cli, versions, {
     columns: [
       { name: "REVISION", cell: ({ revision }) => revision, right: true },
-      { name: "MEMORY", cell: ({ uri, version }) => cli.ink.cyan(`${uri}@${version}`), plain: ({ uri, version }) => `${uri}@${version}` },
+      { name: "MEMORY", cell: (one) => cli.ink.cyan(clip(versionName(one), longestName)), plain: versionName },
       { name: "STATE", cell: ({ state }) => state },
       { name: "BY", cell: ({ by }) => by },
-      { name: "CONTENT", cell: ({ content }) => content.replaceAll(/\s+/g, " "), rest: true },
-      { name: "REASON", cell: ({ reason }) => reason ?? "", optional: true },
+      { name: "CONTENT", cell: ({ content }) => clip(content, shortContent), plain: ({ content }) => content },
+      { name: "REASON", cell: ({ reason }) => reason ?? "", optional: true, rest: true },
       { name: "WRITTEN", cell: ({ at }) => ago(at, cli.host.now()), plain: ({ at }) => at },
     ],
     data: (version) => version,
@@ -166,6 +178,10 @@ async function retract(cli: Cli, name: string, { reason, by, yes }: Deciding): P
   const memory = await memoryOf(cli);
   const item = await memory.get(name);
   if (item === undefined) throw noMemory(name);
+  if (item.state === "retracted")
+    throw new Fault(exits.notFound, `${item.uri} was taken back already, by ${item.by}: ${item.reason ?? "no reason given"}`, {
+      next: `openrath memory history ${wordOf(item)}`,
+    });
   const made = await standing(memory, item.uri);
   const others = made.length === 0 ? "" : ` and what was made of it (${made.join(", ")})`;
   await cli.confirm(`Take back ${item.uri}${others}? Nobody will recall it any more.`, yes);
@@ -188,7 +204,10 @@ async function standing(memory: Memory, uri: string): Promise<readonly string[]>
 
 async function rollback(cli: Cli, to: string, { reason, by, yes }: Deciding): Promise<void> {
   const memory = await memoryOf(cli);
-  await cli.confirm(`Make memory what it was at ${to}? It is at revision ${await memory.revision()} now.`, yes);
+  await cli.confirm(
+    `Make memory what it was at ${/^\d+$/.test(to) ? `revision ${to}` : to}? It is at revision ${await memory.revision()} now.`,
+    yes,
+  );
   const written = await memory.rollback(to, { by: by ?? personHere(cli), reason });
   printVersions(cli, written);
   if (written.length > 0) cli.note(show`${cli.errInk.green("rolled back")} ${plural(written.length, "memory")}`);

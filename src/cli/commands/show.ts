@@ -96,7 +96,7 @@ async function memoryFields(cli: Cli, session: Session): Promise<readonly Field[
     ),
     ...listed(
       cli,
-      "remember",
+      "learned",
       writes.map((item) => clip(writeLine(item, event), most)),
     ),
   ];
