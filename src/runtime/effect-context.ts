@@ -3,7 +3,7 @@ import { setMaxListeners } from "node:events";
 import { recordedTree } from "../session/acted.ts";
 import { stateOf } from "../session/fold.ts";
 import type { Context, InnerEffectContext, WatchedPart } from "../session/host.ts";
-import type { Node } from "../session/log.ts";
+import { current, type Node } from "../session/log.ts";
 import type { Sandbox, Session } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
@@ -87,7 +87,10 @@ export class InnerContext implements InnerEffectContext {
     this.#unlisten = whenStopped(outer, () => this.abort(reasonOf(outer)));
   }
   get key(): string {
-    return this.#called.id;
+    return current(this.#called).id;
+  }
+  get branch(): string {
+    return current(this.#called).log.id;
   }
   get deps(): object {
     return this.#execution.runtime.deps;

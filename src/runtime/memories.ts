@@ -2,13 +2,14 @@
  * The memory of a runtime. What sessions recall, remember and forget are effects; what they write is staged on their branch, and
  * goes to the memory store when the run returns. A run reads the store as it was when it first looked.
  */
-import type { MemoryStore } from "../memory/memory.ts";
+import type { MemoryItem, MemoryStore } from "../memory/memory.ts";
 import type { Embedder, EmbedderLike } from "../session/embedding.ts";
-import { type State, stateOf } from "../session/fold.ts";
+import { callOf, type State, stateOf } from "../session/fold.ts";
 import type { Host, Place, Price } from "../session/host.ts";
 import { current, type Node, principalOf } from "../session/log.ts";
 import type { Platform } from "../session/platform.ts";
 import { type Staged, stagedAt } from "../session/remembered.ts";
+import { textOfThrown } from "../session/thrown.ts";
 import type { MemoryRule } from "../tool/memory-policy.ts";
 import type { Rules } from "../tool/policy.ts";
 import type { Execution } from "./execution.ts";
@@ -21,7 +22,7 @@ export interface MemoryOptions {
 }
 
 /** What memory needs of the runtime. */
-type MemoryServices = Pick<Services & Host, "platform" | "clean" | "price">;
+type MemoryServices = Pick<Services & Host, "platform" | "clean" | "price" | "warn">;
 
 export class Memories {
   readonly #runtime: MemoryServices;
@@ -85,17 +86,21 @@ export class Memories {
     return pinned;
   }
 
+  /** What a write is based on: what is read at its place, or what the branch has read since because it asked for the latest. */
+  async revisionForWriting(place: Place): Promise<number> {
+    const revision = await this.revisionAt(place);
+    const read = stateOf(place.node).reads?.node;
+    const isNewer = read !== undefined && read.run === (place.context.execution as Execution).id && asksLatest(read, this.platform);
+    return isNewer ? Math.max(revision, revisionOf(read, this.platform) ?? 0) : revision;
+  }
+
   async #newest(): Promise<number> {
     return (await this.store()).revision();
   }
 
   /** What the run read before it was interrupted, or the newest. */
   async #firstRead({ recorded }: Execution): Promise<number> {
-    for (const node of recorded?.events ?? []) {
-      const revision = revisionOf(node, this.platform);
-      if (revision !== undefined) return revision;
-    }
-    return this.#newest();
+    return firstRevision(recorded?.events ?? [], this.platform) ?? this.#newest();
   }
 
   /** Writes of a branch that are not in the store at a revision. */
@@ -117,9 +122,30 @@ export class Memories {
     for (const { node } of unsure) this.#looked.set(node, revision);
   }
 
-  /** Whether a write is in the store, at whatever revision; known of what `stagedFor` was asked about. */
-  isPublished(node: Node): boolean {
-    return this.#published.has(node);
+  /** That a call found items: under the name that the call has at last. */
+  async noteUses(
+    items: readonly Pick<MemoryItem, "uri" | "version">[],
+    call: { readonly key: string; readonly branch: string },
+  ): Promise<void> {
+    const store = await this.store();
+    for (let event = ""; event !== call.key; ) {
+      event = call.key;
+      const at = this.platform.time();
+      await store.used(items.map(({ uri, version }) => ({ uri, version, session: call.branch, event, at })));
+    }
+  }
+
+  /** Recalls that were linked again have other names: what they found is found under these too. */
+  async noteMoved(nodes: readonly Node[]): Promise<void> {
+    for (const node of nodes) {
+      if (node.kind !== "recall.returned") continue;
+      const { id: key, log } = callOf(node);
+      const hits = node.data<"recall.returned">(this.platform)?.value ?? [];
+      if (hits.length === 0) continue;
+      await this.noteUses(hits, { key, branch: log.id }).catch((error: unknown) => {
+        this.#runtime.warn(`That ${key} recalled something could not be noted: ${textOfThrown(error)}`);
+      });
+    }
   }
 
   /** A staged write is in the store now. */
@@ -132,6 +158,20 @@ export class Memories {
     this.#store = undefined;
     await (await store?.catch(() => undefined))?.[Symbol.asyncDispose]();
   }
+}
+
+/** The revision that a run read: what was asked for as the latest, or in the past, was read beside it. */
+export function firstRevision(events: readonly Node[], platform: Platform): number | undefined {
+  for (const node of events) {
+    const revision = revisionOf(node, platform);
+    if (revision === undefined || asksLatest(node, platform) || stateOf(callOf(node)).asOf !== undefined) continue;
+    return revision;
+  }
+  return undefined;
+}
+
+function asksLatest(node: Node, platform: Platform): boolean {
+  return node.kind === "recall.returned" && callOf(node).data<"recall.called">(platform)?.memory === "latest";
 }
 
 /** The revision of the store that an event read. */

@@ -1,7 +1,7 @@
 /** The memory of a merge: three ways for each name, from the best common ancestor; what both sides wrote differently is a conflict. */
 import { RathError } from "../session/errors.ts";
-import { list, stateOf } from "../session/fold.ts";
-import { isAncestor, type Node } from "../session/log.ts";
+import { callOf, list, stateOf } from "../session/fold.ts";
+import { current, isAncestor, type Node } from "../session/log.ts";
 import type { Platform } from "../session/platform.ts";
 import { type Staged, stagedAt } from "../session/remembered.ts";
 import type { Conflict, Session } from "../session/session.ts";
@@ -92,7 +92,12 @@ export function settledMemory(
 ): readonly { readonly uri: string; readonly event: string }[] | undefined {
   const settled = new Map(known);
   for (const { name, ours, theirs } of conflicts) settled.set(ours.item.uri, choices.get(name) === "theirs" ? theirs : ours);
-  return settled.size === 0 ? undefined : [...settled].map(([uri, { item }]) => ({ uri, event: item.event }));
+  return settled.size === 0 ? undefined : [...settled].map(([uri, staged]) => ({ uri, event: eventOf(staged) }));
+}
+
+/** The call that wrote something, as it is called now: its branch may have moved. */
+function eventOf({ node }: Staged): string {
+  return callOf(current(node)).id;
 }
 
 /** What somebody wrote in the place of both is remembered after the merge, because of both. */
@@ -106,7 +111,7 @@ export async function rememberChoices(
     const choice = choices.get(name);
     if (typeof choice !== "object") continue;
     const { key, scope } = ours.item;
-    at = await at.remember({ key, scope, content: choice.content, because: [ours.item.event, theirs.item.event] });
+    at = await at.remember({ key, scope, content: choice.content, because: [eventOf(ours), eventOf(theirs)] });
   }
   return at;
 }

@@ -2,7 +2,7 @@
 import { stateOf } from "../session/fold.ts";
 import type { Context } from "../session/host.ts";
 import { TreeName } from "../session/json.ts";
-import type { Node } from "../session/log.ts";
+import { current, type Node } from "../session/log.ts";
 import type { Conflict, MergeOptions, Session } from "../session/session.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
 import { emptyTree } from "../workspace/tree.ts";
@@ -51,7 +51,8 @@ export async function mergeBranches(
     const settled = await stillness.during(files.settled(at, choices));
     release();
     const memory = settledMemory(memories, choices);
-    const merged = mergeInto(execution, at, places, by, scope, options, sessions, { files: settled?.files, memory });
+    // Branches may have moved meanwhile.
+    const merged = mergeInto(execution, at, places.map(current), by, scope, options, sessions, { files: settled?.files, memory });
     if (settled !== undefined) sandboxes.objects.goWith(merged, settled.objects);
     return await rememberChoices(new SessionValue(merged, context), memories.conflicts, choices);
   } finally {

@@ -4,11 +4,12 @@ import type { DataOf } from "../session/event.ts";
 import { list, type State, stateOf } from "../session/fold.ts";
 import type { Node } from "../session/log.ts";
 import type { MemoryItem } from "../session/memory.ts";
-import type { Staged } from "../session/remembered.ts";
+import { type Staged, stagedAt } from "../session/remembered.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import { checkOf } from "../session/views.ts";
 import { fromBytes } from "./embedding.ts";
 import type { Memories } from "./memories.ts";
+import { isOwn, writeMemory } from "./write-memory.ts";
 
 export type Published = DataOf<"memory.published">;
 
@@ -16,28 +17,40 @@ export type Published = DataOf<"memory.published">;
 export async function publishAt(
   memories: Memories,
   place: Node,
-  rerun: boolean,
+  by: Publishing,
   warn: (problem: string) => void,
 ): Promise<Published | undefined> {
   const state = stateOf(place);
   if (state.writes === undefined || state.rejected !== undefined) return undefined;
-  const published = await publish(memories, state, rerun).catch(
+  const published = await publish(memories, state, by).catch(
     (error: unknown): Published => ({ revision: 0, items: [], problem: textOfThrown(error) }),
   );
   for (const problem of published === undefined ? [] : problemsOf(published)) warn(problem);
   return published;
 }
 
+/** The run that publishes. */
+interface Publishing {
+  readonly run: string;
+  readonly rerun: boolean;
+}
+
 /** The same where somebody asks for it: what fails is thrown. */
-export async function publish(memories: Memories, state: State, rerun = false): Promise<Published | undefined> {
-  const staged = await memories.stagedFor(state, Number.MAX_SAFE_INTEGER);
-  const wanted = staged.filter(({ publish, forgotten, based }) => publish !== "never" && !(forgotten && based === 0));
+export async function publish(memories: Memories, state: State, by?: Publishing): Promise<Published | undefined> {
+  const { rerun = false } = by ?? {};
+  const fresh = await memories.stagedFor(state, Number.MAX_SAFE_INTEGER);
+  const staged = by === undefined ? fresh : [...writtenBefore(memories, state, fresh, by), ...fresh];
+  const wanted: Staged[] = [];
+  for (const one of staged) if (one.publish !== "never" && !(await wasNever(memories, state, one))) wanted.push(one);
   if (wanted.length === 0) return undefined;
   const waiting = wanted.map((one) => ({ one, reason: rerun ? "a rerun publishes nothing by itself" : heldBy(one, state, memories) }));
   const held = waiting.flatMap(({ one: { item }, reason }) => (reason === undefined ? [] : [{ uri: item.uri, event: item.event, reason }]));
   const ready = waiting.flatMap(({ one, reason }) => (reason === undefined ? [one] : []));
-  const store = await memories.store();
-  const { revision, written, refused } = await store.write(ready.map((one) => toWrite(one, memories)));
+  const { revision, written, refused } = await writeMemory(
+    memories,
+    state,
+    ready.map((one) => toWrite(one, memories)),
+  );
   for (const record of written) {
     const one = ready.find(({ item }) => item.event === record.event);
     if (one !== undefined) memories.knowPublished(one.node, record.revision);
@@ -59,6 +72,20 @@ export async function publish(memories: Memories, state: State, rerun = false): 
           })),
         }),
   };
+}
+
+/** What the run had published when it was interrupted is written again, which is once, and is on its record then. */
+function writtenBefore({ platform }: Memories, state: State, fresh: readonly Staged[], { run }: Publishing): readonly Staged[] {
+  return [...stagedAt(state, platform).values()].filter(
+    (one) => one.node.run === run && !fresh.includes(one) && one.node.data<"remember.returned">(platform)?.published === undefined,
+  );
+}
+
+/** What was remembered and forgotten again before anybody else saw it was never there. */
+async function wasNever(memories: Memories, state: State, { item, forgotten, based }: Staged): Promise<boolean> {
+  if (!forgotten || based !== 0) return false;
+  for await (const newest of (await memories.store()).list({ uri: item.uri })) if (isOwn(state, newest)) return false;
+  return true;
 }
 
 /** Why it is not published yet. */

@@ -9,7 +9,7 @@ import { ambiguousKey, isMemoryUri, noMemory, readVersionName } from "../session
 import { versionName } from "../session/remembered.ts";
 import type { MemoryHit, MemoryScope, Session } from "../session/session.ts";
 import type { Why } from "../session/why.ts";
-import type { Readers } from "./readers.ts";
+import { Readers } from "./readers.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** How often a decision is made again when others write meanwhile. */
@@ -78,7 +78,6 @@ export class RathMemory implements Memory {
     const { uri, version } = readVersionName(givenText(name, "name"));
     const named = isMemoryUri(uri) ? uri : (await this.#newest(name))?.uri;
     if (named === undefined) return;
-    const { Readers } = await import("./readers.ts");
     const readers = new Readers(this.#runtime);
     for await (const use of (await this.#store()).uses(named)) {
       if (version !== undefined && isMemoryUri(uri) && use.version !== version) continue;

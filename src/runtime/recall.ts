@@ -3,7 +3,7 @@ import type { MemoryStore, Vector } from "../memory/memory.ts";
 import { stateOf } from "../session/fold.ts";
 import { type Effect, EffectResult, type InnerEffectContext, type Place, type RecallRequest } from "../session/host.ts";
 import { injectedAt, tokensOfHit } from "../session/injected.ts";
-import type { Node } from "../session/log.ts";
+import { current, type Node } from "../session/log.ts";
 import type { MemoryHit, MemoryItem } from "../session/memory.ts";
 import { type Staged, versionName } from "../session/remembered.ts";
 import { embed, fromBytes } from "./embedding.ts";
@@ -30,7 +30,7 @@ async function recall(
 ): Promise<EffectResult> {
   const store = await memories.store();
   const revision = await memories.revisionAt(place, request.memory === "latest");
-  const staged = await memories.stagedFor(stateOf(place.node), revision);
+  const staged = await memories.stagedFor(stateOf(current(place.node)), revision);
   const branch = staged.filter(({ item }) => within.some((prefix) => item.uri.startsWith(prefix)));
   const rule = memories.ruleAt(place);
   const looking = { request, within, revision, branch, ruled: rule !== undefined };
@@ -41,9 +41,7 @@ async function recall(
   const shown = request.inject === undefined ? undefined : inject(place, request.inject.tokens, hits, memories);
   const hidden = found.filter((hit) => !seen.includes(hit)).map((hit) => ({ item: versionName(hit), why: "policy" as const }));
   const omitted = [...hidden, ...(shown?.omitted ?? [])];
-  const session = place.node.log.id;
-  if (hits.length > 0)
-    await store.used(hits.map(({ uri, version }) => ({ uri, version, session, event: inner.key, at: memories.platform.time() })));
+  if (hits.length > 0) await memories.noteUses(hits, inner);
   const injected = shown?.injected ?? [];
   return new EffectResult(
     "ok",

@@ -46,14 +46,12 @@ export function relink(runtime: Services, log: Log, nodes: readonly Node[], scop
     moved.set(node, next);
   };
 
-  log.rewind();
-  for (const node of ours) again(node, fork);
-  for (const affected of new Set(nodes.map((node) => node.log))) {
-    const unwritten = unwrittenOf(affected);
-    if (affected === log || !unwritten.some((node) => standsOn(runtime, node, moved))) continue;
-    affected.rewind();
-    for (const node of unwritten) again(node, affected);
-  }
+  const others = standingOn(runtime, ours, new Set(nodes.map((node) => node.log)));
+  for (const { log: affected } of [...others, { log }]) affected.rewind();
+  // Branches that were merged stand on one another: whatever is before an event has a smaller step. What a run says of itself names them.
+  const last = ({ log: { kind } }: Node): number => (kind === "run" ? 1 : 0);
+  for (const node of [...ours, ...others].sort((a, b) => last(a) - last(b) || a.step - b.step))
+    again(node, node.log === log ? fork : node.log);
   return [first, ...nodes.map((node) => moved.get(node) ?? node)];
 }
 
@@ -63,10 +61,30 @@ function unwrittenOf(log: Log): Node[] {
   return nodes.reverse();
 }
 
-/** Whether an event follows one that moved; a run began with its input. */
-function standsOn(runtime: Services, node: Node, moved: ReadonlyMap<Node, Node>): boolean {
-  if (node.parents.some((parent) => moved.has(parent))) return true;
-  return node.kind === "run.started" && movedTo(node.data<"run.started">(runtime.platform).input.head, moved) !== undefined;
+/** The unwritten events of all other logs of which any follows one that moves, however far away; a run began with its input. */
+function standingOn(runtime: Services, moving: ReadonlySet<Node>, logs: ReadonlySet<Log>): readonly Node[] {
+  const all = new Set(moving);
+  const ids = new Set([...moving].map(({ id }) => id));
+  const found: Node[] = [];
+  const waiting = new Map([...logs].map((log) => [log, unwrittenOf(log)]));
+  const follows = (node: Node): boolean =>
+    node.parents.some((parent) => all.has(parent)) ||
+    (node.kind === "run.started" && ids.has(node.data<"run.started">(runtime.platform).input.head));
+  for (let grown = true; grown; ) {
+    grown = false;
+    for (const [log, nodes] of waiting) {
+      if (!nodes.some((node) => !moving.has(node) && follows(node))) continue;
+      waiting.delete(log);
+      grown = true;
+      for (const node of nodes) {
+        if (all.has(node)) continue;
+        found.push(node);
+        all.add(node);
+        ids.add(node.id);
+      }
+    }
+  }
+  return found;
 }
 
 function movedTo(id: string | undefined, moved: ReadonlyMap<Node, Node>): Node | undefined {
@@ -91,6 +109,8 @@ function contentOf(
     const to = movedTo(place.head, moved);
     return to === undefined ? place : { ...place, session: to.log.id, head: to.id };
   };
+  const renamedId = (id: string): string => movedTo(id, moved)?.id ?? id;
+  const isMoved = (id: string): boolean => movedTo(id, moved) !== undefined;
   switch (node.kind) {
     case "workflow.left": {
       const to = movedTo(node.data<"workflow.left">(platform).entered, moved);
@@ -99,10 +119,34 @@ function contentOf(
     }
     case "session.merged": {
       const data = node.data<"session.merged">(platform);
-      return { data: withTrees(node.kind, { ...data, branches: data.branches.map(placed) }, node.blobs) };
+      const memory = data.memory?.map((settled) => ({ ...settled, event: renamedId(settled.event) }));
+      const said = { ...data, branches: data.branches.map(placed), ...(memory === undefined ? {} : { memory }) };
+      return { data: withTrees(node.kind, said, node.blobs) };
     }
     case "context.compressed":
-      return { data: renamed(node.data<"context.compressed">(platform), (id) => movedTo(id, moved)?.id ?? id) };
+      return { data: renamed(node.data<"context.compressed">(platform), renamedId) };
+    case "remember.called": {
+      const { because, ...data } = node.data<"remember.called">(platform);
+      if (because?.some(isMoved) !== true) break;
+      return { data: { ...data, because: because.map(renamedId) } };
+    }
+    case "remember.returned":
+    case "forget.returned": {
+      const { item, ...data } = node.data<"remember.returned">(platform);
+      if (item?.because.some(isMoved) !== true) break;
+      return { data: { ...data, item: { ...item, because: item.because.map(renamedId) } } };
+    }
+    case "recall.returned": {
+      const { value, ...data } = node.data<"recall.returned">(platform);
+      if (value?.some(({ event, because }) => isMoved(event) || because.some(isMoved)) !== true) break;
+      const hits = value.map((hit) => ({
+        ...hit,
+        event: renamedId(hit.event),
+        because: hit.because.map(renamedId),
+        ...(hit.session === undefined ? {} : { session: movedTo(hit.event, moved)?.log.id ?? hit.session }),
+      }));
+      return { data: { ...data, value: hits } };
+    }
     case "run.started": {
       const data = node.data<"run.started">(platform);
       return { data: { ...data, input: placed(data.input) } };

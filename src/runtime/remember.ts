@@ -1,11 +1,11 @@
 /** Remembering and forgetting as effects: what is written is staged on the branch, stamped with where it comes from. */
-import type { Vector } from "../memory/memory.ts";
+import type { MemoryRecord, Vector } from "../memory/memory.ts";
 import { durationMs } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
 import { type DataOf, isReturned } from "../session/event.ts";
 import { callOf, stateOf } from "../session/fold.ts";
 import { type Effect, EffectResult, type ForgetRequest, type InnerEffectContext, type Place } from "../session/host.ts";
-import type { Node } from "../session/log.ts";
+import { current, type Node } from "../session/log.ts";
 import type { MemoryItem, MemoryOrigin, MemoryScope, Publish, Remembered, Trust } from "../session/memory.ts";
 import { memoryUri, noMemory } from "../session/memory-uri.ts";
 import { contentOf, readsOf, stagedAt, versionName } from "../session/remembered.ts";
@@ -14,12 +14,13 @@ import { strictest } from "../tool/memory-policy.ts";
 import { embed, toBytes } from "./embedding.ts";
 import type { Memories } from "./memories.ts";
 import { fencedAt, ownerAt } from "./memory-owner.ts";
+import { writeMemory } from "./write-memory.ts";
 
 type StagedItem = NonNullable<DataOf<"remember.returned">["item"]>;
 
 /** Where a write comes from. */
 interface Evidence {
-  readonly because: readonly string[];
+  readonly because: readonly Node[];
   readonly from: readonly string[];
   readonly origin: MemoryOrigin;
   readonly trust: Trust;
@@ -63,20 +64,20 @@ async function remember(
   const whole: MemoryItem = asItem(
     item,
     withoutSecrets(content, (text) => memories.clean(text)),
-    { key, scope, place, event: inner.key, at },
+    { key, scope, by: place.context.by, event: inner.key, session: inner.branch, at },
   );
   const refused = memories.ruleAt(place)?.refuses(whole);
   if (refused !== undefined) return denied(refused);
   const embedded = await embed(memories, store, `${key}\n${whole.content}`, inner.signal);
   const vector = embedded?.vector;
-  const published = publish === "now" ? await publishNow(memories, whole, item.based, vector) : undefined;
+  const published = publish === "now" ? await publishNow(memories, place, whole, item.based, vector) : undefined;
   return new EffectResult(
     "ok",
     {
-      item,
+      item: published === undefined ? item : asWritten(item, published),
       revision: versions.revision,
       ...(vector === undefined ? {} : { vector: { model: vector.model, values: toBytes(vector.values) } }),
-      ...(published === undefined ? {} : { published }),
+      ...(published === undefined ? {} : { published: published.revision }),
     },
     { usage: embedded?.usage },
   );
@@ -89,15 +90,29 @@ function withoutSecrets(content: unknown, clean: (text: string) => string): { re
   return value === undefined ? { content: cleaned } : { content: cleaned, value: cleaned === text ? value : JSON.parse(cleaned) };
 }
 
-async function publishNow(memories: Memories, item: MemoryItem, based: number, vector: Vector | undefined): Promise<number> {
-  const { revision, refused } = await (await memories.store()).write([{ item: { ...item, state: "published" }, based, vector }]);
+async function publishNow(
+  memories: Memories,
+  { node }: Place,
+  item: MemoryItem,
+  based: number,
+  vector: Vector | undefined,
+): Promise<MemoryRecord> {
+  const write = { item: { ...item, state: "published" as const }, based, vector };
+  const { written, refused } = await writeMemory(memories, stateOf(node), [write]);
+  const [record] = written;
+  if (record !== undefined) return record;
   const [problem] = refused;
-  if (problem === undefined) return revision;
   throw new RathError(
     "memory.changed",
-    `${item.uri} was changed by somebody else: it is at version ${problem.current?.version ?? 0}, and this one was based on ${based}. Recall it and decide again.`,
-    { details: { uri: item.uri, based, current: problem.current?.version ?? 0 } },
+    `${item.uri} was changed by somebody else: it is at version ${problem?.current?.version ?? 0}, and this one was based on ${based}. Recall it and decide again.`,
+    { details: { uri: item.uri, based, current: problem?.current?.version ?? 0 } },
   );
+}
+
+/** A call that was interrupted after it had published is on record as what it published then. */
+function asWritten(item: StagedItem, { version, expires }: MemoryRecord): StagedItem {
+  const { expires: _, ...rest } = item;
+  return { ...rest, version, based: Math.min(item.based, version - 1), ...(expires === undefined ? {} : { expires }) };
 }
 
 /** Refused before anything is looked at. */
@@ -130,7 +145,7 @@ async function nextVersion(
 ): Promise<{ readonly item: Pick<StagedItem, "uri" | "owner" | "version" | "based">; readonly revision: number; readonly known: boolean }> {
   const owner = ownerAt(place, scope);
   const uri = memoryUri(scope, owner, key);
-  const revision = await memories.revisionAt(place);
+  const revision = await memories.revisionForWriting(place);
   const store = await memories.store();
   let published: MemoryItem | undefined;
   for await (const record of store.list({ uri, asOf: revision })) published = record;
@@ -138,10 +153,8 @@ async function nextVersion(
   const pending = (await memories.stagedFor(state, revision)).find(({ item }) => item.uri === uri);
   const staged = stagedAt(state, memories.platform).get(uri);
   const version = Math.max(published?.version ?? 0, staged?.item.version ?? 0) + 1;
-  // In a fork from the past, what the branch itself has published since is not somebody else's.
-  const own = pending !== undefined && memories.isPublished(pending.node) ? pending.item.version : pending?.based;
-  const based = own ?? published?.version ?? 0;
-  const known = staged === undefined ? published?.state === "published" : !staged.forgotten;
+  const based = pending === undefined ? (published?.version ?? 0) : pending.based;
+  const known = pending === undefined ? published?.state === "published" : !pending.forgotten;
   return { item: { uri, ...(owner === undefined ? {} : { owner }), version, based }, revision, known };
 }
 
@@ -149,7 +162,8 @@ async function nextVersion(
 function evidenceFor({ platform }: Memories, { node }: Place, because: readonly string[] | undefined): Evidence {
   const state = stateOf(node);
   const newest = state.said ?? state.talk?.node;
-  const sources = because === undefined ? (newest === undefined ? [] : [newest]) : eventsBefore(node, because);
+  const named = because === undefined ? (newest === undefined ? [] : [{ event: newest, result: newest }]) : eventsBefore(node, because);
+  const sources = named.map(({ result }) => result);
   const [first] = sources;
   const stamped = sources.map((source) => trustOf(source, platform));
   const unsaid = because === undefined || insideTool(node);
@@ -159,7 +173,7 @@ function evidenceFor({ platform }: Memories, { node }: Place, because: readonly 
     for (const hit of source.kind === "recall.returned" ? (source.data<"recall.returned">(platform)?.value ?? []) : [])
       read.add(versionName(hit));
   return {
-    because: because === undefined ? sources.map(({ id }) => id) : [...new Set(because)],
+    because: named.map(({ event }) => event),
     from: [...read],
     origin: first === undefined ? "human" : originOf(first, platform),
     trust: lowest(unsaid ? [...stamped, trustAt(node)] : stamped),
@@ -172,17 +186,17 @@ function insideTool(node: Node): boolean {
   return false;
 }
 
-/** Events of the past by their ids. */
-function eventsBefore(node: Node, ids: readonly string[]): readonly Node[] {
+/** Events of the past by their ids, each once, and what came of those that are calls. */
+function eventsBefore(node: Node, ids: readonly string[]): readonly { readonly event: Node; readonly result: Node }[] {
   const wanted = new Set(ids);
-  const found = new Map<string, Node>();
+  const found = new Map<string, { readonly event: Node; readonly result: Node }>();
   const results = new Map<Node, Node>();
   const seen = new Set<Node>([node]);
   const waiting = [node];
   for (let at = waiting.pop(); at !== undefined && found.size < wanted.size; at = waiting.pop()) {
     if (isReturned(at.kind)) results.set(callOf(at), at);
     // A call is judged by what came of it.
-    if (wanted.has(at.id)) found.set(at.id, results.get(at) ?? at);
+    if (wanted.has(at.id)) found.set(at.id, { event: at, result: results.get(at) ?? at });
     for (const before of at.log.origin === undefined || at.prior !== undefined ? at.parents : [...at.parents, at.log.origin])
       if (!seen.has(before)) {
         seen.add(before);
@@ -196,21 +210,18 @@ function eventsBefore(node: Node, ids: readonly string[]): readonly Node[] {
       `remember.because names ${JSON.stringify(missing)}, which is no event before this place of the session: give ids like call.id or message.event.`,
       { details: { field: "remember.because", event: missing } },
     );
-  return [...wanted].map((id) => found.get(id) as Node);
+  return [...wanted].flatMap((id) => found.get(id) ?? []);
 }
 
-/** Lists of its own: what is recorded is not shared. */
+/** Lists of its own: what is recorded is not shared. Events are named as they are called now, since a branch may have moved. */
 function copied({ because, from, origin, trust }: Evidence): Pick<StagedItem, "because" | "from" | "origin" | "trust"> {
-  return { because: [...because], from: [...from], origin, trust };
+  return { because: because.map((event) => current(event).id), from: [...from], origin, trust };
 }
 
 function asItem(
   { uri, owner, version, origin, trust, because, from, expires }: StagedItem,
   content: { readonly content: string; readonly value?: unknown },
-  about: { readonly key: string; readonly scope: MemoryScope; readonly place: Place; readonly event: string; readonly at: string },
+  { key, scope, ...written }: Pick<MemoryItem, "key" | "scope" | "event" | "session" | "by" | "at">,
 ): MemoryItem {
-  const { key, scope, place, event, at } = about;
-  const session = place.node.log.id;
-  const by = place.context.by;
-  return { uri, key, ...content, scope, owner, version, state: "staged", origin, trust, because, from, event, session, by, at, expires };
+  return { uri, key, ...content, scope, owner, version, state: "staged", origin, trust, because, from, ...written, expires };
 }

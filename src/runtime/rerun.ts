@@ -8,7 +8,7 @@ import { placeOf, SessionValue } from "../session/value.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
 import { conclude } from "./enter.ts";
 import { Execution } from "./execution.ts";
-import { revisionOf } from "./memories.ts";
+import { firstRevision } from "./memories.ts";
 import { flushBehind, runtimeOf } from "./replay.ts";
 import { Reuse } from "./reuse.ts";
 import { type RunRecord, runBehind } from "./run-record.ts";
@@ -63,7 +63,7 @@ export async function rerun<W extends Workflow>(session: Session, workflow: W, o
   const revision = latest ? await (await runtime.memories.store()).revision() : undefined;
   const captured = capturedBy(runtime, record);
   const reuse = new Reuse(runtime, record.program, { effects: options.effects ?? "ask", change, captured, latest: revision });
-  execution.memory = options.memory === "latest" ? "latest" : firstRevision(runtime, record.program);
+  execution.memory = options.memory === "latest" ? "latest" : firstRevision(record.program, runtime.platform);
   const input = execution.fork(record.input, execution.scope, "rerun", record.input.by);
   reuse.standsFor(input, record.input);
   execution.reuse = reuse;
@@ -108,13 +108,4 @@ function savedBy(taken: readonly Node[]): Usage {
   const sum = { input: 0, output: 0, cached: 0, cacheWrite: 0, reasoning: 0, usd: 0 };
   for (const { facts } of taken) for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += facts.usage?.[name] ?? 0;
   return { ...sum, own: sum };
-}
-
-/** The revision of memory that a run read. */
-function firstRevision({ platform }: Runtime, events: readonly Node[]): number | undefined {
-  for (const node of events) {
-    const revision = revisionOf(node, platform);
-    if (revision !== undefined) return revision;
-  }
-  return undefined;
 }

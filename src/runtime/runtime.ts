@@ -186,7 +186,7 @@ export class Runtime implements Host, Services {
 
   async publishMemory(execution: Execution, place: Node): Promise<DataOf<"memory.published"> | undefined> {
     const { publishAt } = await import("./publish.ts");
-    return publishAt(this.memories, place, execution.reuse !== undefined, (problem) => this.warn(problem));
+    return publishAt(this.memories, place, { run: execution.id, rerun: execution.reuse !== undefined }, (problem) => this.warn(problem));
   }
 
   stage(owner: Owner, called: Node, signal: AbortSignal, progress: (text: string) => void): Stage {

@@ -102,6 +102,8 @@ export interface Services {
   goWith(node: Node, objects: ReadonlyMap<string, Uint8Array>): void;
   /** Makes visible to all what a run has staged at a place. */
   publishMemory(execution: object, place: Node): Promise<DataOf<"memory.published"> | undefined>;
+  /** Told of events that were linked again under other names. */
+  readonly memories: { noteMoved(nodes: readonly Node[]): Promise<void> };
   /** Ends what an execution holds open. */
   closeSandboxes(owner: Owner, reason: string): Promise<void>;
   warn(message: string): void;

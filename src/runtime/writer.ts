@@ -131,7 +131,11 @@ export class Writer {
           this.#owner.fence(written.epoch);
           throw fenced(this.#owner.id, written.epoch);
         }
-        nodes = this.#landed(written.head) ? nodes.filter((node) => !node.stored) : this.#relink(nodes, written.session);
+        if (this.#landed(written.head)) nodes = nodes.filter((node) => !node.stored);
+        else {
+          nodes = this.#relink(nodes, written.session);
+          await this.#runtime.memories.noteMoved(nodes);
+        }
         if (nodes.length === 0 && row === undefined) return;
       }
       for (const node of nodes) this.#stored(node);

@@ -71,6 +71,8 @@ export type PureKind = Exclude<
 
 /** What the code of an effect is given, and what only our own effects use: parts for whoever watches. */
 export interface InnerEffectContext extends ToolContext {
+  /** The session that the call is in; with the key, it changes when the branch was continued elsewhere before the call was written. */
+  readonly branch: string;
   emit(part: WatchedPart): void;
   /** Why it is to stop, once it is. */
   readonly aborted: string | undefined;
