@@ -93,7 +93,7 @@ const points: readonly (readonly Death[])[] = [
 const rounds = Number(process.env["MEMORY_KILL_ROUNDS"] ?? 1);
 
 describe("processes that die while they remember", () => {
-  test("publish what is on record, once, and go on with what they had read", { timeout: 60_000 + rounds * 60_000 }, async () => {
+  test("publish what is on record, once, and go on with what they had read", { timeout: 60_000 + rounds * 120_000 }, async () => {
     for (let round = 0; round < rounds; round++) {
       const report = await carnage(points, 4);
       const { landed, faults, ...counts } = report;
@@ -114,7 +114,7 @@ describe("processes that die while they remember", () => {
     ["no pin", [[["after now", 1]]], 2, "it read revisions"],
     ["no comparison", [[["before publish", 1]], [["before publish", 1]], []], 2, "was written over what it had not seen"],
   ];
-  test.concurrent.each(broken)("are caught when there is %s (mutant)", { timeout: 60_000 }, async (mutant, lists, runs, fault) => {
+  test.concurrent.each(broken)("are caught when there is %s (mutant)", { timeout: 180_000 }, async (mutant, lists, runs, fault) => {
     let caught = 0;
     // Whether two processes meet is up to them.
     for (let tries = 0; tries < 5 && caught === 0; tries++) {
