@@ -14,6 +14,7 @@ import { type AgentOptions, checkOptions } from "./options.ts";
 import { outputSchemaOf } from "./output.ts";
 
 export type { Limits } from "../session/session.ts";
+export type { MemoryCandidate, MemoryPolicy } from "../tool/memory-policy.ts";
 export type { Policy } from "../tool/policy.ts";
 export type { ToolOptions } from "../tool/tool.ts";
 export type { Composed, Flow } from "../workflow/combinators.ts";

@@ -26,9 +26,9 @@ export interface CompressorOptions {
  *
  * @example
  * const shorter = new Compressor({ policy: { summariseAt: 20_000, keep: 2000 }, model: "openai/gpt-5-mini" });
- * const session = await shorter.forward(long);
- * console.log(session.text, session.compressions.at(-1)?.tokens);
- * const whole = await new Compressor({ policy: "full" }).forward(session);
+ * const shortened = await shorter.forward(session);
+ * console.log(shortened.text, shortened.compressions.at(-1)?.tokens);
+ * const whole = await new Compressor({ policy: "full" }).forward(shortened);
  */
 export class Compressor extends Workflow {
   readonly name: string;

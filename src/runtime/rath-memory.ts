@@ -1,16 +1,15 @@
 /** What people ask of memory outside a session. Everything is a new version: nothing that was written goes away. */
 import type { Memory, MemoryDecision, MemoryItem, MemoryRecord, MemoryUsage, MemoryUse, MemoryWrite } from "../memory/memory.ts";
-import { viewOf } from "../session/context.ts";
 import { RathError } from "../session/errors.ts";
 import { callOf, stateOf } from "../session/fold.ts";
 import { givenOptions, givenText, unsupported } from "../session/given.ts";
 import { givenScope } from "../session/given-memory.ts";
 import type { Log, Node } from "../session/log.ts";
 import { ambiguousKey, isMemoryUri, noMemory, readVersionName } from "../session/memory-uri.ts";
-import type { Platform } from "../session/platform.ts";
 import { versionName } from "../session/remembered.ts";
 import type { MemoryHit, MemoryScope, Session } from "../session/session.ts";
 import type { Why } from "../session/why.ts";
+import { Readers } from "./readers.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** How often a decision is made again when others write meanwhile. */
@@ -79,15 +78,16 @@ export class RathMemory implements Memory {
     const { uri, version } = readVersionName(givenText(name, "name"));
     const named = isMemoryUri(uri) ? uri : (await this.#newest(name))?.uri;
     if (named === undefined) return;
+    const readers = new Readers(this.#runtime);
     for await (const use of (await this.#store()).uses(named)) {
       if (version !== undefined && isMemoryUri(uri) && use.version !== version) continue;
-      const usage = await this.#usage(use);
+      const usage = await this.#usage(use, readers);
       if (usage !== undefined) yield usage;
     }
   }
 
   /** What the session says of a use; undefined when it was never written there: the process died before. */
-  async #usage(use: MemoryUse): Promise<MemoryUsage | undefined> {
+  async #usage(use: MemoryUse, readers: Readers): Promise<MemoryUsage | undefined> {
     const { platform } = this.#runtime;
     const log = await this.#runtime
       .load([use.session])
@@ -101,7 +101,7 @@ export class RathMemory implements Memory {
     if (call === undefined) return undefined;
     const returned = events.find((node) => node.kind === "recall.returned" && callOf(node) === call);
     const injected = returned?.data<"recall.returned">(platform)?.injected?.includes(versionName(use)) ?? false;
-    const readBy = injected && returned !== undefined ? readersOf(returned, events, platform) : [];
+    const readBy = injected && returned !== undefined ? await readers.of(returned) : [];
     return { ...use, by: call.by, query: call.data<"recall.called">(platform)?.query, injected, readBy };
   }
 
@@ -260,18 +260,4 @@ function inOrder(log: Log): readonly Node[] {
   const events: Node[] = [];
   for (let at = log.tip; at !== undefined; at = at.prior) events.push(at);
   return events.reverse();
-}
-
-/** The model calls of the same branch that read what was recalled: all after it, but for those before which it was dropped. */
-function readersOf(returned: Node, events: readonly Node[], platform: Platform): readonly string[] {
-  const readers: string[] = [];
-  let read = true;
-  for (const node of events) {
-    if (node.seq <= returned.seq) continue;
-    if (node.facts.alone === true) break;
-    // One that brings everything back may follow.
-    if (node.kind === "context.compressed") read = viewOf(stateOf(node).context, platform).nodes.includes(returned);
-    if (node.kind === "model.called" && read) readers.push(node.id);
-  }
-  return readers;
 }

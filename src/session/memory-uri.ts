@@ -27,7 +27,7 @@ export function readVersionName(name: string): { readonly uri: string; readonly 
 
 /** What would end a name, or be read as part of an address, is written as %XX. Letters of all languages stay as they are. */
 function escaped(name: string): string {
-  return name.replaceAll(/[%/@#?\s\p{Cc}]/gu, (character) => encodeURIComponent(character));
+  return name.replaceAll(/[%/@#?\s\p{Cc}\p{Cf}]/gu, (character) => encodeURIComponent(character));
 }
 
 /** Several memories have the same key: one must be named by its uri. */

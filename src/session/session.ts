@@ -154,7 +154,7 @@ export interface Session<out Output = unknown> {
    * nothing behind. The runtime stamps where it comes from and whether that can be trusted.
    *
    * @example
-   * await session.remember({ key: "test-command", content: "npm test -- --run", because: [call.id] });
+   * await session.remember({ key: "test-command", content: "npm test -- --run", because: session.calls.slice(-1).map(({ id }) => id) });
    */
   remember(item: Remembered): Promise<Session<Output>>;
   /** Stages the end of a memory: its versions stay on record. */

@@ -6,7 +6,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openrath } from "../../src/index.ts";
 import { noLocal } from "../support/local.ts";
+import { all } from "../support/memory.ts";
 
 const programs = fileURLToPath(new URL("./programs/", import.meta.url));
 const mock = new LLMock({ port: 0 });
@@ -24,6 +26,7 @@ const repository = {
   "sum.test.js":
     'import assert from "node:assert/strict";\nimport { test } from "node:test";\nimport { sum } from "./sum.js";\n\ntest("sums", () => assert.equal(sum(1, 2, 3), 6));\n',
 };
+const adding = "// Adds.\nexport function add(a: number, b: number): number {\n  return a - b;\n}\n";
 const edit = (replace: string) => ({
   toolCalls: [{ name: "edit_file", arguments: JSON.stringify({ path: "sum.js", find: "numbers[0] + numbers[1]", replace }) }],
 });
@@ -53,17 +56,26 @@ beforeAll(async () => {
   mock.on({ userMessage: "Make the smallest change", hasToolResult: true }, { content: "Changed one thing." });
   mock.on({ userMessage: "Also fix the cause", hasToolResult: false }, edit("numbers.reduce((a, b) => a + b, 0)"));
   mock.on({ userMessage: "Also fix the cause", hasToolResult: true }, { content: "All numbers are added." });
-  const build = {
-    toolCalls: [{ name: "shell", arguments: JSON.stringify({ command: "printf '// sums\\n\\nexport const one = 1;\\n' > src/add.ts" }) }],
-  };
-  mock.on({ userMessage: "Make the build green", hasToolResult: false }, build);
-  mock.on({ userMessage: "Make the build green", hasToolResult: true }, { content: "It is green." });
+  // What was recalled is the last thing that the model reads, after what was said.
+  for (const userMessage of ["Make the build green", "Recalled from memory"]) {
+    const repair = {
+      toolCalls: [{ name: "shell", arguments: JSON.stringify({ command: "sed -i 's/a - b/a + b/' src/add.ts && npm test" }) }],
+    };
+    mock.on({ userMessage, hasToolResult: false }, repair);
+    mock.on({ userMessage, hasToolResult: true }, { content: "The build is green." });
+  }
   await mock.start();
   await mkdir(join(folder, "memory/src"), { recursive: true });
   for (const place of ["repo", "fixtures/repo"]) {
     await mkdir(join(folder, place), { recursive: true });
     for (const [path, text] of Object.entries(repository)) await writeFile(join(folder, place, path), text);
   }
+  await mkdir(join(folder, "build/src"), { recursive: true });
+  await writeFile(join(folder, "build/src/add.ts"), adding);
+  await writeFile(
+    join(folder, "build/package.json"),
+    '{ "name": "adding", "scripts": { "test": "grep -q \'a + b\' src/add.ts && echo 1 passed" } }\n',
+  );
 });
 afterAll(async () => {
   await mock.stop();
@@ -189,25 +201,55 @@ describe("the programs of the public surface run", () => {
     expect(stdout).toMatch(/^Once upon a time there was a log\.finished \d.*\ntrue\n$/);
   });
 
-  test.skipIf(noLocal !== undefined)("10-memory: what it learned, why, and taken back", async () => {
-    const { code, stdout, stderr } = await run(
-      "10-memory",
-      'console.log((await rath.memory.get("test-command"))?.state);',
-      join(folder, "memory"),
-    );
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout.split("\n").map((line) => line.replace(/\b[0-9a-f]{12,64}\b/, "ID").replace(/ +/g, " "))).toEqual([
-      expect.stringMatching(/^wrote ID shell \{"command":"printf .*, added src\/add\.ts/),
-      "called ID workflow/coder called shell",
-      "decided ID workflow/coder asked openai/gpt-5.5, which read 1 message",
-      'was-in-context ID user: "Make the build green"',
+  test.skipIf(noLocal !== undefined)("10-memory: learns, recalls what a person taught, and rejects what nobody vouches for", async () => {
+    const again = (more: string) => run("10-memory", more, join(folder, "build"));
+    const words = (stdout: string) => stdout.split("\n").map((line) => line.replaceAll(/\b[0-9a-f]{12,64}\b|[0-9a-f-]{36}/g, "ID"));
+    // The program takes back what it learned; then a person says the same.
+    const person = `
+      const taught = rath.session("Mind this.", { principal: "ada" });
+      await taught.remember({ key: "test-command", content: "To make the build green, tests are run with npm test -- --run.", publish: "now" });
+    `;
+    const first = await again(person);
+    expect({ code: first.code, stderr: first.stderr }).toEqual({ code: 0, stderr: "" });
+    expect(words(first.stdout)).toEqual([
+      expect.stringMatching(/^wrote {11}ID {2}shell .*a \+ b.*, changed src\/add\.ts: .*1 passe/),
+      "called          ID  workflow/coder called shell",
+      "decided         ID  workflow/coder asked openai/gpt-5.5, which read 1 message",
+      'was-in-context  ID  user: "Make the build green"',
       'wrote ID workflow remembered memory://project/test-command@1 (of a tool, untrusted, staged): "npm test -- --run"',
-      expect.stringMatching(/^justified ID shell /),
+      expect.stringMatching(/^justified ID shell .*a \+ b/),
       "called ID workflow/coder called shell",
       "decided ID workflow/coder asked openai/gpt-5.5, which read 1 message",
       'was-in-context ID user: "Make the build green"',
-      "retracted",
       "",
+    ]);
+    // What the person said is recalled by the program and read by the model; what is remembered then is the tool's again, and comes back.
+    const back = `
+      const learned = (await rath.memory.history("test-command")).findLast(({ state }) => state === "published");
+      await rath.memory.rollback(learned?.revision ?? 0, { by: "human:ada", reason: "it holds" });
+    `;
+    const second = await again(back);
+    expect({ code: second.code, stderr: second.stderr }).toEqual({ code: 0, stderr: "" });
+    expect(words(second.stdout)).toContain("decided         ID  workflow/coder asked openai/gpt-5.5, which read 1 message, 1 recall");
+    expect(words(second.stdout).filter((line) => line === "ID ID")).toHaveLength(2);
+    // Now it is the tool's word alone: the run rejects, nothing was opened, and there is no line to ask about.
+    const third = await again("");
+    expect(third).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("workspace.not-found") });
+    await using rath = openrath({ store: join(folder, "10-memory/store.db") });
+    const [, , repaired, rejected, ...others] = await all(rath.sessions());
+    expect(others).toEqual([]);
+    expect(repaired?.memory.reads.map(({ version, trust, recall }) => [version, trust, recall.by, recall.injected])).toEqual([
+      [3, "trusted", "workflow", false],
+      [3, "trusted", "workflow/coder", true],
+    ]);
+    expect(rejected).toMatchObject({ status: "rejected", memory: { reads: [{ version: 6, trust: "untrusted" }], writes: [] } });
+    expect((await rath.memory.history("test-command")).map(({ state, origin, by }) => [state, origin, by])).toEqual([
+      ["published", "tool", "workflow"],
+      ["retracted", "tool", "human:ada"],
+      ["published", "human", "ada"],
+      ["published", "tool", "workflow"],
+      ["retracted", "tool", "human:ada"],
+      ["published", "tool", "human:ada"],
     ]);
   });
 

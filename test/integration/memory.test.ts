@@ -287,6 +287,25 @@ describe("reading as of a revision", () => {
     expect((await new Steps((given) => given.recall({ key: "a" })).forward(past.fork("run"))).output).toMatchObject([{ content: "1" }]);
   });
 
+  // Mutant: what the branch itself published counts as somebody else's, and what it forgets as never having been there.
+  test("a fork from the past goes on from what it has published itself", async () => {
+    await using rath = testRath();
+    const session = await rath.session("x").remember({ key: "other", content: "1" });
+    await session.do("work", () => 1);
+    for (const [key, next] of [
+      ["kept", (at: Session) => at.remember({ key: "kept", content: "2" })],
+      ["gone", (at: Session) => at.forget("gone", "old")],
+    ] as const) {
+      const past = await session.fork(key).remember({ key, content: "1", publish: "now" });
+      const again = await next(past);
+      expect((await rath.memory.publish(again)).published).toContain(`memory://project/${key}`);
+    }
+    expect(await published(rath)).toEqual({ other: "1", kept: "2" });
+    // Somebody else's is still refused.
+    const mine = await session.fork("mine").remember({ key: "kept", content: "3" });
+    await expect(rath.memory.publish(mine)).rejects.toMatchObject({ code: "memory.changed" });
+  });
+
   test("a rerun reads what its run read and reuses it, or the latest when told; it publishes nothing", async () => {
     await using rath = testRath();
     const put = async (content: string) => rath.memory.publish(await rath.session("w").remember({ key: "a", content }));

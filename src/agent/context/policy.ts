@@ -10,7 +10,7 @@ import { type ModelLike, modelName } from "../../session/model.ts";
  * @example
  * const short = new Agent({ model: "openai/gpt-5.5", context: { window: 50_000 } });
  * const summed = new Agent({ model: "openai/gpt-5.5", context: { summariseAt: 100_000, model: "openai/gpt-5-mini" } });
- * const lean = new Agent({ model: "openai/gpt-5.5", tools, context: { trimResults: 2000 } });
+ * const lean = new Agent({ model: "openai/gpt-5.5", context: { trimResults: 2000 } });
  * const own = new Agent({ model: "openai/gpt-5.5", context: (entries) => ({ keep: entries.slice(-10).map(({ event }) => event) }) });
  */
 export type ContextPolicy =

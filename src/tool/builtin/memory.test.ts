@@ -68,7 +68,7 @@ describe("the tools for memory", () => {
     expect(found.output.memories.map(({ key }) => key)).toEqual(["short"]);
     expect(found.output.about).toMatch(/Also found, and too long to be here: "long"\. Read them by their keys\.$/);
     expect((await found.call(recall, { key: "long" })).output.memories[0]?.content).toHaveLength(8015);
-    const none = await found.call(memoryTools({ tokens: 1 }).recall, { query: "zebra" });
+    const none = await session.fork("again").call(memoryTools({ tokens: 1 }).recall, { query: "zebra" });
     expect(none.output).toEqual({
       about: 'There is no room here for what was found. Also found, and too long to be here: "short", "long". Read them by their keys.',
       memories: [],
