@@ -175,7 +175,7 @@ function asksLatest(node: Node, platform: Platform): boolean {
 }
 
 /** The revision of the store that an event read. */
-export function revisionOf(node: Node, platform: Platform): number | undefined {
+function revisionOf(node: Node, platform: Platform): number | undefined {
   switch (node.kind) {
     case "recall.returned":
     case "remember.returned":

@@ -65,7 +65,6 @@ beforeAll(async () => {
     mock.on({ userMessage, hasToolResult: true }, { content: "The build is green." });
   }
   await mock.start();
-  await mkdir(join(folder, "memory/src"), { recursive: true });
   for (const place of ["repo", "fixtures/repo"]) {
     await mkdir(join(folder, place), { recursive: true });
     for (const [path, text] of Object.entries(repository)) await writeFile(join(folder, place, path), text);
@@ -149,7 +148,7 @@ describe("the programs of the public surface run", () => {
     const file = join(programs, "run-06-replay.test.ts");
     await cp(join(programs, "06-replay.ts"), file);
     try {
-      const args = [vitest, "run", "--root", folder, "--dir", programs, file];
+      const args = [vitest, "run", "--testTimeout", "60000", "--root", folder, "--dir", programs, file];
       const recorded = await start(args, folder, keys("06-replay"));
       expect(recorded, recorded.stdout + recorded.stderr).toMatchObject({ code: 0, stdout: expect.stringMatching(/2 passed/) });
       const replayed = await start(args, folder, { CI: "1" });
@@ -234,7 +233,7 @@ describe("the programs of the public surface run", () => {
     expect(words(second.stdout).filter((line) => line === "ID ID")).toHaveLength(2);
     // Now it is the tool's word alone: the run rejects, nothing was opened, and there is no line to ask about.
     const third = await again("");
-    expect(third).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("workspace.not-found") });
+    expect(third).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining('"src/add.ts" was not looked for') });
     await using rath = openrath({ store: join(folder, "10-memory/store.db") });
     const [, , repaired, rejected, ...others] = await all(rath.sessions());
     expect(others).toEqual([]);
