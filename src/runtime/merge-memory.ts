@@ -3,7 +3,7 @@ import { RathError } from "../session/errors.ts";
 import { callOf, list, stateOf } from "../session/fold.ts";
 import { current, isAncestor, type Node } from "../session/log.ts";
 import type { Platform } from "../session/platform.ts";
-import { type Staged, stagedAt } from "../session/remembered.ts";
+import { type Stage, type Staged, stagedAt } from "../session/remembered.ts";
 import type { Conflict, Session } from "../session/session.ts";
 import { bases } from "./merge.ts";
 import type { Choice, Contested } from "./settle.ts";
@@ -48,7 +48,7 @@ export function mergeMemory(platform: Platform, head: Node, others: readonly Nod
   return { conflicts, settled };
 }
 
-function baseOf(platform: Platform, ours: Node, theirs: Node): ReadonlyMap<string, Staged> {
+function baseOf(platform: Platform, ours: Node, theirs: Node): Pick<Stage, "get"> {
   const found = bases(ours, theirs);
   const stages = found.map((base) => stagedAt(stateOf(base), platform));
   if (new Set(stages.map(textOf)).size > 1)
@@ -60,7 +60,7 @@ function baseOf(platform: Platform, ours: Node, theirs: Node): ReadonlyMap<strin
   return stages[0] ?? new Map();
 }
 
-function textOf(stage: ReadonlyMap<string, Staged>): string {
+function textOf(stage: Stage): string {
   return JSON.stringify([...stage].map(([uri, { item, forgotten }]) => [uri, item.content, forgotten]).sort());
 }
 

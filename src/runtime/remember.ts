@@ -8,7 +8,7 @@ import { type Effect, EffectResult, type ForgetRequest, type InnerEffectContext,
 import { current, type Node } from "../session/log.ts";
 import type { MemoryItem, MemoryOrigin, MemoryScope, Publish, Remembered, Trust } from "../session/memory.ts";
 import { memoryUri, noMemory } from "../session/memory-uri.ts";
-import { contentOf, readsOf, stagedAt, versionName } from "../session/remembered.ts";
+import { contentOf, namesRead, stagedAt, versionName } from "../session/remembered.ts";
 import { lowest, originOf, trustAt, trustOf, trustOfOutput } from "../session/trust.ts";
 import { strictest } from "../tool/memory-policy.ts";
 import { embed, toBytes } from "./embedding.ts";
@@ -154,8 +154,8 @@ async function nextVersion(
   let published: MemoryItem | undefined;
   for await (const record of store.list({ uri, asOf: revision })) published = record;
   const state = stateOf(place.node);
-  const pending = (await memories.stagedFor(state, revision)).find(({ item }) => item.uri === uri);
   const staged = stagedAt(state, memories.platform).get(uri);
+  const [pending] = staged === undefined ? [] : await memories.notIn([staged], revision);
   const version = Math.max(published?.version ?? 0, staged?.item.version ?? 0) + 1;
   const based = pending === undefined ? (published?.version ?? 0) : pending.based;
   const known = pending === undefined ? published?.state === "published" : !pending.forgotten;
@@ -176,7 +176,8 @@ function evidenceFor({ platform }: Memories, { node, context }: Place, because: 
   if (around.some((call) => isForeign(call, context.execution as Execution))) stamped.push("untrusted");
   const unsaid = because === undefined || around.length > 0;
   const readBefore = [...sources.filter((source) => originOf(source, platform) !== "human"), ...(unsaid ? [node] : [])];
-  const read = new Set(readBefore.flatMap((place) => readsOf(stateOf(place), platform).map(versionName)));
+  const read = new Set<string>();
+  for (const place of readBefore) for (const name of namesRead(stateOf(place), platform)) read.add(name);
   for (const source of sources)
     for (const hit of source.kind === "recall.returned" ? (source.data<"recall.returned">(platform)?.value ?? []) : [])
       read.add(versionName(hit));
@@ -217,7 +218,7 @@ function eventsBefore(node: Node, ids: readonly string[]): readonly Named[] {
   const results = new Map<Node, Node>();
   const seen = new Set<Node>([node]);
   const waiting = [node];
-  for (let at = waiting.pop(); at !== undefined && found.size < wanted.size; at = waiting.pop()) {
+  for (let at = takeNewest(waiting); at !== undefined && found.size < wanted.size; at = takeNewest(waiting)) {
     if (isReturned(at.kind)) results.set(callOf(at), at);
     // A call is judged by what came of it.
     if (wanted.has(at.id)) found.set(at.id, { event: at, result: results.get(at) ?? at, foreign: isInsideUntrusted(at, results) });
@@ -235,6 +236,13 @@ function eventsBefore(node: Node, ids: readonly string[]): readonly Named[] {
       { details: { field: "remember.because", event: missing } },
     );
   return [...wanted].flatMap((id) => found.get(id) ?? []);
+}
+
+/** Results come before their calls then, and what is new is found without a look at what is old. */
+function takeNewest(waiting: Node[]): Node | undefined {
+  let newest = waiting.length - 1;
+  for (const [index, { step }] of waiting.entries()) if (step > (waiting[newest] as Node).step) newest = index;
+  return newest < 0 ? undefined : waiting.splice(newest, 1)[0];
 }
 
 function isInsideUntrusted(node: Node, results: ReadonlyMap<Node, Node>): boolean {
