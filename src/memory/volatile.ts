@@ -190,7 +190,8 @@ function indexOf(state: State): Index {
 }
 
 function list(state: State, query: MemoryListQuery, now: number): MemoryRecord[] {
-  const { uri, key, within, asOf = state.revision, events, because, from } = query;
+  const { uri, key, within, asOf = state.revision, because, from } = query;
+  const events = query.events && new Set(query.events);
   const found = state.versions
     .filter((version) => asOf === "all" || isVisible(version, Math.min(asOf, state.revision)))
     .filter(
@@ -200,7 +201,7 @@ function list(state: State, query: MemoryListQuery, now: number): MemoryRecord[]
         (within === undefined || within.some((beginning) => item.uri.startsWith(beginning))) &&
         (query.state === undefined || item.state === query.state) &&
         (query.alive !== true || expiryOf(item) > now) &&
-        (events === undefined || events.includes(item.event)) &&
+        (events === undefined || events.has(item.event)) &&
         (because === undefined || item.because.includes(because)) &&
         (from === undefined || readNames(item.from).includes(from)),
     )

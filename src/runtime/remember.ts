@@ -15,7 +15,7 @@ import { embed, toBytes } from "./embedding.ts";
 import type { Execution } from "./execution.ts";
 import type { Memories } from "./memories.ts";
 import { fencedAt, ownerAt } from "./memory-owner.ts";
-import { writeMemory } from "./write-memory.ts";
+import { OwnWrites, writeMemory } from "./write-memory.ts";
 
 type StagedItem = NonNullable<DataOf<"remember.returned">["item"]>;
 
@@ -101,7 +101,7 @@ async function publishNow(
   vector: Vector | undefined,
 ): Promise<MemoryRecord> {
   const write = { item: { ...item, state: "published" as const }, based, vector };
-  const { written, refused } = await writeMemory(memories, stateOf(node), [write]);
+  const { written, refused } = await writeMemory(memories, new OwnWrites(stateOf(node)), [write]);
   const [record] = written;
   if (record !== undefined) return record;
   const [problem] = refused;
