@@ -4,7 +4,7 @@ import { durationMs } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
 import { type DataOf, isCalled, isReturned } from "../session/event.ts";
 import { callOf, stateOf } from "../session/fold.ts";
-import { type Effect, EffectResult, type ForgetRequest, type InnerEffectContext, type Place } from "../session/host.ts";
+import { type Effect, EffectResult, type ForgetRequest, type InnerEffectContext, type Owned, type Place } from "../session/host.ts";
 import { current, type Node } from "../session/log.ts";
 import type { MemoryItem, MemoryOrigin, MemoryScope, Publish, Remembered, Trust } from "../session/memory.ts";
 import { memoryUri, noMemory } from "../session/memory-uri.ts";
@@ -19,6 +19,13 @@ import { OwnWrites, writeMemory } from "./write-memory.ts";
 
 type StagedItem = NonNullable<DataOf<"remember.returned">["item"]>;
 
+/** What a write is called by. */
+interface Name {
+  readonly scope: MemoryScope;
+  readonly owner: string | undefined;
+  readonly key: string;
+}
+
 /** Where a write comes from. */
 interface Evidence {
   readonly because: readonly Node[];
@@ -27,13 +34,14 @@ interface Evidence {
   readonly trust: Trust;
 }
 
-export function rememberEffect(memories: Memories, place: Place, item: Remembered): Effect {
+export function rememberEffect(memories: Memories, place: Place, item: Remembered, owned?: Owned): Effect {
   const { content, because, expires, publish } = item;
   // Its name is in its uri, where a secret would be written in other characters and not be found any more.
   const key = memories.clean(item.key);
   const scope = item.scope ?? place.context.memory ?? "project";
   const evidence = evidenceFor(memories, place, because);
-  const uri = memoryUri(scope, ownerAt(place, scope), key);
+  const name = { scope, owner: owned === undefined ? ownerAt(place, scope) : owned.owner, key };
+  const uri = memoryUri(scope, name.owner, key);
   const rule = memories.ruleAt(place);
   const wanted = strictest([publish, rule?.publish({ uri, key, scope, origin: evidence.origin, trust: evidence.trust })]);
   const called = {
@@ -44,8 +52,8 @@ export function rememberEffect(memories: Memories, place: Place, item: Remembere
     ...(expires === undefined ? {} : { expires }),
     ...(publish === undefined ? {} : { publish }),
   };
-  const fenced = fencedAt(place, [scope]);
-  const whole = { ...item, key, scope, publish: wanted ?? "return" };
+  const fenced = owned === undefined ? fencedAt(place, [scope]) : undefined;
+  const whole = { ...item, ...name, publish: wanted ?? "return" };
   const run = (inner: InnerEffectContext) => (fenced === undefined ? remember(memories, place, whole, evidence, inner) : denied(fenced));
   // What is published at once reaches others: it is written under its key, however often it is tried.
   return { op: "remember", called, repeat: wanted === "now" ? "keyed" : "safe", run };
@@ -54,14 +62,15 @@ export function rememberEffect(memories: Memories, place: Place, item: Remembere
 async function remember(
   memories: Memories,
   place: Place,
-  { key, content, scope, expires, publish }: Remembered & { readonly scope: MemoryScope; readonly publish: Publish },
+  { content, expires, publish, ...name }: Remembered & Name & { readonly publish: Publish },
   evidence: Evidence,
   inner: InnerEffectContext,
 ): Promise<EffectResult> {
   const { platform } = memories;
   const store = await memories.store();
   const at = platform.time();
-  const versions = await nextVersion(memories, place, scope, key);
+  const { key, scope } = name;
+  const versions = await nextVersion(memories, place, name);
   const ends = expires === undefined ? {} : { expires: new Date(Date.parse(at) + durationMs(expires)).toISOString() };
   const item: StagedItem = { ...versions.item, ...copied(evidence), publish, ...ends };
   const whole: MemoryItem = asItem(
@@ -132,7 +141,7 @@ export function forgetEffect(memories: Memories, place: Place, given: ForgetRequ
 }
 
 async function forget(memories: Memories, place: Place, { key, scope }: ForgetRequest, evidence: Evidence): Promise<EffectResult> {
-  const { item, revision, known } = await nextVersion(memories, place, scope, key);
+  const { item, revision, known } = await nextVersion(memories, place, { scope, owner: ownerAt(place, scope), key });
   if (!known) throw noMemory(item.uri);
   const { origin, trust } = evidence;
   const ruled = memories.ruleAt(place)?.publish({ uri: item.uri, key, scope, origin, trust });
@@ -144,10 +153,8 @@ async function forget(memories: Memories, place: Place, { key, scope }: ForgetRe
 async function nextVersion(
   memories: Memories,
   place: Place,
-  scope: MemoryScope,
-  key: string,
+  { scope, owner, key }: Name,
 ): Promise<{ readonly item: Pick<StagedItem, "uri" | "owner" | "version" | "based">; readonly revision: number; readonly known: boolean }> {
-  const owner = ownerAt(place, scope);
   const uri = memoryUri(scope, owner, key);
   const revision = await memories.revisionForWriting(place);
   const store = await memories.store();
