@@ -91,14 +91,15 @@ function write(state: State, writes: readonly MemoryWrite[], whole: boolean): Me
   const written: MemoryRecord[] = [];
   const refused: MemoryWritten["refused"][number][] = [];
   const revision = state.revision + 1;
-  for (const { item, based, vector } of writes) {
+  for (const { item, based, vector, again } of writes) {
     const known = state.byWrite.get(writeName(item));
     const newest = state.byUri.get(item.uri)?.at(-1);
     if (known !== undefined) written.push(record(known));
     else if ((newest?.item.version ?? 0) !== based) refused.push({ item, current: newest && record(newest) });
     else {
       state.revision = revision;
-      written.push(record(add(state, item, vector, revision, newest)));
+      const earlier = again === undefined ? undefined : state.byUri.get(item.uri)?.find((one) => one.item.version === again);
+      written.push(record(add(state, item, vector ?? earlier?.vector, revision, newest)));
     }
   }
   // A write that was made before has the revision that it had then.

@@ -164,6 +164,7 @@ async function chosen(session: Session, choose: ContextFunction, how: Applying):
       Array.isArray(keep) ? `keeps ${JSON.stringify(unknown)}, which is none of its entries` : "gave no list to keep",
       at,
     );
+  if (replacement !== undefined && typeof replacement !== "string") throw policyFailed(how.agent, "gave a replacement that is no text", at);
   const plan = dropOthers(measured, new Set(keep));
   return plan === undefined
     ? at

@@ -202,6 +202,8 @@ describe("a function", () => {
     await expect(go(() => Promise.reject(new Error("broken")) as never)).rejects.toMatchObject({ code: "agent.hook-failed" });
     await expect(go(() => ({ keep: ["nothing"] }))).rejects.toThrow(/keeps "nothing", which is none of its entries/);
     await expect(go(() => ({}) as never)).rejects.toThrow(/gave no list to keep/);
+    // Recorded, it would be an event that nobody can read again.
+    await expect(go(() => ({ keep: [], replacement: 5 }) as never)).rejects.toThrow(/gave a replacement that is no text/);
   });
 });
 
