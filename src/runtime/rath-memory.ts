@@ -4,7 +4,7 @@ import { RathError } from "../session/errors.ts";
 import { callOf, stateOf } from "../session/fold.ts";
 import { givenOptions, givenText, unsupported } from "../session/given.ts";
 import { givenScope } from "../session/given-memory.ts";
-import type { Log, Node } from "../session/log.ts";
+import type { Node } from "../session/log.ts";
 import { ambiguousKey, isMemoryUri, noMemory, readVersionName } from "../session/memory-uri.ts";
 import { versionName } from "../session/remembered.ts";
 import type { MemoryHit, MemoryScope, Session } from "../session/session.ts";
@@ -14,6 +14,12 @@ import type { Runtime } from "./runtime.ts";
 
 /** How often a decision is made again when others write meanwhile. */
 const tries = 10;
+
+/** A recall of a session, and what it gave. */
+interface Recalled {
+  readonly call: Node;
+  readonly returned: Node | undefined;
+}
 
 export class RathMemory implements Memory {
   readonly #runtime: Runtime;
@@ -79,27 +85,38 @@ export class RathMemory implements Memory {
     const named = isMemoryUri(uri) ? uri : (await this.#newest(name))?.uri;
     if (named === undefined) return;
     const readers = new Readers(this.#runtime);
+    const sessions = new Map<string, Promise<ReadonlyMap<string, Recalled>>>();
     for await (const use of (await this.#store()).uses(named)) {
       if (version !== undefined && isMemoryUri(uri) && use.version !== version) continue;
-      const usage = await this.#usage(use, readers);
+      const recalls = sessions.get(use.session) ?? this.#recallsIn(use.session);
+      sessions.set(use.session, recalls);
+      const usage = await this.#usage(use, await recalls, readers);
       if (usage !== undefined) yield usage;
     }
   }
 
-  /** What the session says of a use; undefined when it was never written there: the process died before. */
-  async #usage(use: MemoryUse, readers: Readers): Promise<MemoryUsage | undefined> {
-    const { platform } = this.#runtime;
+  /** The recalls of a session by their ids; none where it was never written: the process died before. */
+  async #recallsIn(session: string): Promise<ReadonlyMap<string, Recalled>> {
     const log = await this.#runtime
-      .load([use.session])
-      .then((logs) => logs.get(use.session))
+      .load([session])
+      .then((logs) => logs.get(session))
       .catch((error: unknown) => {
         if (RathError.is(error, "session.not-found")) return undefined;
         throw error;
       });
-    const events = log === undefined ? [] : inOrder(log);
-    const call = events.find(({ id }) => id === use.event);
+    const recalls = new Map<string, Recalled>();
+    for (let at = log?.tip; at !== undefined; at = at.prior) {
+      if (at.kind === "recall.returned") recalls.set(callOf(at).id, { call: callOf(at), returned: at });
+      if (at.kind === "recall.called" && !recalls.has(at.id)) recalls.set(at.id, { call: at, returned: undefined });
+    }
+    return recalls;
+  }
+
+  /** What the session says of a use; undefined when it says nothing. */
+  async #usage(use: MemoryUse, recalls: ReadonlyMap<string, Recalled>, readers: Readers): Promise<MemoryUsage | undefined> {
+    const { platform } = this.#runtime;
+    const { call, returned } = recalls.get(use.event) ?? {};
     if (call === undefined) return undefined;
-    const returned = events.find((node) => node.kind === "recall.returned" && callOf(node) === call);
     const injected = returned?.data<"recall.returned">(platform)?.injected?.includes(versionName(use)) ?? false;
     const readBy = injected && returned !== undefined ? await readers.of(returned) : [];
     return { ...use, by: call.by, query: call.data<"recall.called">(platform)?.query, injected, readBy };
@@ -257,10 +274,4 @@ function holds(then: MemoryRecord, now: MemoryRecord): boolean {
 
 function within(scope: MemoryScope | undefined): readonly string[] {
   return [scope === undefined ? "memory://" : `memory://${givenScope(scope)}/`];
-}
-
-function inOrder(log: Log): readonly Node[] {
-  const events: Node[] = [];
-  for (let at = log.tip; at !== undefined; at = at.prior) events.push(at);
-  return events.reverse();
 }

@@ -4,6 +4,7 @@ import { Compressor } from "../agent/compressor.ts";
 import type { AgentMemory } from "../agent/options.ts";
 import { scripted } from "../model/scripted.ts";
 import type { Session } from "../session/session.ts";
+import { memoryStore } from "../store/memory.ts";
 import { testRath } from "../testing/test-rath.ts";
 import type { Rath } from "./rath.ts";
 
@@ -77,4 +78,30 @@ describe("the model calls that read something recalled are those", () => {
     const silent = await answering("merged").forward(await base.fork("silent").merge(other));
     expect(await readers(rath, silent)).toEqual([["first", "merged"]]);
   });
+});
+
+test("a session is read once, however often it recalled something (mutant: once for each use)", async () => {
+  const asked = async (recalls: number): Promise<number> => {
+    let calls = 0;
+    const store = new Proxy(memoryStore(), {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (typeof value !== "function") return value;
+        return (...given: unknown[]) => {
+          calls++;
+          return (value as (...given: unknown[]) => unknown).apply(target, given);
+        };
+      },
+    });
+    await using rath = testRath({ store });
+    let session: Session = await rath.session("Things to know.").remember({ key: "tabs", content: "Use tabs.", publish: "now" });
+    for (let i = 0; i < recalls; i++) session = await session.recall("tabs");
+    await rath.save(session);
+    calls = 0;
+    let uses = 0;
+    for await (const use of rath.memory.usedBy("tabs")) uses += use.injected ? 0 : 1;
+    expect(uses).toBe(recalls);
+    return calls;
+  };
+  expect(await asked(20)).toBe(await asked(2));
 });

@@ -115,21 +115,16 @@ describe("a message that a model wrote is as trusted as what it had read", () =>
     await using rath = testRath();
     const routed = new Selector({
       choices: { work: says("Worked.") },
-      choose: scripted((_, { routes }) =>
-        routes.length === 0
-          ? { output: { choice: "work", reason: "next", context: planted } }
-          : { output: { choice: "done", reason: "end" } },
-      ),
+      choose: ({ routes, text }) => (routes.length === 0 ? { choice: "work", reason: "next", context: `Go on: ${text}` } : "done"),
     });
     const read = await new Agent({
       name: "reads",
       tools: [page],
-      model: scripted({ calls: [{ tool: "page", input: {} }] }, "Read."),
+      model: scripted({ calls: [{ tool: "page", input: {} }] }, planted),
     }).forward(rath.session("Go."));
     const done = await routed.forward(read);
-    const handed = [...done.events()].find(({ kind, data }) => kind === "message.added" && JSON.stringify(data).includes(planted));
-    expect(handed).toBeDefined();
-    const kept = await done.remember({ key: "keys", content: planted, because: [handed?.id as string] });
+    const handed = done.messages.find(({ role, text }) => role === "user" && text === `Go on: ${planted}`);
+    const kept = await done.remember({ key: "keys", content: planted, because: [handed?.event as string] });
     expect(kept.memory.writes.at(-1)).toMatchObject({ trust: "untrusted", origin: "model" });
   });
 });
