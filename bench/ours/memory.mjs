@@ -6,7 +6,7 @@ import { inDirectory, median, now, progress, settleHeap } from "../measure.mjs";
 import { manyTexts, memoryItem } from "../memory-items.mjs";
 import { inPairs, rawTexts } from "../raw-text.mjs";
 import { row } from "../report.mjs";
-import { finish, Repeated } from "./rounds.mjs";
+import { finish, openDurable, Repeated } from "./rounds.mjs";
 
 const BATCH = 1000;
 const LIMIT = 5;
@@ -35,6 +35,7 @@ export function measure({ quick }) {
     return [
       ...[...rows, ...filled].map((r) => ({ ...r, name: `${r.name}, ${count} items` })),
       ...(await withVectors(directory, quick ? 2000 : 10_000, 20)),
+      ...(await recallBySessionLength([10, 100, quick ? 500 : 3000])),
     ];
   });
 }
@@ -169,17 +170,22 @@ async function withVectors(directory, count, passes) {
   ];
 }
 
-/**
- * What one recall costs in sessions of so many rounds: the cost must not grow with them. `open(directory)` gives a rath whose memory
- * holds something that "how are tests run" finds.
- */
-export async function recallBySessionLength(open, lengths, passes = 20) {
+/** A runtime whose memory has something to find. */
+async function openTaught(directory) {
+  const rath = await openDurable(directory);
+  const taught = await rath.session("Mind this.").remember({ key: "test-command", content: "Tests are run with npm test." });
+  await rath.memory.publish(taught);
+  return rath;
+}
+
+/** What one recall, recorded on disk, costs in sessions of so many rounds: it must not grow with them. */
+async function recallBySessionLength(lengths, passes = 40) {
   const cost = [];
   for (const rounds of lengths) {
     progress(`recalling after ${rounds} rounds`);
     cost.push(
       await inDirectory(async (directory) => {
-        const rath = await open(directory);
+        const rath = await openTaught(directory);
         const session = await finish(rath, new Repeated(rounds));
         const spent = [];
         for (let pass = 0; pass <= passes; pass++) {

@@ -47,6 +47,11 @@ describe("blame", () => {
     await using rath = testRath();
     const session = await rath.session("x").to("memory", {}).call(put, { path: "a", text: "1" });
     await expect(blame(session, "b")).rejects.toMatchObject({ code: "workspace.not-found" });
+    // The directory of a placement may well have it: nobody has looked there yet.
+    await expect(blame(rath.session("y").to("host", { workspace: "." }), "package.json")).rejects.toMatchObject({
+      code: "workspace.not-found",
+      message: expect.stringMatching(/"package.json" was not looked for/),
+    });
   });
 
   test("of a binary is refused, of an empty file there are no lines", async () => {

@@ -1,4 +1,5 @@
 /** Who wrote each line of a file: the event that brought it in, on whichever branch, through merges and nested work. */
+import { unread } from "../runtime/file-verbs.ts";
 import { runtimeOf } from "../runtime/replay.ts";
 import { actedOf, treeOf } from "../session/acted.ts";
 import { RathError } from "../session/errors.ts";
@@ -35,6 +36,7 @@ export async function blame(session: Session, path: string): Promise<readonly Bl
   const runtime = runtimeOf(session);
   const { node } = placeOf(session);
   const { trees } = runtime.sandboxes;
+  if (runtime.sandboxes.knownTreeAt(stateOf(node)) === undefined) return unread(path);
   const { path: real, entry } = await resolvePath(trees, session.files.hash, path);
   if (entry.type !== "file")
     throw new RathError("workspace.not-found", `${JSON.stringify(path)} is a ${entry.type}: only files have lines.`, { session });

@@ -18,7 +18,8 @@ export function filesAt(sandboxes: Sandboxes, node: Node): Files {
   return known === undefined ? { ...files, read: unread, text: unread } : files;
 }
 
-async function unread(path: string): Promise<never> {
+/** Rejects: nobody has looked into the directory of the placement. */
+export async function unread(path: string): Promise<never> {
   throw new RathError(
     "workspace.not-found",
     `${JSON.stringify(path)} was not looked for: the directory of a placement is read when a tool first uses it, and none has yet.`,

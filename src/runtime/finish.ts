@@ -7,6 +7,7 @@ import type { RunRow } from "../store/store.ts";
 import type { Execution, Open } from "./execution.ts";
 import { adopt } from "./merge.ts";
 import type { Published } from "./publish.ts";
+import { fenced } from "./writer.ts";
 
 export type Ending =
   | { readonly status: "done"; readonly node: Node }
@@ -42,7 +43,20 @@ async function publish(execution: Execution, node: Node): Promise<Published | un
   if (stateOf(current(node)).writes === undefined) return undefined;
   execution.record(current(node));
   await execution.writer.flush();
+  await assertOwned(execution);
   return execution.runtime.publishMemory(execution, current(node));
+}
+
+/** Memory knows no epochs: who was taken over meanwhile must not speak for a run that may have ended otherwise. */
+async function assertOwned(execution: Execution): Promise<void> {
+  const { lease, runtime } = execution;
+  if (lease === undefined) return;
+  const renewed = await (await runtime.store()).renew(lease, runtime.times.leaseMs);
+  if (renewed === undefined) {
+    execution.fence(lease.epoch + 1);
+    throw fenced(execution.id, lease.epoch + 1);
+  }
+  execution.lease = renewed;
 }
 
 function verdict(ending: Ending, result: Node | undefined): object {

@@ -3,6 +3,7 @@ import { isCalled } from "./event.ts";
 import { callOf, stateOf } from "./fold.ts";
 import type { Node } from "./log.ts";
 import type { Platform } from "./platform.ts";
+import { versionName } from "./remembered.ts";
 import type { Session } from "./session.ts";
 import { saidText } from "./views.ts";
 
@@ -50,6 +51,14 @@ function describeEvent(node: Node, platform: Platform): string | undefined {
         : `stopped: ${data["stop"]}${data["reason"] === undefined ? "" : ` (${clip(String(data["reason"]), 64)})`}`;
     case "workflow.left":
       return undefined;
+    case "recall.returned":
+    case "remember.returned":
+    case "forget.returned":
+      return describeMemory(node, platform);
+    case "context.compressed": {
+      const { policy, tokens } = node.data<"context.compressed">(platform);
+      return `context: ${policy}, ${tokens.before} to ${tokens.after} tokens`;
+    }
     case "do.returned":
     case "tool.returned":
     case "route.returned":
@@ -66,6 +75,21 @@ function describeEvent(node: Node, platform: Platform): string | undefined {
     default:
       return node.kind;
   }
+}
+
+/** What was looked for and how much was found, or what was written. */
+function describeMemory(node: Node, platform: Platform): string {
+  const asked = callOf(node).data<"recall.called">(platform);
+  const { value, item, message, reason } = node.data<"recall.returned">(platform) as {
+    readonly value?: readonly unknown[];
+    readonly item?: { readonly uri: string; readonly version: number };
+    readonly message?: string;
+    readonly reason?: string;
+  };
+  const verb = node.kind.slice(0, node.kind.indexOf("."));
+  const name = clip(item === undefined ? (asked?.query ?? asked?.key ?? "") : versionName(item), 48);
+  if (node.facts.outcome !== "ok") return `${verb} ${name} → ${node.facts.outcome} ${clip(message ?? reason ?? "", 48)}`.trimEnd();
+  return value === undefined ? `${verb} ${name}` : `${verb} ${name} → ${value.length} found`;
 }
 
 /** The tools a reply without text calls. */

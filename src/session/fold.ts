@@ -274,7 +274,9 @@ function within(state: State, node: Node): State {
   });
   const theirs = inner?.state as State | undefined;
   if (theirs === undefined) return state;
-  return { ...state, reads: joined(state.reads, theirs.reads), writes: joined(state.writes, theirs.writes) };
+  // A rejected branch teaches nothing.
+  const writes = theirs.rejected === undefined ? joined(state.writes, theirs.writes) : state.writes;
+  return { ...state, reads: joined(state.reads, theirs.reads), writes };
 }
 
 function joined(ours: Chain | undefined, theirs: Chain | undefined): Chain | undefined {

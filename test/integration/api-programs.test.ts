@@ -65,7 +65,6 @@ beforeAll(async () => {
     mock.on({ userMessage, hasToolResult: true }, { content: "The build is green." });
   }
   await mock.start();
-  await mkdir(join(folder, "memory/src"), { recursive: true });
   for (const place of ["repo", "fixtures/repo"]) {
     await mkdir(join(folder, place), { recursive: true });
     for (const [path, text] of Object.entries(repository)) await writeFile(join(folder, place, path), text);
@@ -234,7 +233,7 @@ describe("the programs of the public surface run", () => {
     expect(words(second.stdout).filter((line) => line === "ID ID")).toHaveLength(2);
     // Now it is the tool's word alone: the run rejects, nothing was opened, and there is no line to ask about.
     const third = await again("");
-    expect(third).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("workspace.not-found") });
+    expect(third).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining('"src/add.ts" was not looked for') });
     await using rath = openrath({ store: join(folder, "10-memory/store.db") });
     const [, , repaired, rejected, ...others] = await all(rath.sessions());
     expect(others).toEqual([]);

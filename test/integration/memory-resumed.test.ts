@@ -151,6 +151,47 @@ describe("what a run published before it was interrupted", () => {
   });
 });
 
+test("a process that was taken over at its end publishes nothing for a run that was cancelled since", async () => {
+  const [memory, store] = [keptMemory(), memoryStore()];
+  const workflows = { flow: new Flow((session) => session.remember({ key: "k", content: "c" })) };
+  let frozen = false;
+  let wake = (): void => {};
+  const asleep = new Promise<void>((resolve) => {
+    wake = resolve;
+  });
+  const kindsOf = ({ branches }: Write): readonly string[] =>
+    branches.flatMap(({ events }) => events.map(({ envelope }) => parseEnvelope(Buffer.from(envelope).toString()).kind));
+  const slow: Store = {
+    ...store,
+    append: async (write) => {
+      const written = await store.append(write);
+      if (!kindsOf(write).includes("remember.returned")) return written;
+      frozen = true;
+      await asleep;
+      return written;
+    },
+    renew: (lease, ms) => (frozen ? asleep.then(() => store.renew(lease, ms)) : store.renew(lease, ms)),
+  };
+  const zombie = otherProcess(slow, { memory, workflows }, { leaseMs: 60 });
+  const run = await zombie.run("flow", zombie.session("go"));
+  await until("the freeze", () => frozen);
+  await using other = otherProcess(store, { memory, workflows });
+  await until("the takeover", () =>
+    other
+      .attach(run.id)
+      .then((taken) => taken.cancel("no"))
+      .then(
+        () => true,
+        () => false,
+      ),
+  );
+  wake();
+  await run.settle();
+  expect((await (await other.attach(run.id)).settle()).status).toBe("cancelled");
+  expect(await memory.revision()).toBe(0);
+  await zombie.close().catch(() => {});
+});
+
 function powerCut(): never {
   throw new Error("power cut");
 }

@@ -58,6 +58,23 @@ describe("staged writes", () => {
     expect(await published(rath)).toEqual({ b: "won" });
   });
 
+  test("of nested work that was rejected leave nothing behind", async () => {
+    await using rath = testRath();
+    const done = await new Steps((session) =>
+      session.do(
+        "try it",
+        async ({ session: inner }) => {
+          const tried = await inner.remember({ key: "k", content: "c" });
+          tried.reject("wrong");
+          return 1;
+        },
+        { repeat: "nested" },
+      ),
+    ).forward(rath.session("x"));
+    expect(done.memory.writes).toEqual([]);
+    expect(await published(rath)).toEqual({});
+  });
+
   test("wait for the check that they name", async () => {
     await using rath = testRath();
     const work = (passes: boolean | undefined) =>
