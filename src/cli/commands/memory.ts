@@ -1,6 +1,7 @@
 /** `openrath memory`: what is remembered, with its evidence and its uses, and taking it back. Every decision is a new version. */
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { Memory, MemoryItem, MemoryRecord, MemoryScope, MemoryUsage } from "../../memory/memory.ts";
+import { memoryScopes } from "../../session/given-memory.ts";
 import { noMemory } from "../../session/memory-uri.ts";
 import { versionName } from "../../session/remembered.ts";
 import type { Cli } from "../cli.ts";
@@ -35,7 +36,7 @@ export function define(command: Command, cli: Cli): void {
     .description(
       "What sessions have published to memory: what it is, why it is there, who used it, and taking it back. A memory is named by its key, its uri, or uri@version.",
     );
-  const scoped = (one: Command): Command => one.option("--scope <scope>", "only of user, agent, project, workflow or session");
+  const scoped = (one: Command): Command => one.addOption(new Option("--scope <scope>", "only of this one").choices(memoryScopes));
   const named = (name: string, summary: string): Command =>
     command.command(name).summary(summary).argument("<name>", "a key, a uri, or uri@version");
   scoped(command.command("ls", { isDefault: true }).summary("list what is remembered"))
