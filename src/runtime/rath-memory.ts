@@ -12,7 +12,7 @@ import type {
 } from "../memory/memory.ts";
 import { RathError } from "../session/errors.ts";
 import { callOf, stateOf } from "../session/fold.ts";
-import { givenOptions, givenText, shown, unsupported } from "../session/given.ts";
+import { givenOneOf, givenOptions, givenText, shown, unsupported } from "../session/given.ts";
 import { defaultHits, givenHits, givenOrigin, givenScopes, givenTrust } from "../session/given-memory.ts";
 import type { Log, Node } from "../session/log.ts";
 import { ambiguousKey, isMemoryUri, noMemory, readVersionName } from "../session/memory-uri.ts";
@@ -66,8 +66,7 @@ export class RathMemory implements Memory {
 
   async *list(query: MemoryListing = {}): AsyncIterable<MemoryRecord> {
     const { scope, state, asOf } = givenOptions(query, ["scope", "state", "asOf"], "list");
-    if (state !== undefined && state !== "published" && state !== "retracted")
-      throw unsupported("list.state", `is ${shown(state)}`, 'give "published" or "retracted"');
+    givenOneOf(state, ["published", "retracted"], "list.state");
     const within = beginnings(scope, "list.scope");
     await this.#givenRevision(asOf, "list.asOf");
     yield* (await this.#store()).list({ within, state, asOf });

@@ -132,6 +132,12 @@ export function givenPlacement(spec: PlacementSpec): PlacementSpec {
   return { ...given, limits: limited };
 }
 
+/** A word among a few; one that is misspelt would be taken for the default. */
+export function givenOneOf<T extends string>(value: T | undefined, allowed: readonly T[], field: string): T | undefined {
+  if (value === undefined || allowed.includes(value)) return value;
+  throw unsupported(field, `is ${shown(value)}`, `give ${allowed.map((one) => JSON.stringify(one)).join(" or ")}`);
+}
+
 /** Options whose names are all known: one that is misspelt would be ignored in silence. */
 export function givenOptions<T extends object>(options: T, known: readonly (keyof T & string)[], field: string): T {
   if (typeof options !== "object" || options === null)

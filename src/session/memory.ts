@@ -98,6 +98,7 @@ export interface Compression {
   readonly event: string;
   readonly step: number;
   readonly by: string;
+  /** A function that said nothing to stand for the rest is a "window" too. */
   readonly policy: "full" | "window" | "summary" | "trim" | "custom";
   /** Ids of the events a model no longer reads, oldest first. */
   readonly dropped: readonly string[];
@@ -111,6 +112,13 @@ export interface Compression {
   readonly tokens: { readonly before: number; readonly after: number };
   /** What the summary cost. */
   readonly usage:
-    | { readonly input: number; readonly output: number; readonly cached: number; readonly reasoning: number; readonly usd: number }
+    | {
+        readonly input: number;
+        readonly output: number;
+        readonly cached: number;
+        readonly cacheWrite: number;
+        readonly reasoning: number;
+        readonly usd: number;
+      }
     | undefined;
 }

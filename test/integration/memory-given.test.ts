@@ -1,11 +1,14 @@
 /** What memory and context are given wrongly is refused by name: ignored, it would not be done, in silence. */
 import { describe, expect, test } from "vitest";
+import { Agent } from "../../src/agent/agent.ts";
 import { Compressor } from "../../src/agent/compressor.ts";
 import { Extractor } from "../../src/agent/extractor.ts";
 import { sqliteMemory } from "../../src/memory/sqlite.ts";
 import { volatileMemory } from "../../src/memory/volatile.ts";
+import { scripted } from "../../src/model/scripted.ts";
 import { openrath } from "../../src/openrath.ts";
 import type { Rath } from "../../src/runtime/rath.ts";
+import { rerun } from "../../src/runtime/rerun.ts";
 import type { Remembered } from "../../src/session/memory.ts";
 import { hashEmbedder } from "../../src/testing/hash-embedder.ts";
 import { testRath } from "../../src/testing/test-rath.ts";
@@ -74,6 +77,26 @@ describe("what is asked", () => {
     await expect(memory.rollback(0, { by: "human:ada", reason: " " })).rejects.toThrow(/rollback\.reason is empty/);
     expect((await memory.get("k"))?.version).toBe(1);
   });
+});
+
+test("which memory a rerun reads is said by its name", async () => {
+  await using rath = testRath();
+  const agent = new Agent({ model: scripted("hi") });
+  const session = await agent.forward(rath.session("x"));
+  await expect(rerun(session, agent, { memory: "newest" as never })).rejects.toThrow(
+    /rerun\.memory is "newest": give "recorded" or "latest"/,
+  );
+});
+
+test("an Extractor is called what it is found under, or by its name", async () => {
+  await using rath = testRath();
+  const by = async (options: object) => {
+    const learn = new Extractor({ model: scripted({ output: { proposals: [] } }), ...options });
+    return (await all((await learn.forward(rath.session("x"))).events())).find(({ kind }) => kind === "do.called")?.by;
+  };
+  expect(await by({})).toBe("extractor");
+  expect(await by({ name: "learn" })).toBe("learn");
+  expect(() => new Extractor({ model: "a/b", name: 3 as never })).toThrow(/Extractor has a name that is no text/);
 });
 
 test("a search takes what a recall takes: scopes, trust and origin", async () => {

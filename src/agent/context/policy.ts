@@ -47,9 +47,12 @@ export interface ContextEntry {
   readonly round: number;
 }
 /** Chooses among what is read now. A round of which one entry is kept stays whole; without a replacement the model is told how much is missing. */
-export type ContextFunction = (
-  entries: readonly ContextEntry[],
-) => { readonly keep: readonly string[]; readonly replacement?: string | undefined } | undefined;
+export type ContextFunction = (entries: readonly ContextEntry[]) => ContextChoice | undefined | Promise<ContextChoice | undefined>;
+/** What is still read, by the ids of entries, and what stands for the rest. */
+export interface ContextChoice {
+  readonly keep: readonly string[];
+  readonly replacement?: string | undefined;
+}
 
 /** The fields of each policy, under the one that names it. */
 const policies: Readonly<Record<string, readonly string[]>> = {
