@@ -92,7 +92,8 @@ test("an Extractor is called what it is found under, or by its name", async () =
   await using rath = testRath();
   const by = async (options: object) => {
     const learn = new Extractor({ model: scripted({ output: { proposals: [] } }), ...options });
-    return (await all((await learn.forward(rath.session("x"))).events())).find(({ kind }) => kind === "do.called")?.by;
+    const learned = await learn.forward(rath.session("x"));
+    return [...learned.events()].find(({ kind }) => kind === "do.called")?.by;
   };
   expect(await by({})).toBe("extractor");
   expect(await by({ name: "learn" })).toBe("learn");
