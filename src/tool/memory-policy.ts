@@ -31,14 +31,25 @@ export function memoryRuleOf(policies: readonly MemoryPolicy[]): MemoryRule {
       ),
     refuses: (item) => {
       for (const { remember } of policies) {
-        const said = remember?.(item);
+        const said = remember === undefined ? true : answered(remember(item), ["boolean", "string"], "remember");
         if (said === false || typeof said === "string")
           return typeof said === "string" ? said : `the policy does not let ${item.key} be remembered`;
       }
       return undefined;
     },
-    recalls: (hit) => policies.every(({ recall }) => recall?.(hit) !== false),
+    recalls: (hit) => policies.every(({ recall }) => recall === undefined || answered(recall(hit), ["boolean"], "recall")),
   };
+}
+
+/** A rule that gave nothing, or a promise, would refuse nothing. */
+function answered<T>(said: T, kinds: readonly string[], rule: string): T {
+  if (kinds.includes(typeof said)) return said;
+  const what = said instanceof Promise ? "gave a promise" : `gave ${kindOf(said)}`;
+  throw unsupported(
+    `policy.memory.${rule}`,
+    what,
+    `return ${rule === "remember" ? "true, false or the reason" : "true or false"}, at once`,
+  );
 }
 
 /** Never, after a check, when the run returns, at once: in this order. */

@@ -79,6 +79,18 @@ describe("what is asked", () => {
   });
 });
 
+test("a rule that does not answer at once lets nothing through", async () => {
+  for (const remember of [async () => false, () => undefined]) {
+    await using rath = testRath({ policy: { memory: { remember: remember as never } } });
+    await expect(rath.session("x").remember({ key: "k", content: "c" })).rejects.toThrow(
+      /policy\.memory\.remember gave (a promise|undefined)/,
+    );
+  }
+  await using rath = testRath({ policy: { memory: { recall: (async () => false) as never } } });
+  await teach(rath, { key: "k", content: "tests" });
+  await expect(rath.session("x").recall("tests")).rejects.toThrow(/policy\.memory\.recall gave a promise: return true or false, at once/);
+});
+
 test("which memory a rerun reads is said by its name", async () => {
   await using rath = testRath();
   const agent = new Agent({ model: scripted("hi") });
