@@ -1,7 +1,10 @@
 /** Memory as sessions see it: what is remembered, with its evidence, and what is recalled, with its score. */
 import type { Duration } from "./span.ts";
 
-/** Whom a memory belongs to: everybody in the project, one person, one agent, one workflow, or one session and its branches. */
+/**
+ * Whom a memory belongs to: everybody in the project, one person, one agent, one workflow, or one session and its branches. Agents
+ * and workflows are known by their names: those without a name of their own share one memory.
+ */
 export type MemoryScope = "user" | "agent" | "project" | "workflow" | "session";
 /** What a memory was learned from. */
 export type MemoryOrigin = "tool" | "human" | "failure" | "validation" | "model" | "import";
