@@ -67,6 +67,24 @@ describe("trust and origin", () => {
   });
 });
 
+describe("replacing", () => {
+  test("a policy keeps what is untrusted from replacing or ending what is trusted", async () => {
+    const untouched = ({ trust }: { trust: string }, before: { trust: string } | undefined) =>
+      trust === "trusted" || before?.trust !== "trusted" || "a person said otherwise";
+    await using rath = testRath({ policy: { memory: { remember: untouched } } });
+    const taught = await rath.session("Use tabs.").remember({ key: "style", content: "tabs" });
+    const told = await taught.call(fetchPage, {});
+    const refused = { code: "effect.denied", message: expect.stringMatching(/a person said otherwise/) };
+    await expect(told.remember({ key: "style", content: "spaces" })).rejects.toMatchObject(refused);
+    await expect(told.fork("f").forget("style", "old")).rejects.toMatchObject(refused);
+    const other = await told.fork("g").remember({ key: "other", content: "fine" });
+    expect(await seen(other)).toEqual({ style: "tabs", other: "fine" });
+    const said = other.say("Spaces, please.");
+    const changed = await said.remember({ key: "style", content: "spaces", because: [said.messages.at(-1)?.event ?? ""] });
+    expect(await seen(changed)).toEqual({ style: "spaces", other: "fine" });
+  });
+});
+
 describe("what people do outside a session", () => {
   test("retracting takes back what was made of it, unless it was written anew since; all versions stay", async () => {
     await using rath = testRath();
