@@ -131,7 +131,7 @@ async function forget(memories: Memories, place: Place, { key, scope, reason }: 
   const { item, revision, before } = await nextVersion(memories, place, scope, key);
   if (before === undefined) throw noMemory(item.uri);
   const { origin, trust } = evidence;
-  const ending: MemoryItem = { ...before, ...evidence, version: item.version, state: "retracted", by: place.context.by, reason };
+  const ending: MemoryItem = { ...before, ...copied(evidence), version: item.version, state: "retracted", by: place.context.by, reason };
   const refused = memories.ruleAt(place)?.refuses(ending, before);
   if (refused !== undefined) return denied(refused);
   const ruled = memories.ruleAt(place)?.publish({ uri: item.uri, key, scope, origin, trust });

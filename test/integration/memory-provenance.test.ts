@@ -4,7 +4,7 @@ import { volatileMemory } from "../../src/memory/volatile.ts";
 import type { Session } from "../../src/session/session.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { testRath } from "../../src/testing/test-rath.ts";
-import { all, fetchPage, published, Steps } from "../support/memory.ts";
+import { all, fetchPage, published, Steps, seen } from "../support/memory.ts";
 
 describe("trust and origin", () => {
   test("are the lowest and the first of what justifies a write", async () => {
