@@ -125,7 +125,7 @@ export class RathMemory implements Memory {
   }
 
   async retract(name: string, decision: MemoryDecision): Promise<readonly MemoryRecord[]> {
-    const decided = given(decision);
+    const decided = this.#decided(decision);
     return this.#write(async () => {
       const item = await this.#newest(name);
       if (item === undefined || item.state === "retracted") throw noMemory(name);
@@ -142,7 +142,7 @@ export class RathMemory implements Memory {
   }
 
   async rollback(to: number | string, decision: MemoryDecision): Promise<readonly MemoryRecord[]> {
-    const decided = given(decision);
+    const decided = this.#decided(decision);
     const store = await this.#store();
     const revision = await this.#revisionAt(to);
     return this.#write(async () => {
@@ -186,6 +186,12 @@ export class RathMemory implements Memory {
     const [problem] = problemsOf(done);
     if (problem !== undefined) throw new RathError("memory.changed", problem, { session, details: { refused: done.refused } });
     return { published: done.items.map(({ uri }) => uri), held: (done.held ?? []).map(({ uri }) => uri) };
+  }
+
+  /** What is kept of a decision: no secrets. */
+  #decided({ by, reason }: MemoryDecision): MemoryDecision {
+    const { memories } = this.#runtime;
+    return { by: memories.clean(givenText(by, "by")), reason: memories.clean(givenText(reason, "reason")) };
   }
 
   /** Another version of something, by a person outside a session. */
@@ -240,10 +246,6 @@ export class RathMemory implements Memory {
       );
     return only;
   }
-}
-
-function given({ by, reason }: MemoryDecision): MemoryDecision {
-  return { by: givenText(by, "by"), reason: givenText(reason, "reason") };
 }
 
 /** What is there now is what was there then, though it may have been written again. */
