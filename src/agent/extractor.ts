@@ -13,7 +13,7 @@ import { toParts } from "../session/views.ts";
 import { type AgentSketch, sketch } from "../workflow/children.ts";
 import { Workflow } from "../workflow/workflow.ts";
 import { converse } from "./loop.ts";
-import { type AgentOptions, checkOptions, invalid } from "./options.ts";
+import { type AgentOptions, checkOptions, unknownOption } from "./options.ts";
 import { instructionsFor, type Labelled, labelled, problemWith, proposalsSchema, question, shortened, type Wanted } from "./proposals.ts";
 
 /** Something a model wants to be remembered, and what shows it. */
@@ -253,9 +253,9 @@ function stopped(
 const known: Readonly<Record<keyof ExtractorOptions, true>> = { model: true, scope: true, accept: true, limit: true, instructions: true };
 
 function checkExtractor(options: ExtractorOptions): void {
-  const refuse = (problem: string): RathError => invalid("extractor", problem);
-  const extra = Object.keys(options).find((key) => !Object.hasOwn(known, key));
-  if (extra !== undefined) throw refuse(`has an option "${extra}" that is not known; there are: ${Object.keys(known).join(", ")}`);
+  const refuse = (problem: string): RathError => new RathError("agent.invalid", `Extractor ${problem}.`);
+  const strange = unknownOption("an option", Object.keys(options), known);
+  if (strange !== undefined) throw refuse(strange);
   const { model, scope, accept = "ask", limit = defaultLimit, instructions = "" } = options;
   checkOptions({ model }, "extractor");
   if (scope !== undefined && !isScope(scope)) throw refuse(`has scope ${JSON.stringify(scope)}: give one of ${memoryScopes.join(", ")}`);

@@ -96,7 +96,7 @@ export function compressionLine({ policy, dropped, shortened, tokens, usage, ste
 
 /** Something recalled as `show` tells it. */
 export function readLine(read: MemoryRead): string {
-  const reader = read.recall.injected ? "given to the model" : "read by the program";
+  const reader = read.recall.injected ? "given to the model" : "not given to a model";
   return `${versionName(read)} (score ${scoreText(read)}, ${read.trust}, ${reader}, step ${read.recall.step}): ${read.content}`;
 }
 

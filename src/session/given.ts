@@ -94,7 +94,7 @@ export function givenLimits(limits: Limits): Limits {
   return limits;
 }
 
-function kindOf(value: unknown): string {
+export function kindOf(value: unknown): string {
   if (value === null || value === undefined || typeof value === "number") return String(value);
   return Array.isArray(value) ? "an array" : `${typeof value === "object" ? "an" : "a"} ${typeof value}`;
 }

@@ -1,5 +1,5 @@
 /** Rules about memory: what may be remembered and recalled, and when others see it. */
-import { RathError } from "../session/errors.ts";
+import { kindOf, unsupported } from "../session/given.ts";
 import { givenPublish } from "../session/given-memory.ts";
 import type { MemoryHit, MemoryItem, Publish } from "../session/memory.ts";
 
@@ -28,7 +28,10 @@ export interface MemoryRule {
 
 export function memoryRuleOf(policies: readonly MemoryPolicy[]): MemoryRule {
   return {
-    publish: (item) => strictest(policies.map(({ publish }) => (typeof publish === "function" ? givenPublish(publish(item)) : publish))),
+    publish: (item) =>
+      strictest(
+        policies.map(({ publish }) => (typeof publish === "function" ? givenPublish(publish(item), "policy.memory.publish") : publish)),
+      ),
     refuses: (item, before) => {
       for (const { remember } of policies) {
         const said = remember?.(item, before);
@@ -57,13 +60,13 @@ const known: ReadonlySet<string> = new Set(["publish", "remember", "recall"]);
 /** A rule that is not understood would not be enforced. */
 export function checkMemoryPolicy(policy: MemoryPolicy | undefined): void {
   if (policy === undefined) return;
+  if (typeof policy !== "object" || policy === null || Array.isArray(policy))
+    throw unsupported("policy.memory", `is ${kindOf(policy)}`, "give { remember, recall, publish }");
   for (const key of Object.keys(policy))
-    if (!known.has(key)) throw unsupported(`memory.${key}`, `is not known, so it would not be enforced: use ${[...known].join(", ")}`);
+    if (!known.has(key))
+      throw unsupported(`policy.memory.${key}`, "is not known, so it would not be enforced", `use ${[...known].join(", ")}`);
   for (const key of ["remember", "recall"] as const)
-    if (policy[key] !== undefined && typeof policy[key] !== "function") throw unsupported(`memory.${key}`, "is no function: give one");
-  if (policy.publish !== undefined && typeof policy.publish !== "function") givenPublish(policy.publish);
-}
-
-function unsupported(field: string, problem: string): RathError {
-  return new RathError("value.unsupported", `policy.${field} ${problem}.`, { details: { field: `policy.${field}` } });
+    if (policy[key] !== undefined && typeof policy[key] !== "function")
+      throw unsupported(`policy.memory.${key}`, `is ${kindOf(policy[key])}`, "give a function");
+  if (policy.publish !== undefined && typeof policy.publish !== "function") givenPublish(policy.publish, "policy.memory.publish");
 }

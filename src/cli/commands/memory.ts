@@ -119,12 +119,12 @@ async function showOne(cli: Cli, name: string): Promise<void> {
     ...item.from.map((version) => ["after", version] as const),
     ["content", item.content],
   ]);
-  cli.next(`openrath memory why ${wordOf(item)}`, `openrath memory used-by ${wordOf(item)}`);
+  cli.next(`openrath memory why ${typed(name)}`, `openrath memory used-by ${typed(name)}`);
 }
 
-/** As it can be typed. */
-function wordOf({ key, uri }: MemoryItem): string {
-  return /^[\w.-]+$/.test(key) ? key : `'${uri}'`;
+/** A name as it can be typed again: others may have the key of one that was named by its uri. */
+function typed(name: string): string {
+  return /^[\w.:/@-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
 }
 
 async function history(cli: Cli, name: string): Promise<void> {
@@ -171,7 +171,7 @@ async function usedBy(cli: Cli, name: string): Promise<void> {
 
 /** That a model had it before it is not to say that it was the cause. */
 function readText({ injected, readBy }: MemoryUsage): string {
-  return injected ? plural(readBy.length, "model call") : "the program";
+  return injected ? plural(readBy.length, "model call") : "not given to one";
 }
 
 async function retract(cli: Cli, name: string, { reason, by, yes }: Deciding): Promise<void> {
@@ -180,12 +180,12 @@ async function retract(cli: Cli, name: string, { reason, by, yes }: Deciding): P
   if (item === undefined) throw noMemory(name);
   if (item.state === "retracted")
     throw new Fault(exits.notFound, `${item.uri} was taken back already, by ${item.by}: ${item.reason ?? "no reason given"}`, {
-      next: `openrath memory history ${wordOf(item)}`,
+      next: `openrath memory history ${typed(item.uri)}`,
     });
   const made = await standing(memory, item.uri);
   const others = made.length === 0 ? "" : ` and what was made of it (${made.join(", ")})`;
   await cli.confirm(`Take back ${item.uri}${others}? Nobody will recall it any more.`, yes);
-  const written = await memory.retract(item.uri, { by: by ?? personHere(cli), reason });
+  const written = await memory.retract(name, { by: by ?? personHere(cli), reason });
   printVersions(cli, written);
   cli.note(show`${cli.errInk.green("retracted")} ${plural(written.length, "memory")}`);
   const before = Math.min(...written.map(({ revision }) => revision)) - 1;

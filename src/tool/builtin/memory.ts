@@ -2,7 +2,8 @@
  * The tools `recall`, `remember` and `forget`. What is remembered is data: it comes back with how far it can be trusted, and a
  * result is as trusted as what was recalled inside the call.
  */
-import { givenRecall } from "../../session/given-memory.ts";
+import { givenOptions, unsupported } from "../../session/given.ts";
+import { defaultHits, givenHits, givenRecall, givenScope, longestKey } from "../../session/given-memory.ts";
 import { versionName } from "../../session/remembered.ts";
 import type { Duration, MemoryOrigin, MemoryScope, Session, Tool, ToolContext, Trust } from "../../session/session.ts";
 import { placeOf } from "../../session/value.ts";
@@ -49,7 +50,6 @@ export interface MemoryToolOptions {
   readonly tokens?: number | undefined;
 }
 
-export const defaultLimit = 5;
 export const defaultTokens = 1000;
 const wholeTokens = 1_000_000;
 /** A query is words to search for, not a document. */
@@ -68,7 +68,7 @@ export function memoryTools(options: MemoryToolOptions = {}): {
   readonly remember: Tool<RememberInput, string>;
   readonly forget: Tool<ForgetInput, string>;
 } {
-  const { scope, limit = defaultLimit, tokens = defaultTokens } = options;
+  const { scope, limit, tokens } = givenToolOptions(options);
   return Object.freeze({
     recall: memoryTool<RecallInput, Recalled>({
       name: "recall",
@@ -96,7 +96,7 @@ export function memoryTools(options: MemoryToolOptions = {}): {
         "Remembers something for later work: a fact that will still hold then, in a sentence or two. The key is its name; a key that is known gets a new version. " +
         "Do not remember secrets, nor what only matters now.",
       properties: {
-        key: { type: "string", minLength: 1, maxLength: 256, description: 'A short name, like "test-command".' },
+        key: { type: "string", minLength: 1, maxLength: longestKey, description: 'A short name, like "test-command".' },
         content: { type: "string", minLength: 1, maxLength: longestContent, description: "What to remember." },
         expires: { type: "string", pattern: "^[0-9]+(ms|s|m|h|d)$", description: 'How long it holds, like "30d". Default: for good.' },
       },
@@ -113,7 +113,7 @@ export function memoryTools(options: MemoryToolOptions = {}): {
       name: "forget",
       description: "Ends a memory that does not hold any more: it is not recalled again. To change one, remember it anew.",
       properties: {
-        key: { type: "string", minLength: 1, maxLength: 256, description: "The name of the memory." },
+        key: { type: "string", minLength: 1, maxLength: longestKey, description: "The name of the memory." },
         reason: { type: "string", minLength: 1, maxLength: 1000, description: "Why it does not hold any more." },
       },
       required: ["key", "reason"],
@@ -125,6 +125,21 @@ export function memoryTools(options: MemoryToolOptions = {}): {
       },
     }),
   });
+}
+
+function givenToolOptions(options: MemoryToolOptions): {
+  readonly scope: MemoryScope | undefined;
+  readonly limit: number;
+  readonly tokens: number;
+} {
+  const { scope, limit = defaultHits, tokens = defaultTokens } = givenOptions(options, ["scope", "limit", "tokens"], "memoryTools");
+  if (!(Number.isInteger(tokens) && tokens >= 1))
+    throw unsupported("memoryTools.tokens", `is ${String(tokens)}`, "give a whole number from 1");
+  return {
+    scope: scope === undefined ? undefined : givenScope(scope, "memoryTools.scope"),
+    limit: givenHits(limit, "memoryTools.limit"),
+    tokens,
+  };
 }
 
 const unscoped = memoryTools();
