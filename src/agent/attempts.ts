@@ -174,7 +174,8 @@ function answered(
     ...(price === undefined && model.free !== true ? { unpriced: true } : {}),
     ...(reply.warnings === undefined || reply.warnings.length === 0 ? {} : { warnings: reply.warnings }),
   };
-  return new EffectResult("ok", data, { usage, attempts });
+  const outside = reply.outside === true || reply.parts.some(({ type }) => type === "source");
+  return new EffectResult("ok", data, { usage, attempts, ...(outside ? { facts: { outside } } : {}) });
 }
 
 /** By the name of the model that answered, else of the one that was asked. */

@@ -113,7 +113,7 @@ describe("a stream", () => {
       { type: "tool-result", toolCallId: "w", toolName: "web_search", result: {} },
     ]);
     expect(parts).toHaveLength(1);
-    expect(reply).toMatchObject({ parts: [], finish: "stop", warnings: [expect.stringContaining("web_search")] });
+    expect(reply).toMatchObject({ parts: [], finish: "stop", warnings: [expect.stringContaining("web_search")], outside: true });
   });
 });
 

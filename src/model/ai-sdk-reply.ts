@@ -30,6 +30,8 @@ export class ReplyBuilder {
   readonly #open = new Map<string, Block>();
   readonly #tools = new Map<string, string>();
   readonly #warnings = new Set<string>();
+  /** The provider ran a tool of its own: what it found is in the text. */
+  #outside = false;
   #answered: { readonly id?: string; readonly model?: string } = {};
   #finish: StreamPart | undefined;
 
@@ -97,6 +99,7 @@ export class ReplyBuilder {
       ...(id === undefined ? {} : { id }),
       ...(this.#warnings.size === 0 ? {} : { warnings: [...this.#warnings] }),
       ...(metadata === undefined ? {} : { metadata }),
+      ...(this.#outside ? { outside: true as const } : {}),
     };
   }
 
@@ -130,6 +133,7 @@ export class ReplyBuilder {
     const tool = textOf(part["toolName"]);
     if (part["providerExecuted"] === true) {
       this.#warnings.add(`The provider ran ${tool} itself; the call and its result are not part of the reply.`);
+      this.#outside = true;
       return;
     }
     const input = part["input"];

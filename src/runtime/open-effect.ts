@@ -116,11 +116,11 @@ export class OpenEffect implements Open {
     if (source !== undefined) {
       // What somebody put in the place of a result says nothing of files.
       const { acted, files } = "acted" in source.data ? source.node.facts : {};
-      const { injected, trusted } = source.changed ? {} : source.node.facts;
+      const { injected, outside, trusted } = source.changed ? {} : source.node.facts;
       const { outcome, id } = source;
       const counted = tokensCounted(source.node);
       const call = this.#named;
-      const facts = toFacts({ acted, files, counted, injected, trusted, outcome, attempts: 1, source: id, call });
+      const facts = toFacts({ acted, files, counted, injected, outside, trusted, outcome, attempts: 1, source: id, call });
       const returned = await this.#return(withTrees(source.node.kind, source.data) as Data, facts, source.at);
       reuse?.reused(this.#called, returned, source.node);
       return returned;
@@ -309,9 +309,9 @@ export class OpenEffect implements Open {
     const ms = start === undefined ? undefined : Math.round((this.#execution.runtime.platform.elapsed() - start) * 1000) / 1000;
     const call = this.#named;
     const attempts = spent.attempts ?? this.#attempt;
-    const { injected, trusted = this.#trusted } = spent.facts ?? {};
-    if (ms === undefined || (spent.usage ?? injected ?? trusted) !== undefined)
-      return toFacts({ attempts, call, injected, ms, outcome, trusted, usage: spent.usage });
+    const { injected, outside, trusted = this.#trusted } = spent.facts ?? {};
+    if (ms === undefined || (spent.usage ?? injected ?? outside ?? trusted) !== undefined)
+      return toFacts({ attempts, call, injected, ms, outcome, outside, trusted, usage: spent.usage });
     return call === undefined ? { attempts, ms, outcome } : { attempts, call, ms, outcome };
   }
 

@@ -135,7 +135,7 @@ export class RathMemory implements Memory {
   }
 
   async retract(name: string, decision: MemoryDecision): Promise<readonly MemoryRecord[]> {
-    const decided = givenDecision(decision, "retract");
+    const decided = this.#decided(decision, "retract");
     const { uri, version } = readVersionName(givenText(name, "name"));
     const isVersion = version !== undefined && isMemoryUri(uri);
     return this.#write(async () => {
@@ -155,7 +155,7 @@ export class RathMemory implements Memory {
   }
 
   async rollback(to: number | string, decision: MemoryDecision): Promise<readonly MemoryRecord[]> {
-    const decided = givenDecision(decision, "rollback");
+    const decided = this.#decided(decision, "rollback");
     const store = await this.#store();
     const revision = await this.#revisionAt(to);
     return this.#write(async () => {
@@ -205,6 +205,13 @@ export class RathMemory implements Memory {
     const [problem] = problemsOf(done);
     if (problem !== undefined) throw new RathError("memory.changed", problem, { session, details: { refused: done.refused } });
     return { published: done.items.map(({ uri }) => uri), held: (done.held ?? []).map(({ uri }) => uri) };
+  }
+
+  /** What is kept of a decision: no secrets. */
+  #decided(decision: MemoryDecision, verb: string): MemoryDecision {
+    const { memories } = this.#runtime;
+    const { by, reason } = givenDecision(decision, verb);
+    return { by: memories.clean(by), reason: memories.clean(reason) };
   }
 
   /** Another version of something, by a person outside a session. */

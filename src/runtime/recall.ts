@@ -13,7 +13,9 @@ import { fencedAt, prefixesAt } from "./memory-owner.ts";
 /** A rule may leave out some of what was found: so much more is looked for. */
 const margin = 4;
 
-export function recallEffect(memories: Memories, place: Place, request: RecallRequest): Effect {
+export function recallEffect(memories: Memories, place: Place, given: RecallRequest): Effect {
+  // Names hold no secrets: see how they are written.
+  const request = given.key === undefined ? given : { ...given, key: memories.clean(given.key) };
   const fenced = fencedAt(place, request.scopes ?? []);
   if (fenced !== undefined)
     return { op: "recall", called: request, repeat: "safe", run: () => new EffectResult("denied", { reason: fenced }) };

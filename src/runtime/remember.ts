@@ -2,16 +2,17 @@
 import type { MemoryRecord, Vector } from "../memory/memory.ts";
 import { durationMs } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
-import { type DataOf, isReturned } from "../session/event.ts";
+import { type DataOf, isCalled, isReturned } from "../session/event.ts";
 import { callOf, stateOf } from "../session/fold.ts";
 import { type Effect, EffectResult, type ForgetRequest, type InnerEffectContext, type Place } from "../session/host.ts";
 import { current, type Node } from "../session/log.ts";
 import type { MemoryItem, MemoryOrigin, MemoryScope, Publish, Remembered, Trust } from "../session/memory.ts";
 import { memoryUri, noMemory } from "../session/memory-uri.ts";
 import { contentOf, readsOf, stagedAt, versionName } from "../session/remembered.ts";
-import { lowest, originOf, trustAt, trustOf } from "../session/trust.ts";
+import { lowest, originOf, trustAt, trustOf, trustOfOutput } from "../session/trust.ts";
 import { strictest } from "../tool/memory-policy.ts";
 import { embed, toBytes } from "./embedding.ts";
+import type { Execution } from "./execution.ts";
 import type { Memories } from "./memories.ts";
 import { fencedAt, ownerAt } from "./memory-owner.ts";
 import { writeMemory } from "./write-memory.ts";
@@ -27,7 +28,9 @@ interface Evidence {
 }
 
 export function rememberEffect(memories: Memories, place: Place, item: Remembered): Effect {
-  const { key, content, because, expires, publish } = item;
+  const { content, because, expires, publish } = item;
+  // Its name is in its uri, where a secret would be written in other characters and not be found any more.
+  const key = memories.clean(item.key);
   const scope = item.scope ?? place.context.memory ?? "project";
   const evidence = evidenceFor(memories, place, because);
   const uri = memoryUri(scope, ownerAt(place, scope), key);
@@ -42,7 +45,7 @@ export function rememberEffect(memories: Memories, place: Place, item: Remembere
     ...(publish === undefined ? {} : { publish }),
   };
   const fenced = fencedAt(place, [scope]);
-  const whole = { ...item, scope, publish: wanted ?? "return" };
+  const whole = { ...item, key, scope, publish: wanted ?? "return" };
   const run = (inner: InnerEffectContext) => (fenced === undefined ? remember(memories, place, whole, evidence, inner) : denied(fenced));
   // What is published at once reaches others: it is written under its key, however often it is tried.
   return { op: "remember", called, repeat: wanted === "now" ? "keyed" : "safe", run };
@@ -66,7 +69,7 @@ async function remember(
     withoutSecrets(content, (text) => memories.clean(text)),
     { key, scope, by: place.context.by, event: inner.key, session: inner.branch, at },
   );
-  const refused = memories.ruleAt(place)?.refuses(whole);
+  const refused = memories.ruleAt(place)?.refuses(whole, versions.before);
   if (refused !== undefined) return denied(refused);
   const embedded = await embed(memories, store, `${key}\n${whole.content}`, inner.signal);
   const vector = embedded?.vector;
@@ -120,29 +123,37 @@ function denied(reason: string): EffectResult {
   return new EffectResult("denied", { reason });
 }
 
-export function forgetEffect(memories: Memories, place: Place, request: ForgetRequest): Effect {
+export function forgetEffect(memories: Memories, place: Place, given: ForgetRequest): Effect {
+  const request = { ...given, key: memories.clean(given.key) };
   const evidence = evidenceFor(memories, place, undefined);
   const fenced = fencedAt(place, [request.scope]);
   const run = () => (fenced === undefined ? forget(memories, place, request, evidence) : denied(fenced));
   return { op: "forget", called: request, repeat: "safe", run };
 }
 
-async function forget(memories: Memories, place: Place, { key, scope }: ForgetRequest, evidence: Evidence): Promise<EffectResult> {
-  const { item, revision, known } = await nextVersion(memories, place, scope, key);
-  if (!known) throw noMemory(item.uri);
+async function forget(memories: Memories, place: Place, { key, scope, reason }: ForgetRequest, evidence: Evidence): Promise<EffectResult> {
+  const { item, revision, before } = await nextVersion(memories, place, scope, key);
+  if (before === undefined) throw noMemory(item.uri);
   const { origin, trust } = evidence;
+  const ending: MemoryItem = { ...before, ...copied(evidence), version: item.version, state: "retracted", by: place.context.by, reason };
+  const refused = memories.ruleAt(place)?.refuses(ending, before);
+  if (refused !== undefined) return denied(refused);
   const ruled = memories.ruleAt(place)?.publish({ uri: item.uri, key, scope, origin, trust });
   const publish: Publish = ruled === undefined || ruled === "now" ? "return" : ruled;
   return new EffectResult("ok", { item: { ...item, ...copied(evidence), publish }, revision });
 }
 
-/** The version that a write makes, and the published one it replaces. */
+/** The version that a write makes, the published one it replaces, and what is seen of it here before. */
 async function nextVersion(
   memories: Memories,
   place: Place,
   scope: MemoryScope,
   key: string,
-): Promise<{ readonly item: Pick<StagedItem, "uri" | "owner" | "version" | "based">; readonly revision: number; readonly known: boolean }> {
+): Promise<{
+  readonly item: Pick<StagedItem, "uri" | "owner" | "version" | "based">;
+  readonly revision: number;
+  readonly before: MemoryItem | undefined;
+}> {
   const owner = ownerAt(place, scope);
   const uri = memoryUri(scope, owner, key);
   const revision = await memories.revisionForWriting(place);
@@ -154,19 +165,24 @@ async function nextVersion(
   const staged = stagedAt(state, memories.platform).get(uri);
   const version = Math.max(published?.version ?? 0, staged?.item.version ?? 0) + 1;
   const based = pending === undefined ? (published?.version ?? 0) : pending.based;
-  const known = pending === undefined ? published?.state === "published" : !pending.forgotten;
-  return { item: { uri, ...(owner === undefined ? {} : { owner }), version, based }, revision, known };
+  const seen = pending?.item ?? published;
+  const before = seen?.state === "retracted" ? undefined : seen;
+  return { item: { uri, ...(owner === undefined ? {} : { owner }), version, based }, revision, before };
 }
 
 /** What justifies a write: what it names, or what was said last; a model's own writes are no better than what it read. */
-function evidenceFor({ platform }: Memories, { node }: Place, because: readonly string[] | undefined): Evidence {
+function evidenceFor({ platform }: Memories, { node, context }: Place, because: readonly string[] | undefined): Evidence {
   const state = stateOf(node);
   const newest = state.said ?? state.talk?.node;
-  const named = because === undefined ? (newest === undefined ? [] : [{ event: newest, result: newest }]) : eventsBefore(node, because);
+  const named: readonly Named[] =
+    because === undefined ? (newest === undefined ? [] : [{ event: newest, result: newest, foreign: false }]) : eventsBefore(node, because);
   const sources = named.map(({ result }) => result);
   const [first] = sources;
-  const stamped = sources.map((source) => trustOf(source, platform));
-  const unsaid = because === undefined || insideTool(node);
+  const around = callsAround(node).filter(({ kind }) => kind === "tool.called");
+  const stamped: Trust[] = named.map(({ result, foreign }) => (foreign ? "untrusted" : trustOf(result, platform)));
+  if (because === undefined) stamped.push(trustOfOutput(node, platform));
+  if (around.some((call) => isForeign(call, context.execution as Execution))) stamped.push("untrusted");
+  const unsaid = because === undefined || around.length > 0;
   const readBefore = [...sources.filter((source) => originOf(source, platform) !== "human"), ...(unsaid ? [node] : [])];
   const read = new Set(readBefore.flatMap((place) => readsOf(stateOf(place), platform).map(versionName)));
   for (const source of sources)
@@ -180,23 +196,39 @@ function evidenceFor({ platform }: Memories, { node }: Place, because: readonly 
   };
 }
 
-/** A tool is at work: what it writes came from whoever called it. */
-function insideTool(node: Node): boolean {
-  for (let at: Node | undefined = node; at !== undefined; at = at.log.first?.parent) if (at.kind === "tool.called") return true;
-  return false;
+/** The calls that a place is inside of: what is written there came from whoever called. */
+function callsAround(node: Node): readonly Node[] {
+  const calls: Node[] = [];
+  for (let at = node.log.first?.parent; at !== undefined; at = at.log.first?.parent) if (isCalled(at.kind)) calls.push(at);
+  return calls;
+}
+
+/** A tool of a program is at work, which may have its text from anywhere, what it says to models inside it included. */
+function isForeign(call: Node, { open }: Execution): boolean {
+  for (const { called, effect } of open) if (current(called) === current(call)) return effect.trustsInner !== true;
+  return true;
+}
+
+/** Evidence by its id. */
+interface Named {
+  readonly event: Node;
+  /** What came of it, where it is a call. */
+  readonly result: Node;
+  /** It lies inside a tool whose result is not trusted. */
+  readonly foreign: boolean;
 }
 
 /** Events of the past by their ids, each once, and what came of those that are calls. */
-function eventsBefore(node: Node, ids: readonly string[]): readonly { readonly event: Node; readonly result: Node }[] {
+function eventsBefore(node: Node, ids: readonly string[]): readonly Named[] {
   const wanted = new Set(ids);
-  const found = new Map<string, { readonly event: Node; readonly result: Node }>();
+  const found = new Map<string, Named>();
   const results = new Map<Node, Node>();
   const seen = new Set<Node>([node]);
   const waiting = [node];
   for (let at = waiting.pop(); at !== undefined && found.size < wanted.size; at = waiting.pop()) {
     if (isReturned(at.kind)) results.set(callOf(at), at);
     // A call is judged by what came of it.
-    if (wanted.has(at.id)) found.set(at.id, { event: at, result: results.get(at) ?? at });
+    if (wanted.has(at.id)) found.set(at.id, { event: at, result: results.get(at) ?? at, foreign: isInsideUntrusted(at, results) });
     for (const before of at.log.origin === undefined || at.prior !== undefined ? at.parents : [...at.parents, at.log.origin])
       if (!seen.has(before)) {
         seen.add(before);
@@ -211,6 +243,12 @@ function eventsBefore(node: Node, ids: readonly string[]): readonly { readonly e
       { details: { field: "remember.because", event: missing } },
     );
   return [...wanted].flatMap((id) => found.get(id) ?? []);
+}
+
+function isInsideUntrusted(node: Node, results: ReadonlyMap<Node, Node>): boolean {
+  return callsAround(node).some(
+    (call) => call.kind === "tool.called" && results.get(call)?.facts.trusted === undefined && results.has(call),
+  );
 }
 
 /** Lists of its own: what is recorded is not shared. Events are named as they are called now, since a branch may have moved. */

@@ -56,6 +56,7 @@ export function facts(given: { readonly [K in keyof Facts]?: Facts[K] | undefine
   if (given.memory === true) kept["memory"] = true;
   if (given.ms !== undefined) kept["ms"] = given.ms;
   if (given.outcome !== undefined) kept["outcome"] = given.outcome;
+  if (given.outside === true) kept["outside"] = true;
   if (given.past === true) kept["past"] = true;
   if (given.processes === true) kept["processes"] = true;
   if (given.redacted !== undefined && given.redacted > 0) kept["redacted"] = given.redacted;

@@ -180,7 +180,7 @@ function turn(counted: State, node: Node, kind: EventKind): State {
     case "answer.given":
       return counted;
     case "message.added":
-      return { ...spoken(counted, node), stopped: undefined, rejected: undefined };
+      return { ...spoken(counted, node), tainted: taintedBy(counted, node), stopped: undefined, rejected: undefined };
     case "session.forked":
       // A background process belongs to the branch that started it.
       return {
@@ -229,7 +229,7 @@ function turn(counted: State, node: Node, kind: EventKind): State {
       return close(counted, node);
     case "model.returned": {
       const closed = { ...close(counted, node), output: node };
-      return node.facts.outcome === "ok" ? { ...spoken(closed, node), said: node } : closed;
+      return node.facts.outcome === "ok" ? { ...spoken(closed, node), tainted: taintedBy(counted, node), said: node } : closed;
     }
     case "tool.returned":
       return {
@@ -262,6 +262,11 @@ function turn(counted: State, node: Node, kind: EventKind): State {
     default:
       return kind satisfies never;
   }
+}
+
+/** What a reply or a message says may be text from outside. */
+function taintedBy({ tainted }: State, node: Node): Node | undefined {
+  return tainted ?? (node.facts.outside === true ? node : undefined);
 }
 
 /** What was recalled and remembered inside an effect that went well belongs to the branch that called it; an attempt that failed leaves nothing. */
@@ -376,7 +381,7 @@ function merge(state: State, node: Node): State {
     reads = join(reads, "reads");
     // A rejected branch teaches nothing.
     if (theirs.rejected === undefined) writes = join(writes, "writes");
-    tainted ??= theirs.tainted;
+    tainted ??= theirs.tainted ?? resultOfCode(theirs);
     if (shown !== undefined)
       for (const of of [theirs.talk, theirs.checks, theirs.calls, theirs.routes, theirs.reads, theirs.writes])
         for (const node of list(of)) shown.add(node);
@@ -410,6 +415,11 @@ function merge(state: State, node: Node): State {
     rejected: undefined,
     stopped: undefined,
   };
+}
+
+/** Where a branch ended with a result of user code, that is its answer, which models read after the merge. */
+function resultOfCode({ output }: State): Node | undefined {
+  return output?.kind === "do.returned" && output.facts.outcome === "ok" ? output : undefined;
 }
 
 /** True when one chain goes on where another ended. */

@@ -92,7 +92,7 @@ export class EffectResult {
     readonly usage?: Totals | undefined;
     readonly attempts?: number | undefined;
     /** What folds must know of it. */
-    readonly facts?: Pick<Facts, "injected" | "trusted"> | undefined;
+    readonly facts?: Pick<Facts, "injected" | "outside" | "trusted"> | undefined;
   };
 
   constructor(outcome: OutcomeType, data: Readonly<Record<string, unknown>>, spent: EffectResult["spent"] = {}) {

@@ -111,4 +111,6 @@ export interface ModelReply {
   readonly id?: string | undefined;
   readonly warnings?: readonly string[] | undefined;
   readonly metadata?: unknown;
+  /** The provider read the outside world for it, with tools of its own: nothing of it is trusted. So is a reply that names sources. */
+  readonly outside?: true | undefined;
 }

@@ -438,6 +438,8 @@ export const envelopeSchema = z.strictObject({
     memory: z.literal(true).optional(),
     ms: z.number().min(0).optional(),
     outcome: z.enum(["ok", "error", "denied", "cancelled", "expired", "unknown"]).optional(),
+    /** A reply for which the provider read the outside world, or a message made of text that is not trusted. */
+    outside: z.literal(true).optional(),
     /** A fork from a place that was already continued: memory is read as it was then. */
     past: z.literal(true).optional(),
     /** Its data says of background processes that they began or ended. */

@@ -3,7 +3,7 @@
  * code that reaches outside is not, and neither is what a model wrote after reading any. Nothing on the way raises it again.
  */
 import { callOf, stateOf } from "./fold.ts";
-import type { Node } from "./log.ts";
+import { isAncestor, type Node } from "./log.ts";
 import type { MemoryOrigin, Trust } from "./memory.ts";
 import type { Platform } from "./platform.ts";
 import { stagedBy } from "./remembered.ts";
@@ -18,6 +18,13 @@ export function trustAt(node: Node): Trust {
   return stateOf(node).tainted === undefined ? "trusted" : "untrusted";
 }
 
+/** Of the newest output, where nothing was said since: a program that remembers then remembers that. */
+export function trustOfOutput(node: Node, platform: Platform): Trust {
+  const { output, talk } = stateOf(node);
+  if (output === undefined || (talk !== undefined && isAncestor(output, talk.node))) return "trusted";
+  return trustOf(output, platform);
+}
+
 /** Work that read nothing from outside, and whose output is no text of the outside either. */
 export function isTrustedWork(head: Node, platform: Platform): boolean {
   const { tainted, output } = stateOf(head);
@@ -28,6 +35,7 @@ export function isTrustedWork(head: Node, platform: Platform): boolean {
 export function trustOf(node: Node, platform: Platform): Trust {
   switch (node.kind) {
     case "message.added":
+      return isComposed(node) ? trustAt(node) : "trusted";
     case "session.created":
     case "ask.called":
     case "ask.returned":
@@ -42,7 +50,7 @@ export function trustOf(node: Node, platform: Platform): Trust {
     case "tool.returned":
       return node.facts.trusted === true ? trustAt(callOf(node)) : "untrusted";
     case "model.returned":
-      return trustAt(callOf(node));
+      return node.facts.outside === true ? "untrusted" : trustAt(callOf(node));
     case "recall.returned":
       return lowest((node.data<"recall.returned">(platform)?.value ?? []).map(({ trust }) => trust));
     case "remember.returned":
@@ -56,11 +64,18 @@ export function trustOf(node: Node, platform: Platform): Trust {
   }
 }
 
+/** A message that no person said: a model's task for another one, or what work inside an effect was told. It is as good as what is read there. */
+function isComposed(node: Node): boolean {
+  const scope = node.log.fork?.scope;
+  return node.facts.alone === true || node.facts.outside === true || (scope !== undefined && "call" in scope);
+}
+
 /** What kind of source an event is. */
 export function originOf(node: Node, platform: Platform): MemoryOrigin {
   const failed = node.facts.outcome !== undefined && node.facts.outcome !== "ok";
   switch (node.kind) {
     case "message.added":
+      return isComposed(node) ? "model" : "human";
     case "ask.called":
     case "ask.returned":
     case "answer.given":

@@ -10,8 +10,11 @@ export type MemoryCandidate = Pick<MemoryItem, "uri" | "key" | "scope" | "origin
 export interface MemoryPolicy {
   /** When others see what was remembered; of several, the strictest counts. */
   readonly publish?: Publish | ((item: MemoryCandidate) => Publish) | undefined;
-  /** Refuses what is to be remembered: false, or the reason. */
-  readonly remember?: ((item: MemoryItem) => boolean | string) | undefined;
+  /**
+   * Refuses what is to be remembered, or forgotten (its state is then "retracted"): false, or the reason. `before` is what it takes the
+   * place of, so that what is untrusted can be kept from replacing what is trusted.
+   */
+  readonly remember?: ((item: MemoryItem, before: MemoryItem | undefined) => boolean | string) | undefined;
   /** Leaves out what was found, where it gives false. */
   readonly recall?: ((hit: MemoryHit) => boolean) | undefined;
 }
@@ -19,7 +22,7 @@ export interface MemoryPolicy {
 /** What all rules together say. */
 export interface MemoryRule {
   publish(item: MemoryCandidate): Publish | undefined;
-  refuses(item: MemoryItem): string | undefined;
+  refuses(item: MemoryItem, before: MemoryItem | undefined): string | undefined;
   recalls(hit: MemoryHit): boolean;
 }
 
@@ -29,9 +32,9 @@ export function memoryRuleOf(policies: readonly MemoryPolicy[]): MemoryRule {
       strictest(
         policies.map(({ publish }) => (typeof publish === "function" ? givenPublish(publish(item), "policy.memory.publish") : publish)),
       ),
-    refuses: (item) => {
+    refuses: (item, before) => {
       for (const { remember } of policies) {
-        const said = remember === undefined ? true : answered(remember(item), ["boolean", "string"], "remember");
+        const said = remember === undefined ? true : answered(remember(item, before), ["boolean", "string"], "remember");
         if (said === false || typeof said === "string")
           return typeof said === "string" ? said : `the policy does not let ${item.key} be remembered`;
       }

@@ -148,7 +148,7 @@ describe("the programs of the public surface run", () => {
     const file = join(programs, "run-06-replay.test.ts");
     await cp(join(programs, "06-replay.ts"), file);
     try {
-      const args = [vitest, "run", "--root", folder, "--dir", programs, file];
+      const args = [vitest, "run", "--testTimeout", "60000", "--root", folder, "--dir", programs, file];
       const recorded = await start(args, folder, keys("06-replay"));
       expect(recorded, recorded.stdout + recorded.stderr).toMatchObject({ code: 0, stdout: expect.stringMatching(/2 passed/) });
       const replayed = await start(args, folder, { CI: "1" });
