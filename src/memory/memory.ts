@@ -32,6 +32,8 @@ export interface MemoryWrite {
   /** The newest version of the uri when this one was made; 0 when there was none. */
   readonly based: number;
   readonly vector?: Vector | undefined;
+  /** Where no vector is given: the version of the same uri whose content this is again, and whose vector it has. */
+  readonly again?: number | undefined;
 }
 
 /** What became of a write: one revision for all that was written; the others were refused and name what is there. */

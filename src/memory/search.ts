@@ -82,6 +82,17 @@ interface StagedCandidate extends Candidate {
   readonly item: MemoryItem;
 }
 
+const counted = new WeakMap<MemoryItem, Pick<ReturnType<typeof countWords>, "counts" | "length">>();
+
+/** What is staged is searched again and again, and does not change. */
+function wordsIn(item: MemoryItem): Pick<ReturnType<typeof countWords>, "counts" | "length"> {
+  const known = counted.get(item);
+  if (known !== undefined) return known;
+  const { counts, length } = countWords(item);
+  if (Object.isFrozen(item)) counted.set(item, { counts, length });
+  return { counts, length };
+}
+
 /** Of several staged versions of a uri, the last counts. Those that are forgotten only hide. */
 function stagedCandidates(
   staged: NonNullable<MemoryQuery["staged"]>,
@@ -90,7 +101,7 @@ function stagedCandidates(
 ): { readonly documents: readonly Document[]; readonly candidates: readonly StagedCandidate[] } {
   const newest = [...new Map(staged.map((one) => [one.item.uri, one])).values()].filter(({ item }) => item.state !== "retracted");
   const candidates = newest.map(({ item, vector }) => {
-    const { counts, length } = countWords(item);
+    const { counts, length } = wordsIn(item);
     const likeness = query.vector && vector && likenessOf(query.vector, vector);
     return { item, uri: item.uri, at: item.at, length, frequency: (word: string) => counts.get(word) ?? 0, likeness };
   });

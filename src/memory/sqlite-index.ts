@@ -50,10 +50,12 @@ export class SqliteIndex implements Index {
 
   documents(uris: readonly string[], revision: number): Document[] {
     const { tenant, project } = this.#connection;
+    if (uris.length === 0) return [];
     const statement = this.#connection.statement<Row>(
-      `SELECT i.no, i.uri, i.at, i.length FROM items i WHERE ${visible} AND i.uri = ? AND i.state = 'published'`,
+      `SELECT i.no, i.uri, i.at, i.length FROM json_each(?) AS named CROSS JOIN items i ON i.uri = named.value
+       WHERE ${visible} AND i.state = 'published'`,
     );
-    return [...new Set(uris)].flatMap((uri) => statement.all(tenant, project, revision, revision, uri).map((row) => this.#candidate(row)));
+    return statement.all(JSON.stringify([...new Set(uris)]), tenant, project, revision, revision).map((row) => this.#candidate(row));
   }
 
   byWords(words: readonly string[], wanted: Wanted, most: number): StoredCandidate[] {

@@ -17,6 +17,7 @@ interface Prepared {
   readonly length: number;
   readonly indexed: { readonly key: string; readonly content: string } | undefined;
   readonly vector: { readonly model: string; readonly body: Uint8Array } | undefined;
+  readonly again: number | undefined;
 }
 
 interface Newest extends BodyRow {
@@ -37,7 +38,7 @@ export async function writeItems(connection: Connection, writes: readonly Memory
   );
 }
 
-function prepare({ item, based, vector }: MemoryWrite): Prepared {
+function prepare({ item, based, vector, again }: MemoryWrite): Prepared {
   const { key, content, counts, length } = countWords(item);
   const published = item.state === "published";
   return {
@@ -48,6 +49,7 @@ function prepare({ item, based, vector }: MemoryWrite): Prepared {
     length,
     indexed: published ? { key: key.join(" "), content: content.join(" ") } : undefined,
     vector: vector && { model: vector.model, body: Uint8Array.from(bytesOf(vector.values)) },
+    again,
   };
 }
 
@@ -108,7 +110,8 @@ function newestOf(connection: Connection, uri: string): Newest | undefined {
     .get(connection.tenant, connection.project, uri);
 }
 
-function insert(connection: Connection, { item, body, words, length, indexed, vector }: Prepared, revision: number, before?: Newest): void {
+function insert(connection: Connection, write: Prepared, revision: number, before?: Newest): void {
+  const { item, body, words, length, indexed, vector, again } = write;
   const { tenant, project } = connection;
   if (before !== undefined) connection.statement("UPDATE items SET until = ? WHERE no = ?").run(revision, before.no);
   const expiry = expiryOf(item);
@@ -128,6 +131,13 @@ function insert(connection: Connection, { item, body, words, length, indexed, ve
     connection
       .statement("INSERT INTO vectors (no, tenant, project, model, body) VALUES (?, ?, ?, ?, ?)")
       .run(no, tenant, project, vector.model, vector.body);
+  else if (again !== undefined)
+    connection
+      .statement(
+        `INSERT INTO vectors (no, tenant, project, model, body) SELECT ?, v.tenant, v.project, v.model, v.body
+         FROM items i JOIN vectors v ON v.no = i.no WHERE i.tenant = ? AND i.project = ? AND i.uri = ? AND i.version = ?`,
+      )
+      .run(no, tenant, project, item.uri, again);
   const evidence = connection.statement("INSERT INTO evidence (tenant, project, kind, name, no) VALUES (?, ?, ?, ?, ?)");
   for (const name of new Set(item.because)) evidence.run(tenant, project, "because", name, no);
   for (const name of readNames(item.from)) evidence.run(tenant, project, "from", name, no);

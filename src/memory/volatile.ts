@@ -94,14 +94,15 @@ function write(state: State, writes: readonly MemoryWrite[], whole: boolean): Me
   const written: MemoryRecord[] = [];
   const refused: MemoryWritten["refused"][number][] = [];
   const revision = state.revision + 1;
-  for (const { item, based, vector } of writes) {
+  for (const { item, based, vector, again } of writes) {
     const known = state.byWrite.get(writeName(item));
     const newest = state.byUri.get(item.uri)?.at(-1);
     if (known !== undefined) written.push(record(known));
     else if ((newest?.item.version ?? 0) !== based) refused.push({ item, current: newest && record(newest) });
     else {
       state.revision = revision;
-      written.push(record(add(state, item, vector, revision, newest)));
+      const earlier = again === undefined ? undefined : state.byUri.get(item.uri)?.find((one) => one.item.version === again);
+      written.push(record(add(state, item, vector ?? earlier?.vector, revision, newest)));
     }
   }
   // A write that was made before has the revision that it had then.
@@ -193,7 +194,8 @@ function indexOf(state: State): Index {
 }
 
 function list(state: State, query: MemoryListQuery, now: number): MemoryRecord[] {
-  const { uri, key, within, asOf = state.revision, events, because, from } = query;
+  const { uri, key, within, asOf = state.revision, because, from } = query;
+  const events = query.events && new Set(query.events);
   const found = state.versions
     .filter((version) => asOf === "all" || isVisible(version, Math.min(asOf, state.revision)))
     .filter(
@@ -203,7 +205,7 @@ function list(state: State, query: MemoryListQuery, now: number): MemoryRecord[]
         (within === undefined || within.some((beginning) => item.uri.startsWith(beginning))) &&
         (query.state === undefined || item.state === query.state) &&
         (query.alive !== true || expiryOf(item) > now) &&
-        (events === undefined || events.includes(item.event)) &&
+        (events === undefined || events.has(item.event)) &&
         (because === undefined || item.because.includes(because)) &&
         (from === undefined || readNames(item.from).includes(from)),
     )

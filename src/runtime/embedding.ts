@@ -45,7 +45,12 @@ export function toBytes(values: Float32Array): Uint8Array {
   return bytes;
 }
 
+const littleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+
+/** Read again with every recall for all that is staged, so at once where the machine counts bytes as the log does. */
 export function fromBytes(bytes: Uint8Array): Float32Array {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return Float32Array.from({ length: Math.floor(bytes.byteLength / 4) }, (_, index) => view.getFloat32(index * 4, true));
+  const whole = new Uint8Array(bytes.subarray(0, bytes.byteLength - (bytes.byteLength % 4)));
+  if (littleEndian) return new Float32Array(whole.buffer);
+  const view = new DataView(whole.buffer);
+  return Float32Array.from({ length: whole.byteLength / 4 }, (_, index) => view.getFloat32(index * 4, true));
 }

@@ -50,12 +50,16 @@ export interface Open {
 }
 
 const alone = Object.freeze({ alone: true } as const);
+const outside = Object.freeze({ outside: true } as const);
 const files = Object.freeze({ files: true } as const);
 const past = Object.freeze({ past: true } as const);
 
 /** What folds must know of an event without reading its data. */
 function pureFacts(kind: EventKind, data: unknown): Facts | undefined {
-  if (kind === "message.added") return (data as DataOf<"message.added">).alone === true ? alone : undefined;
+  if (kind === "message.added") {
+    const { alone: stands, outside: brings } = data as DataOf<"message.added">;
+    return stands === true ? alone : brings === true ? outside : undefined;
+  }
   if (kind === "placement.changed") return (data as DataOf<"placement.changed">).spec["workspace"] === undefined ? undefined : files;
   return undefined;
 }

@@ -111,8 +111,12 @@ export class Memories {
   }
 
   /** Writes of a branch that are not in the store at a revision. */
-  async stagedFor(state: State, revision: number): Promise<readonly Staged[]> {
-    const staged = [...stagedAt(state, this.platform).values()];
+  stagedFor(state: State, revision: number): Promise<readonly Staged[]> {
+    return this.notIn([...stagedAt(state, this.platform).values()], revision);
+  }
+
+  /** Those of some writes that are not. */
+  async notIn(staged: readonly Staged[], revision: number): Promise<readonly Staged[]> {
     const unsure = staged.filter(({ node }) => !this.#published.has(node) && (this.#looked.get(node) ?? -1) < revision);
     if (unsure.length > 0) await this.#look(unsure);
     return staged.filter(({ node }) => (this.#published.get(node) ?? Number.POSITIVE_INFINITY) > revision);

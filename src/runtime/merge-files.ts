@@ -112,6 +112,8 @@ export function contestedFile(trees: Trees, { path, problem, base, ours, theirs 
     name: path,
     problem,
     conflict,
+    // Files are written by tools.
+    trust: "untrusted",
     texts: async () => ({ base: await text(base), ours: await text(ours), theirs: await text(theirs) }),
   };
 }

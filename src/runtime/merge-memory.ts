@@ -3,8 +3,10 @@ import { RathError } from "../session/errors.ts";
 import { callOf, list, stateOf } from "../session/fold.ts";
 import { current, isAncestor, type Node } from "../session/log.ts";
 import type { Platform } from "../session/platform.ts";
-import { type Staged, stagedAt } from "../session/remembered.ts";
+import { type Stage, type Staged, stagedAt } from "../session/remembered.ts";
 import type { Conflict, Session } from "../session/session.ts";
+import { lowest } from "../session/trust.ts";
+import { placeOf } from "../session/value.ts";
 import { bases } from "./merge.ts";
 import type { Choice, Contested } from "./settle.ts";
 
@@ -48,7 +50,7 @@ export function mergeMemory(platform: Platform, head: Node, others: readonly Nod
   return { conflicts, settled };
 }
 
-function baseOf(platform: Platform, ours: Node, theirs: Node): ReadonlyMap<string, Staged> {
+function baseOf(platform: Platform, ours: Node, theirs: Node): Pick<Stage, "get"> {
   const found = bases(ours, theirs);
   const stages = found.map((base) => stagedAt(stateOf(base), platform));
   if (new Set(stages.map(textOf)).size > 1)
@@ -60,7 +62,7 @@ function baseOf(platform: Platform, ours: Node, theirs: Node): ReadonlyMap<strin
   return stages[0] ?? new Map();
 }
 
-function textOf(stage: ReadonlyMap<string, Staged>): string {
+function textOf(stage: Stage): string {
   return JSON.stringify([...stage].map(([uri, { item, forgotten }]) => [uri, item.content, forgotten]).sort());
 }
 
@@ -82,7 +84,8 @@ export function contestedMemory({ name, base, ours, theirs }: MemoryConflict): C
     ...(typeof other === "string" ? { theirs: other } : {}),
   };
   const problem = ours.forgotten || theirs.forgotten ? "forgotten on one side" : "content";
-  return { name, problem, conflict, texts: async () => ({ base: was ?? null, ours: mine ?? null, theirs: other ?? null }) };
+  const trust = lowest([base, ours, theirs].flatMap((staged) => staged?.item.trust ?? []));
+  return { name, problem, conflict, trust, texts: async () => ({ base: was ?? null, ours: mine ?? null, theirs: other ?? null }) };
 }
 
 /** Which write of each name holds after the merge. */
@@ -100,18 +103,20 @@ function eventOf({ node }: Staged): string {
   return callOf(current(node)).id;
 }
 
-/** What somebody wrote in the place of both is remembered after the merge, because of both. */
+/** What somebody wrote in the place of both is remembered after the merge, because of both and of what they were told by. */
 export async function rememberChoices(
   session: Session,
   conflicts: readonly MemoryConflict[],
   choices: ReadonlyMap<string, Choice>,
+  told: readonly string[],
 ): Promise<Session> {
   let at = session;
   for (const { name, ours, theirs } of conflicts) {
     const choice = choices.get(name);
     if (typeof choice !== "object") continue;
-    const { key, scope } = ours.item;
-    at = await at.remember({ key, scope, content: choice.content, because: [eventOf(ours), eventOf(theirs)] });
+    const { key, scope, owner } = ours.item;
+    const because = [eventOf(ours), eventOf(theirs), ...told];
+    at = await placeOf(at).context.host.remember(at, { key, scope, content: choice.content, because }, { owner });
   }
   return at;
 }

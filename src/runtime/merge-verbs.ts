@@ -46,7 +46,7 @@ export async function mergeBranches(
     // What is asked goes on where the receiver is.
     if (asks) release();
     const settling = settle(session, contested, options.conflicts);
-    const { choices, session: asked } = await (asks ? settling : stillness.during(settling));
+    const { choices, session: asked, told } = await (asks ? settling : stillness.during(settling));
     const at = placeOf(asked).node;
     const settled = await stillness.during(files.settled(at, choices));
     release();
@@ -54,7 +54,7 @@ export async function mergeBranches(
     // Branches may have moved meanwhile.
     const merged = mergeInto(execution, at, places.map(current), by, scope, options, sessions, { files: settled?.files, memory });
     if (settled !== undefined) sandboxes.objects.goWith(merged, settled.objects);
-    return await rememberChoices(new SessionValue(merged, context), memories.conflicts, choices);
+    return await rememberChoices(new SessionValue(merged, context), memories.conflicts, choices, told === undefined ? [] : [told]);
   } finally {
     release();
   }

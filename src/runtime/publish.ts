@@ -9,7 +9,7 @@ import { textOfThrown } from "../session/thrown.ts";
 import { checkOf } from "../session/views.ts";
 import { fromBytes } from "./embedding.ts";
 import type { Memories } from "./memories.ts";
-import { isOwn, writeMemory } from "./write-memory.ts";
+import { OwnWrites, writeMemory } from "./write-memory.ts";
 
 export type Published = DataOf<"memory.published">;
 
@@ -40,19 +40,21 @@ export async function publish(memories: Memories, state: State, by?: Publishing)
   const { rerun = false } = by ?? {};
   const fresh = await memories.stagedFor(state, Number.MAX_SAFE_INTEGER);
   const staged = by === undefined ? fresh : [...writtenBefore(memories, state, fresh, by), ...fresh];
+  const own = new OwnWrites(state);
   const wanted: Staged[] = [];
-  for (const one of staged) if (one.publish !== "never" && !(await wasNever(memories, state, one))) wanted.push(one);
+  for (const one of staged) if (one.publish !== "never" && !(await wasNever(memories, own, one))) wanted.push(one);
   if (wanted.length === 0) return undefined;
   const waiting = wanted.map((one) => ({ one, reason: rerun ? "a rerun publishes nothing by itself" : heldBy(one, state, memories) }));
   const held = waiting.flatMap(({ one: { item }, reason }) => (reason === undefined ? [] : [{ uri: item.uri, event: item.event, reason }]));
   const ready = waiting.flatMap(({ one, reason }) => (reason === undefined ? [one] : []));
   const { revision, written, refused } = await writeMemory(
     memories,
-    state,
+    own,
     ready.map((one) => toWrite(one, memories)),
   );
+  const byEvent = new Map(ready.map((one) => [one.item.event, one]));
   for (const record of written) {
-    const one = ready.find(({ item }) => item.event === record.event);
+    const one = byEvent.get(record.event);
     if (one !== undefined) memories.knowPublished(one.node, record.revision);
   }
   // Somebody else wrote the same: nothing is lost.
@@ -67,7 +69,7 @@ export async function publish(memories: Memories, state: State, by?: Publishing)
           refused: changed.map(({ item, current }) => ({
             uri: item.uri,
             event: item.event,
-            based: ready.find((one) => one.item.event === item.event)?.based ?? 0,
+            based: byEvent.get(item.event)?.based ?? 0,
             current: current?.version ?? 0,
           })),
         }),
@@ -76,15 +78,16 @@ export async function publish(memories: Memories, state: State, by?: Publishing)
 
 /** What the run had published when it was interrupted is written again, which is once, and is on its record then. */
 function writtenBefore({ platform }: Memories, state: State, fresh: readonly Staged[], { run }: Publishing): readonly Staged[] {
+  const known = new Set(fresh);
   return [...stagedAt(state, platform).values()].filter(
-    (one) => one.node.run === run && !fresh.includes(one) && one.node.data<"remember.returned">(platform)?.published === undefined,
+    (one) => one.node.run === run && !known.has(one) && one.node.data<"remember.returned">(platform)?.published === undefined,
   );
 }
 
 /** What was remembered and forgotten again before anybody else saw it was never there. */
-async function wasNever(memories: Memories, state: State, { item, forgotten, based }: Staged): Promise<boolean> {
+async function wasNever(memories: Memories, own: OwnWrites, { item, forgotten, based }: Staged): Promise<boolean> {
   if (!forgotten || based !== 0) return false;
-  for await (const newest of (await memories.store()).list({ uri: item.uri })) if (isOwn(state, newest)) return false;
+  for await (const newest of (await memories.store()).list({ uri: item.uri })) if (own.has(newest)) return false;
   return true;
 }
 

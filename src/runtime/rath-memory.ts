@@ -227,6 +227,7 @@ export class RathMemory implements Memory {
     return {
       item: { ...rest, version, state, by, reason, from, event: platform.newId(), session: undefined, at: platform.time() },
       based,
+      ...(state === "published" ? { again: item.version } : {}),
     };
   }
 

@@ -4,20 +4,27 @@ import { durationMs } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
 import { type DataOf, isCalled, isReturned } from "../session/event.ts";
 import { callOf, stateOf } from "../session/fold.ts";
-import { type Effect, EffectResult, type ForgetRequest, type InnerEffectContext, type Place } from "../session/host.ts";
+import { type Effect, EffectResult, type ForgetRequest, type InnerEffectContext, type Owned, type Place } from "../session/host.ts";
 import { current, type Node } from "../session/log.ts";
 import type { MemoryItem, MemoryOrigin, MemoryScope, Publish, Remembered, Trust } from "../session/memory.ts";
 import { memoryUri, noMemory } from "../session/memory-uri.ts";
-import { contentOf, readsOf, stagedAt, versionName } from "../session/remembered.ts";
+import { contentOf, namesRead, stagedAt, versionName } from "../session/remembered.ts";
 import { lowest, originOf, trustAt, trustOf, trustOfOutput } from "../session/trust.ts";
 import { strictest } from "../tool/memory-policy.ts";
 import { embed, toBytes } from "./embedding.ts";
 import type { Execution } from "./execution.ts";
 import type { Memories } from "./memories.ts";
 import { fencedAt, ownerAt } from "./memory-owner.ts";
-import { writeMemory } from "./write-memory.ts";
+import { OwnWrites, writeMemory } from "./write-memory.ts";
 
 type StagedItem = NonNullable<DataOf<"remember.returned">["item"]>;
+
+/** What a write is called by. */
+interface Name {
+  readonly scope: MemoryScope;
+  readonly owner: string | undefined;
+  readonly key: string;
+}
 
 /** Where a write comes from. */
 interface Evidence {
@@ -27,13 +34,14 @@ interface Evidence {
   readonly trust: Trust;
 }
 
-export function rememberEffect(memories: Memories, place: Place, item: Remembered): Effect {
+export function rememberEffect(memories: Memories, place: Place, item: Remembered, owned?: Owned): Effect {
   const { content, because, expires, publish } = item;
   // Its name is in its uri, where a secret would be written in other characters and not be found any more.
   const key = memories.clean(item.key);
   const scope = item.scope ?? place.context.memory ?? "project";
   const evidence = evidenceFor(memories, place, because);
-  const uri = memoryUri(scope, ownerAt(place, scope), key);
+  const name = { scope, owner: owned === undefined ? ownerAt(place, scope) : owned.owner, key };
+  const uri = memoryUri(scope, name.owner, key);
   const rule = memories.ruleAt(place);
   const wanted = strictest([publish, rule?.publish({ uri, key, scope, origin: evidence.origin, trust: evidence.trust })]);
   const called = {
@@ -44,8 +52,8 @@ export function rememberEffect(memories: Memories, place: Place, item: Remembere
     ...(expires === undefined ? {} : { expires }),
     ...(publish === undefined ? {} : { publish }),
   };
-  const fenced = fencedAt(place, [scope]);
-  const whole = { ...item, key, scope, publish: wanted ?? "return" };
+  const fenced = owned === undefined ? fencedAt(place, [scope]) : undefined;
+  const whole = { ...item, ...name, publish: wanted ?? "return" };
   const run = (inner: InnerEffectContext) => (fenced === undefined ? remember(memories, place, whole, evidence, inner) : denied(fenced));
   // What is published at once reaches others: it is written under its key, however often it is tried.
   return { op: "remember", called, repeat: wanted === "now" ? "keyed" : "safe", run };
@@ -54,14 +62,15 @@ export function rememberEffect(memories: Memories, place: Place, item: Remembere
 async function remember(
   memories: Memories,
   place: Place,
-  { key, content, scope, expires, publish }: Remembered & { readonly scope: MemoryScope; readonly publish: Publish },
+  { content, expires, publish, ...name }: Remembered & Name & { readonly publish: Publish },
   evidence: Evidence,
   inner: InnerEffectContext,
 ): Promise<EffectResult> {
   const { platform } = memories;
   const store = await memories.store();
   const at = platform.time();
-  const versions = await nextVersion(memories, place, scope, key);
+  const { key, scope } = name;
+  const versions = await nextVersion(memories, place, name);
   const ends = expires === undefined ? {} : { expires: new Date(Date.parse(at) + durationMs(expires)).toISOString() };
   const item: StagedItem = { ...versions.item, ...copied(evidence), publish, ...ends };
   const whole: MemoryItem = asItem(
@@ -101,7 +110,7 @@ async function publishNow(
   vector: Vector | undefined,
 ): Promise<MemoryRecord> {
   const write = { item: { ...item, state: "published" as const }, based, vector };
-  const { written, refused } = await writeMemory(memories, stateOf(node), [write]);
+  const { written, refused } = await writeMemory(memories, new OwnWrites(stateOf(node)), [write]);
   const [record] = written;
   if (record !== undefined) return record;
   const [problem] = refused;
@@ -132,7 +141,7 @@ export function forgetEffect(memories: Memories, place: Place, given: ForgetRequ
 }
 
 async function forget(memories: Memories, place: Place, { key, scope, reason }: ForgetRequest, evidence: Evidence): Promise<EffectResult> {
-  const { item, revision, before } = await nextVersion(memories, place, scope, key);
+  const { item, revision, before } = await nextVersion(memories, place, { scope, owner: ownerAt(place, scope), key });
   if (before === undefined) throw noMemory(item.uri);
   const { origin, trust } = evidence;
   const ending: MemoryItem = { ...before, ...copied(evidence), version: item.version, state: "retracted", by: place.context.by, reason };
@@ -147,22 +156,20 @@ async function forget(memories: Memories, place: Place, { key, scope, reason }: 
 async function nextVersion(
   memories: Memories,
   place: Place,
-  scope: MemoryScope,
-  key: string,
+  { scope, owner, key }: Name,
 ): Promise<{
   readonly item: Pick<StagedItem, "uri" | "owner" | "version" | "based">;
   readonly revision: number;
   readonly before: MemoryItem | undefined;
 }> {
-  const owner = ownerAt(place, scope);
   const uri = memoryUri(scope, owner, key);
   const revision = await memories.revisionForWriting(place);
   const store = await memories.store();
   let published: MemoryItem | undefined;
   for await (const record of store.list({ uri, asOf: revision })) published = record;
   const state = stateOf(place.node);
-  const pending = (await memories.stagedFor(state, revision)).find(({ item }) => item.uri === uri);
   const staged = stagedAt(state, memories.platform).get(uri);
+  const [pending] = staged === undefined ? [] : await memories.notIn([staged], revision);
   const version = Math.max(published?.version ?? 0, staged?.item.version ?? 0) + 1;
   const based = pending === undefined ? (published?.version ?? 0) : pending.based;
   const seen = pending?.item ?? published;
@@ -184,7 +191,8 @@ function evidenceFor({ platform }: Memories, { node, context }: Place, because: 
   if (around.some((call) => isForeign(call, context.execution as Execution))) stamped.push("untrusted");
   const unsaid = because === undefined || around.length > 0;
   const readBefore = [...sources.filter((source) => originOf(source, platform) !== "human"), ...(unsaid ? [node] : [])];
-  const read = new Set(readBefore.flatMap((place) => readsOf(stateOf(place), platform).map(versionName)));
+  const read = new Set<string>();
+  for (const place of readBefore) for (const name of namesRead(stateOf(place), platform)) read.add(name);
   for (const source of sources)
     for (const hit of source.kind === "recall.returned" ? (source.data<"recall.returned">(platform)?.value ?? []) : [])
       read.add(versionName(hit));
@@ -225,7 +233,7 @@ function eventsBefore(node: Node, ids: readonly string[]): readonly Named[] {
   const results = new Map<Node, Node>();
   const seen = new Set<Node>([node]);
   const waiting = [node];
-  for (let at = waiting.pop(); at !== undefined && found.size < wanted.size; at = waiting.pop()) {
+  for (let at = takeNewest(waiting); at !== undefined && found.size < wanted.size; at = takeNewest(waiting)) {
     if (isReturned(at.kind)) results.set(callOf(at), at);
     // A call is judged by what came of it.
     if (wanted.has(at.id)) found.set(at.id, { event: at, result: results.get(at) ?? at, foreign: isInsideUntrusted(at, results) });
@@ -243,6 +251,13 @@ function eventsBefore(node: Node, ids: readonly string[]): readonly Named[] {
       { details: { field: "remember.because", event: missing } },
     );
   return [...wanted].flatMap((id) => found.get(id) ?? []);
+}
+
+/** Results come before their calls then, and what is new is found without a look at what is old. */
+function takeNewest(waiting: Node[]): Node | undefined {
+  let newest = waiting.length - 1;
+  for (const [index, { step }] of waiting.entries()) if (step > (waiting[newest] as Node).step) newest = index;
+  return newest < 0 ? undefined : waiting.splice(newest, 1)[0];
 }
 
 function isInsideUntrusted(node: Node, results: ReadonlyMap<Node, Node>): boolean {

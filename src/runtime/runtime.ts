@@ -177,8 +177,8 @@ export class Runtime implements Host, Services {
   recall(session: Session, request: RecallRequest): Promise<Session> {
     return this.perform(session, recallEffect(this.memories, this.here(session), request));
   }
-  remember(session: Session, item: Remembered): Promise<Session> {
-    return this.perform(session, rememberEffect(this.memories, this.here(session), item));
+  remember(session: Session, item: Remembered, owned?: Parameters<Host["remember"]>[2]): Promise<Session> {
+    return this.perform(session, rememberEffect(this.memories, this.here(session), item, owned));
   }
   forget(session: Session, request: ForgetRequest): Promise<Session> {
     return this.perform(session, forgetEffect(this.memories, this.here(session), request));

@@ -5,17 +5,18 @@ import type { MemoryItem } from "../session/memory.ts";
 import type { Memories } from "./memories.ts";
 
 /** Compares with the version that each write was based on, or with a later one that came from the branch itself. */
-export async function writeMemory(memories: Memories, state: State, writes: readonly MemoryWrite[]): Promise<MemoryWritten> {
+export async function writeMemory(memories: Memories, own: OwnWrites, writes: readonly MemoryWrite[]): Promise<MemoryWritten> {
   const store = await memories.store();
   const done = await store.write(writes);
-  const own = done.refused.flatMap(({ item, current }) => {
-    const write = writes.find((one) => one.item === item || (one.item.event === item.event && one.item.uri === item.uri));
-    const follows = current !== undefined && current.version < item.version && isOwn(state, current);
+  const byEvent = new Map(writes.map((write) => [write.item.event, write]));
+  const behind = done.refused.flatMap(({ item, current }) => {
+    const write = byEvent.get(item.event);
+    const follows = current !== undefined && current.version < item.version && own.has(current);
     return follows && write !== undefined ? [{ ...write, based: current.version }] : [];
   });
-  if (own.length === 0) return done;
-  const again = await writeMemory(memories, state, own);
-  const retried = new Set(own.map(({ item }) => item.event));
+  if (behind.length === 0) return done;
+  const again = await writeMemory(memories, own, behind);
+  const retried = new Set(behind.map(({ item }) => item.event));
   return {
     revision: again.written.length > 0 ? again.revision : done.revision,
     written: [...done.written, ...again.written],
@@ -23,7 +24,17 @@ export async function writeMemory(memories: Memories, state: State, writes: read
   };
 }
 
-/** Whether a version is a write of this branch. */
-export function isOwn({ writes }: State, { event }: Pick<MemoryItem, "event">): boolean {
-  return list(writes).some((node) => node.kind !== "session.merged" && callOf(node).id === event);
+/** The writes of a branch, looked through once, when somebody asks. */
+export class OwnWrites {
+  readonly #state: State;
+  #events: ReadonlySet<string> | undefined;
+
+  constructor(state: State) {
+    this.#state = state;
+  }
+
+  has({ event }: Pick<MemoryItem, "event">): boolean {
+    this.#events ??= new Set(list(this.#state.writes).flatMap((node) => (node.kind === "session.merged" ? [] : callOf(node).id)));
+    return this.#events.has(event);
+  }
 }

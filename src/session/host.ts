@@ -202,10 +202,15 @@ export interface Host {
   /** Searches memory as an effect. */
   recall(session: Session, request: RecallRequest): Promise<Session>;
   /** Stages what is to be remembered, or forgotten, as an effect. */
-  remember(session: Session, item: Remembered): Promise<Session>;
+  remember(session: Session, item: Remembered, owned?: Owned): Promise<Session>;
   forget(session: Session, request: ForgetRequest): Promise<Session>;
   /** Stores what verbs without effects have added. */
   save(session: Session): Promise<void>;
+}
+
+/** Whose memory is written where that is known, as when two branches wrote it: not that of whoever is at work. */
+export interface Owned {
+  readonly owner: string | undefined;
 }
 
 /** A place in a log with the context it is used in. */

@@ -3,6 +3,7 @@ import { fullView, inRanges, viewOf } from "./context.ts";
 import { type Chain, callOf, list, type State, stateOf } from "./fold.ts";
 import type { Node } from "./log.ts";
 import type { Compression, MemoryHit, MemoryItem, MemoryRead, Publish } from "./memory.ts";
+import { Newest, type NewestAt } from "./newest.ts";
 import type { Platform } from "./platform.ts";
 
 /** A write of a branch that holds there. */
@@ -17,39 +18,52 @@ export interface Staged {
   readonly node: Node;
 }
 
-type Stage = ReadonlyMap<string, Staged>;
-const stages = new WeakMap<Chain, Stage>();
-const nothing: Stage = new Map();
+/** The newest write of each uri on a branch. */
+export type Stage = NewestAt<Staged>;
+
+const stages = new Newest<Staged>();
 
 /** The newest write of each uri on a branch. Costs what is new since somebody last looked. */
 export function stagedAt({ writes }: State, platform: Platform): Stage {
-  const fresh: Chain[] = [];
-  let at = writes;
-  for (; at !== undefined && !stages.has(at); at = at.before) fresh.push(at);
-  if (fresh.length === 0) return at === undefined ? nothing : (stages.get(at) as Stage);
-  const stage = new Map(at === undefined ? nothing : stages.get(at));
-  for (const link of fresh.reverse()) apply(stage, link, platform);
-  stages.set(writes as Chain, stage);
-  return stage;
+  return stages.at(writes, (link, set) => {
+    const { node } = link;
+    if (node.kind !== "session.merged") {
+      const staged = stagedBy(node, platform);
+      if (staged !== undefined) set(staged.item.uri, staged);
+      return;
+    }
+    const settled = node.data<"session.merged">(platform)?.memory ?? [];
+    const chosen = writesBefore(link, new Set(settled.map(({ event }) => event)), platform);
+    for (const { uri, event } of settled) {
+      const staged = chosen.get(event);
+      if (staged !== undefined) set(uri, staged);
+    }
+  });
 }
 
-function apply(stage: Map<string, Staged>, link: Chain, platform: Platform): void {
-  const { node } = link;
-  if (node.kind !== "session.merged") {
-    const staged = stagedBy(node, platform);
-    if (staged !== undefined) stage.set(staged.item.uri, staged);
-    return;
+/** Writes by their calls, found in one walk. */
+function writesBefore({ before }: Chain, events: ReadonlySet<string>, platform: Platform): ReadonlyMap<string, Staged> {
+  const found = new Map<string, Staged>();
+  for (let at = before; at !== undefined && found.size < events.size; at = at.before) {
+    const event = at.node.kind === "session.merged" ? "" : callOf(at.node).id;
+    const staged = events.has(event) && !found.has(event) ? stagedBy(at.node, platform) : undefined;
+    if (staged !== undefined) found.set(event, staged);
   }
-  for (const { uri, event } of node.data<"session.merged">(platform)?.memory ?? []) {
-    const chosen = writeBefore(link, event, platform);
-    if (chosen !== undefined) stage.set(uri, chosen);
-  }
+  return found;
 }
 
-function writeBefore(link: Chain, event: string, platform: Platform): Staged | undefined {
-  for (let at = link.before; at !== undefined; at = at.before)
-    if (at.node.kind !== "session.merged" && callOf(at.node).id === event) return stagedBy(at.node, platform);
-  return undefined;
+const readNames = new Newest<true>();
+
+/** The names of all versions that were recalled, as "uri@version". Costs what is new, and the names. */
+export function namesRead({ reads }: State, platform: Platform): Iterable<string> {
+  const read = readNames.at(reads, ({ node }, set) => {
+    for (const hit of node.data<"recall.returned">(platform)?.value ?? []) set(versionName(hit), true);
+  });
+  return namesOf(read);
+}
+
+function* namesOf(read: NewestAt<true>): Iterable<string> {
+  for (const [name] of read) yield name;
 }
 
 const made = new WeakMap<Node, Staged>();

@@ -187,7 +187,12 @@ export const schemas = {
   }),
   "session.rejected": z.strictObject({ reason: z.string() }),
   /** With `alone`, a model reads nothing from before it. */
-  "message.added": z.strictObject({ role: z.enum(["user", "system"]), parts: z.array(part), alone: z.literal(true).optional() }),
+  "message.added": z.strictObject({
+    role: z.enum(["user", "system"]),
+    parts: z.array(part),
+    alone: z.literal(true).optional(),
+    outside: z.literal(true).optional(),
+  }),
   "note.added": z.strictObject({ text: z.string() }),
   "record.linked": z.strictObject({ system: z.string(), id: z.string(), uri: z.string().optional(), digest: z.string().optional() }),
   "placement.changed": z.strictObject({ sandbox: z.string(), spec: z.record(z.string(), z.unknown()) }),

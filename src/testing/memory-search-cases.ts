@@ -240,4 +240,16 @@ export const memorySearchCases: readonly MemoryCase[] = [
       expect((await search(store, "", { vector, asOf: revision })).map(({ key, version }) => [key, version])).toEqual([["a", 1]]);
     },
   },
+  {
+    name: "a version that says again what an earlier one said has its vector",
+    async run(store) {
+      const vector = { model: "m", values: Float32Array.from([1, 0]) };
+      await store.write([{ item: item("a", "x"), based: 0, vector }]);
+      await store.write([{ item: item("a", "y", { version: 2 }), based: 1 }]);
+      await store.write([{ item: item("a", "x", { version: 3 }), based: 2, again: 1 }]);
+      expect((await search(store, "", { vector })).map(({ key, version }) => [key, version])).toEqual([["a", 3]]);
+      await store.write([{ item: item("b", "x"), based: 0, again: 7 }]);
+      expect(await keys(store, "", { vector })).toEqual(["a"]);
+    },
+  },
 ];

@@ -205,3 +205,17 @@ describe("what could go wrong", () => {
     await one.close().catch(() => {});
   });
 });
+
+test("what is rolled back is found by its vector again (mutant: a decision writes a version without the vector)", async () => {
+  const embed = async (texts: readonly string[]) => ({
+    vectors: texts.map((text) => Float32Array.from(/dog|puppy/.test(text) ? [1, 0] : [0, 1])),
+    tokens: undefined,
+  });
+  await using rath = testRath({ memory: volatileMemory({ embedder: { id: "test/pets", embed } }) });
+  const session = await rath.session("Go.").remember({ key: "pet", content: "a dog", publish: "now" });
+  const before = await rath.memory.revision();
+  await session.remember({ key: "pet", content: "a stone", publish: "now" });
+  expect(await rath.memory.search("puppy")).toEqual([]);
+  await rath.memory.rollback(before, { by: "ada", reason: "a mistake" });
+  expect(await rath.memory.search("puppy")).toMatchObject([{ key: "pet", content: "a dog", version: 3 }]);
+});
