@@ -131,6 +131,10 @@ function checkOptions(options: RathOptions): void {
       { details: { field: `sandboxes.${name}` } },
     );
   }
+  if (options.memory !== undefined && typeof (options.memory as Partial<MemoryStore> | null)?.write !== "function")
+    throw new RathError("value.unsupported", "memory is no memory store: give sqliteMemory(path), volatileMemory() or your own.", {
+      details: { field: "memory" },
+    });
   oneOf("durability", options.durability, ["sync", "relaxed"]);
   oneOf("implicitForks", options.implicitForks, ["allow", "warn", "error"]);
   for (const [name, workflow] of Object.entries<unknown>(options.workflows ?? {})) {

@@ -21,7 +21,7 @@ export type { Composed, Flow } from "../workflow/combinators.ts";
 export type { Description } from "../workflow/describe.ts";
 export type { Described, OutputOf, Workflow } from "../workflow/workflow.ts";
 export type { CompressorOptions } from "./compressor.ts";
-export type { ContextEntry, ContextFunction, ContextPolicy } from "./context/policy.ts";
+export type { ContextChoice, ContextEntry, ContextFunction, ContextPolicy } from "./context/policy.ts";
 export type { Extracted, ExtractorOptions, Proposal } from "./extractor.ts";
 export type { Handoff } from "./handoff.ts";
 export type { AgentMemory, AgentOptions, HookAnswer, Hooks } from "./options.ts";

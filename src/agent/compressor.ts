@@ -1,12 +1,13 @@
 /** Compressing as a workflow of its own: for whoever decides when a conversation is made shorter, or whole again. */
 import { RathError } from "../session/errors.ts";
-import type { ModelLike } from "../session/model.ts";
+import { isModelLike, type ModelLike } from "../session/model.ts";
 import type { Session } from "../session/session.ts";
 import { type AgentSketch, leaveUnnamed, sketch } from "../workflow/children.ts";
 import { Workflow } from "../workflow/workflow.ts";
 import { applyPolicy } from "./context/apply.ts";
 import { type ContextPolicy, checkPolicy, policyModels, policyText } from "./context/policy.ts";
 import { converse } from "./loop.ts";
+import { unknownOption } from "./options.ts";
 
 /** What a Compressor is made of. */
 export interface CompressorOptions {
@@ -36,11 +37,7 @@ export class Compressor extends Workflow {
   readonly #options: CompressorOptions;
 
   constructor(options: CompressorOptions) {
-    const name = options?.name ?? "compressor";
-    checkPolicy(options?.policy, (problem) => new RathError("agent.invalid", `Compressor "${name}" ${problem}.`));
-    const { policy, model } = options;
-    if (typeof policy === "object" && "summariseAt" in policy && (policy.model ?? model) === undefined)
-      throw new RathError("agent.invalid", `Compressor "${name}" has no model to summarise with: give model: "provider/model".`);
+    const name = checkCompressor(options ?? {});
     super();
     this.name = name;
     this.description = options.description ?? "";
@@ -72,4 +69,21 @@ export class Compressor extends Workflow {
   override toString(): string {
     return `Compressor ${this.name}`;
   }
+}
+
+const known: Readonly<Record<keyof CompressorOptions, true>> = { policy: true, model: true, name: true, description: true };
+
+/** Gives the name it has. */
+function checkCompressor(options: CompressorOptions): string {
+  const { policy, model, name = "compressor" } = options;
+  const wrong = (problem: string): RathError => new RathError("agent.invalid", `Compressor "${String(name)}" ${problem}.`);
+  const strange = unknownOption("an option", Object.keys(options), known);
+  if (strange !== undefined) throw wrong(strange);
+  if (typeof name !== "string" || name === "") throw wrong("has a name that is no text: leave it out, or give a word");
+  checkPolicy(policy, wrong);
+  if (model !== undefined && !isModelLike(model))
+    throw wrong(`has a model that is none (${String(model)}): give "provider/model", an AI SDK model or a Model`);
+  if (typeof policy === "object" && "summariseAt" in policy && (policy.model ?? model) === undefined)
+    throw wrong('has no model to summarise with: give model: "provider/model"');
+  return name;
 }

@@ -262,7 +262,7 @@ describe("an Extractor", () => {
 
   test("describes what it does; its revision changes with it", () => {
     const of = (more: Partial<ExtractorOptions> = {}) => extractor([], more).describe();
-    expect(of().agents).toEqual([{ path: "workflow", model: "scripted", tools: [] }]);
+    expect(of().agents).toEqual([{ path: "extractor", model: "scripted", tools: [] }]);
     const revisions = [of(), of({ scope: "user" }), of({ accept: "ask" }), of({ limit: 3 }), of({ instructions: "x" })];
     expect(new Set(revisions.map(({ revision }) => revision)).size).toBe(5);
   });

@@ -10,10 +10,10 @@ import { type ModelLike, modelName } from "../session/model.ts";
 import type { EffectContext, MemoryScope, Message, Session, StopReason } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
 import { toParts } from "../session/views.ts";
-import { type AgentSketch, sketch } from "../workflow/children.ts";
+import { type AgentSketch, leaveUnnamed, sketch } from "../workflow/children.ts";
 import { Workflow } from "../workflow/workflow.ts";
 import { converse } from "./loop.ts";
-import { type AgentOptions, checkOptions, invalid } from "./options.ts";
+import { type AgentOptions, checkOptions, unknownOption } from "./options.ts";
 import { instructionsFor, type Labelled, labelled, problemWith, proposalsSchema, question, shortened, type Wanted } from "./proposals.ts";
 
 /** Something a model wants to be remembered, and what shows it. */
@@ -47,6 +47,10 @@ export interface ExtractorOptions {
   readonly limit?: number | undefined;
   /** What else the model is told: what matters here. */
   readonly instructions?: string | undefined;
+  /** How it is called in `by`. Default: the property it is found under. */
+  readonly name?: string | undefined;
+  /** What it is for, in one sentence: for whoever chooses among workflows. */
+  readonly description?: string | undefined;
 }
 
 const defaultLimit = 10;
@@ -62,13 +66,17 @@ const shownToPerson = 300;
  * for (const { key, accepted, reason } of learned.output) console.log(key, accepted, reason);
  */
 export class Extractor extends Workflow {
-  readonly description = "Proposes what to remember of a session.";
+  readonly name: string;
+  readonly description: string;
   readonly #options: ExtractorOptions;
 
   constructor(options: ExtractorOptions) {
     checkExtractor(options ?? {});
     super();
+    this.name = options.name ?? "extractor";
+    this.description = options.description ?? "Proposes what to remember of a session.";
     this.#options = options;
+    if (options.name === undefined) leaveUnnamed(this);
   }
 
   async forward(session: Session): Promise<Session<readonly Extracted[]>> {
@@ -250,13 +258,22 @@ function stopped(
   return host.add(session, "agent.stopped", { stop, ...more } as never) as Session<readonly Extracted[]>;
 }
 
-const known: Readonly<Record<keyof ExtractorOptions, true>> = { model: true, scope: true, accept: true, limit: true, instructions: true };
+const known: Readonly<Record<keyof ExtractorOptions, true>> = {
+  model: true,
+  scope: true,
+  accept: true,
+  limit: true,
+  instructions: true,
+  name: true,
+  description: true,
+};
 
 function checkExtractor(options: ExtractorOptions): void {
-  const refuse = (problem: string): RathError => invalid("extractor", problem);
-  const extra = Object.keys(options).find((key) => !Object.hasOwn(known, key));
-  if (extra !== undefined) throw refuse(`has an option "${extra}" that is not known; there are: ${Object.keys(known).join(", ")}`);
-  const { model, scope, accept = "ask", limit = defaultLimit, instructions = "" } = options;
+  const refuse = (problem: string): RathError => new RathError("agent.invalid", `Extractor ${problem}.`);
+  const strange = unknownOption("an option", Object.keys(options), known);
+  if (strange !== undefined) throw refuse(strange);
+  const { model, scope, accept = "ask", limit = defaultLimit, instructions = "", name = "extractor" } = options;
+  if (typeof name !== "string" || name === "") throw refuse("has a name that is no text: leave it out, or give a word");
   checkOptions({ model }, "extractor");
   if (scope !== undefined && !isScope(scope)) throw refuse(`has scope ${JSON.stringify(scope)}: give one of ${memoryScopes.join(", ")}`);
   if (typeof accept !== "function" && accept !== "ask" && accept !== "all")

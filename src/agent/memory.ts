@@ -4,11 +4,12 @@
  */
 import { RathError } from "../session/errors.ts";
 import { stateOf } from "../session/fold.ts";
+import { defaultHits } from "../session/given-memory.ts";
 import type { RecallRequest } from "../session/host.ts";
 import type { MemoryScope, Session, StopReason, Tool } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
 import { messageOf } from "../session/views.ts";
-import { defaultLimit, defaultTokens, longestQuery, memoryTools } from "../tool/builtin/memory.ts";
+import { defaultTokens, longestQuery, memoryTools } from "../tool/builtin/memory.ts";
 import type { AgentMemory, AgentOptions } from "./options.ts";
 
 interface Recalled {
@@ -55,7 +56,7 @@ function requestFor(query: string, { scope, limit, tokens }: AgentMemory, ofRout
   return {
     query,
     ...(within === undefined ? {} : { scopes: [within] }),
-    limit: limit ?? defaultLimit,
+    limit: limit ?? defaultHits,
     inject: { tokens: tokens ?? defaultTokens },
   };
 }
@@ -83,13 +84,14 @@ function bounded(text: string): string {
 /** The tools by which a model uses memory itself. */
 export function memoryToolsOf(memory: AgentMemory | undefined): readonly Tool[] {
   if (memory === undefined) return [];
-  const { recall, remember } = memoryTools(memory);
+  const { scope, limit, tokens } = memory;
+  const { recall, remember } = memoryTools({ scope, limit, tokens });
   return [...(recallOf(memory) === "tool" ? [recall] : []), ...(memory.remember === "tool" ? [remember] : [])];
 }
 
 /** What is fixed when an agent is made, for its description. */
 export function memoryOf(memory: AgentMemory): object {
-  const { remember = "never", scope, tokens = defaultTokens, limit = defaultLimit } = memory;
+  const { remember = "never", scope, tokens = defaultTokens, limit = defaultHits } = memory;
   return { recall: recallOf(memory), remember, scope: scope ?? null, tokens, limit };
 }
 

@@ -3,7 +3,7 @@ import { durationMs } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
 import { isScope, memoryScopes, mostHits } from "../session/given-memory.ts";
 import type { ModelRequest, ModelSettings } from "../session/message.ts";
-import type { ModelLike } from "../session/model.ts";
+import { isModelLike, type ModelLike } from "../session/model.ts";
 import type { Duration, Limits, MemoryScope, Session, StandardSchema, Tool, ToolCall } from "../session/session.ts";
 import { type ContextPolicy, checkPolicy } from "./context/policy.ts";
 import { type Handoff, handoffName } from "./handoff.ts";
@@ -140,7 +140,7 @@ const knownHooks: Readonly<Record<keyof Hooks, true>> = { beforeModel: true, bef
 
 /** The tools it adds are named like what they do. */
 function checkMemory(name: string, memory: AgentMemory, tools: ReadonlySet<string>): void {
-  if (typeof memory !== "object" || memory === null)
+  if (typeof memory !== "object" || memory === null || Array.isArray(memory))
     throw invalid(name, `has memory that is no object: write memory: {} or memory: { scope: "user" }`);
   refuseUnknown(name, "a memory option", Object.keys(memory), knownMemory);
   const allowed = { recall: ["before", "tool", "never"], remember: ["tool", "never"] } as const;
@@ -168,13 +168,18 @@ function checkMemory(name: string, memory: AgentMemory, tools: ReadonlySet<strin
 
 /** A guard with a misspelt name would not guard, in silence. */
 function refuseUnknown(name: string, what: string, given: readonly string[], there: object): void {
+  const problem = unknownOption(what, given, there);
+  if (problem !== undefined) throw invalid(name, problem);
+}
+
+/** What is said of the first name that is not there; undefined when all are. */
+export function unknownOption(what: string, given: readonly string[], there: object): string | undefined {
   const extra = given.find((key) => !Object.hasOwn(there, key));
-  if (extra !== undefined) throw invalid(name, `has ${what} "${extra}" that is not known; there are: ${Object.keys(there).join(", ")}`);
+  return extra === undefined ? undefined : `has ${what} "${extra}" that is not known; there are: ${Object.keys(there).join(", ")}`;
 }
 
 function checkModel(name: string, model: unknown): void {
-  if (typeof model === "string" && model !== "") return;
-  if (typeof model === "object" && model !== null && ("doStream" in model || "stream" in model)) return;
+  if (isModelLike(model)) return;
   throw invalid(name, `has a model that is none (${String(model)}): give "provider/model", an AI SDK model or a Model`);
 }
 

@@ -1,4 +1,5 @@
 /** What an Extractor's model is shown and what it may answer: messages by short labels, and proposals that name them. */
+import { longestKey } from "../session/given-memory.ts";
 import type { MessagePart } from "../session/message.ts";
 import type { Message, Session } from "../session/session.ts";
 import type { AgentOptions } from "./options.ts";
@@ -18,7 +19,6 @@ export interface Wanted {
 /** How much of one message, and of all of them, a model is shown. */
 const shownOfMessage = 2000;
 const shownOfAll = 60_000;
-const longestKey = 256;
 const longestContent = 8000;
 
 /** The newest messages that fit, oldest first. */

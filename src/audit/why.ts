@@ -8,9 +8,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { Session } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
 import type { Why, WhyHop } from "../session/why.ts";
-import { EventFinder } from "./find-event.ts";
-import { originOfMemory, trace } from "./why-chain.ts";
-import { startsOf, type WhyTarget } from "./why-target.ts";
+import type { WhyTarget } from "./why-target.ts";
 
 export type { Why, WhyHop } from "../session/why.ts";
 export type { WhyTarget } from "./why-target.ts";
@@ -31,12 +29,19 @@ const idLength = 12;
 export async function why(session: Session, target: WhyTarget): Promise<Why> {
   const runtime = runtimeOf(session);
   await flushBehind(session);
+  // Loaded when somebody asks: most programs that import the package never do.
+  const [{ EventFinder }, { trace }, { startsOf }] = await Promise.all([
+    import("./find-event.ts"),
+    import("./why-chain.ts"),
+    import("./why-target.ts"),
+  ]);
   const finder = new EventFinder(runtime, placeOf(session).node);
   return whyOf(await trace({ runtime, finder, most: mostHops }, await startsOf(runtime, finder, session, target)));
 }
 
 /** The events that led to a memory. */
 export async function whyMemory(runtime: Runtime, item: MemoryItem): Promise<Why> {
+  const [{ EventFinder }, { originOfMemory, trace }] = await Promise.all([import("./find-event.ts"), import("./why-chain.ts")]);
   const finder = new EventFinder(runtime);
   return whyOf(await trace({ runtime, finder, most: mostHops }, await originOfMemory({ runtime, finder }, item)));
 }

@@ -39,6 +39,18 @@ test.each([
   ["remember.returned", { reason: "too private" }, { outcome: "denied" }, "remember a → denied too private"],
   ["forget.called", { key: "a", scope: "project", reason: "old" }, {}, "forget a: old"],
   ["forget.returned", { item }, {}, "forget memory://project/a@2 → staged (from tool, untrusted)"],
+  [
+    "remember.returned",
+    { item: { ...item, publish: { check: "sound" } } },
+    {},
+    'remember memory://project/a@2 → staged until the check "sound" passes (from tool, untrusted)',
+  ],
+  [
+    "remember.returned",
+    { item: { ...item, publish: "never" } },
+    {},
+    "remember memory://project/a@2 → staged for good (from tool, untrusted)",
+  ],
   ["memory.published", { revision: 3, items: [{ ...item, event: "e" }] }, {}, "published at revision 3: memory://project/a@2"],
   [
     "memory.published",

@@ -1,6 +1,6 @@
 /** What was recalled, remembered and left out of a model's context, in words. */
 import type { Event } from "../session/event.ts";
-import type { Compression, MemoryHit, MemoryItem, MemoryRead } from "../session/memory.ts";
+import type { Compression, MemoryHit, MemoryItem, MemoryRead, Publish } from "../session/memory.ts";
 import { versionName } from "../session/remembered.ts";
 import { count, money, plural } from "./format.ts";
 import { json } from "./shown.ts";
@@ -47,8 +47,14 @@ function stagedText(event: Event<"remember.returned" | "forget.returned">, call:
     return ` ${key} → ${problem ?? "ok"}`;
   }
   const published = event.kind === "remember.returned" ? event.data.published : undefined;
-  const state = published === undefined ? "staged" : `published at revision ${published}`;
+  const state = published === undefined ? `staged${waitText(item.publish)}` : `published at revision ${published}`;
   return ` ${versionName(item)} → ${state} (from ${item.origin}, ${item.trust})`;
+}
+
+/** What something staged waits for, where that is more than the end of its run. */
+function waitText(publish: Publish): string {
+  if (publish === "never") return " for good";
+  return typeof publish === "object" ? ` until the check ${JSON.stringify(publish.check)} passes` : "";
 }
 
 function publishedText({ data: { revision, items, held = [], refused = [], problem } }: Event<"memory.published">): string {
@@ -96,15 +102,15 @@ export function compressionLine({ policy, dropped, shortened, tokens, usage, ste
 
 /** Something recalled as `show` tells it. */
 export function readLine(read: MemoryRead): string {
-  const reader = read.recall.injected ? "given to the model" : "read by the program";
+  const reader = read.recall.injected ? "given to the model" : "not given to a model";
   return `${versionName(read)} (score ${scoreText(read)}, ${read.trust}, ${reader}, step ${read.recall.step}): ${read.content}`;
 }
 
 /** Something remembered as `show` tells it. */
-export function writeLine(item: MemoryItem, shortEvent: (id: string) => string): string {
+export function writeLine(item: MemoryItem, shortEvent: (id: string) => string, publish: Publish = "return"): string {
   const evidence = item.because.length === 0 ? "" : `, because ${item.because.map(shortEvent).join(", ")}`;
   const what = item.state === "retracted" && item.content === "" ? (item.reason ?? "forgotten") : item.content;
-  return `${versionName(item)} (${item.state}, from ${item.origin}, ${item.trust}${evidence}): ${what}`;
+  return `${versionName(item)} (${item.state}${item.state === "staged" ? waitText(publish) : ""}, from ${item.origin}, ${item.trust}${evidence}): ${what}`;
 }
 
 function scoreText({ score }: { readonly score: number }): number {

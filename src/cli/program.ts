@@ -87,6 +87,7 @@ async function programFor(argv: readonly string[], cli: Cli): Promise<Command> {
       const command = program.command(name).helpGroup(heading);
       (await load()).define(command, cli);
       for (const one of [command, ...command.commands]) common(one, cli);
+      if (wanted !== undefined) refuseUnknown(command, argv[1]);
     }
   program.hook("preAction", (_, called) => {
     const [all, given] = [program.opts<Settings>(), called.opts<Settings>()];
@@ -94,6 +95,15 @@ async function programFor(argv: readonly string[], cli: Cli): Promise<Command> {
     cli.settings = { ...all, ...given, color: all.color !== false && given.color !== false };
   });
   return program;
+}
+
+/** One that lists by default would take a misspelt command for too many words. */
+function refuseUnknown(command: Command, word: string | undefined): void {
+  const names = command.commands.map((one) => one.name());
+  if (names.length === 0 || word === undefined || word.startsWith("-") || word === "help" || names.includes(word)) return;
+  throw new Fault(exits.usage, `There is no command "${pathOf(command)} ${word}". There are: ${names.join(", ")}.`, {
+    next: `${pathOf(command)} --help`,
+  });
 }
 
 /** What every command takes, and where its own words go. */

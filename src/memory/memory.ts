@@ -128,6 +128,29 @@ export interface MemoryUsage extends MemoryUse {
   readonly readBy: readonly string[];
 }
 
+/** What is searched outside a session, and how much of it comes back. */
+export interface MemorySearch {
+  /** Default: everybody's. */
+  readonly scope?: MemoryScope | readonly MemoryScope[] | undefined;
+  /** At most so many; 5 when not given. */
+  readonly limit?: number | undefined;
+  /** Only what is trusted. */
+  readonly trust?: "trusted" | undefined;
+  readonly origin?: MemoryOrigin | undefined;
+  /** As it was at this revision; the newest when left out. */
+  readonly asOf?: number | undefined;
+}
+
+/** What is listed outside a session. */
+export interface MemoryListing {
+  /** Default: everybody's. */
+  readonly scope?: MemoryScope | readonly MemoryScope[] | undefined;
+  /** Default: both. */
+  readonly state?: "published" | "retracted" | undefined;
+  /** As it was at this revision; the newest when left out. */
+  readonly asOf?: number | undefined;
+}
+
 /**
  * What people ask of memory outside a session: `rath.memory`. Writing needs a session: `session.remember`. A name is a key, where
  * only one memory has it, a uri, or "uri@version". Nothing is ever removed: retracting and rolling back write new versions.
@@ -138,18 +161,12 @@ export interface MemoryUsage extends MemoryUse {
  * await rath.memory.retract("test-command", { by: "human:ada", reason: "the command changed" });
  */
 export interface Memory {
-  search(
-    query: string,
-    options?: { readonly scope?: MemoryScope | undefined; readonly limit?: number | undefined; readonly asOf?: number | undefined },
-  ): Promise<readonly MemoryHit[]>;
+  /** What is published and matches, best first, whoever it belongs to. */
+  search(query: string, options?: MemorySearch): Promise<readonly MemoryHit[]>;
   /** The newest version, retracted or not; undefined when there never was one. */
-  get(name: string): Promise<MemoryItem | undefined>;
-  /** The newest version of each, oldest write first. */
-  list(query?: {
-    readonly scope?: MemoryScope | undefined;
-    readonly state?: "published" | "retracted" | undefined;
-    readonly asOf?: number | undefined;
-  }): AsyncIterable<MemoryItem>;
+  get(name: string): Promise<MemoryRecord | undefined>;
+  /** The newest version of each, expired ones included, oldest write first. */
+  list(query?: MemoryListing): AsyncIterable<MemoryRecord>;
   /** Every version, oldest first. */
   history(name: string): Promise<readonly MemoryRecord[]>;
   /** The events that led to it. */
@@ -158,7 +175,7 @@ export interface Memory {
   usedBy(name: string): AsyncIterable<MemoryUsage>;
   /** What was made after reading this memory, or because of this event, however far away. */
   derivedFrom(source: string): AsyncIterable<MemoryRecord>;
-  /** Takes it back, and everything that was made of it. */
+  /** Takes it back, and everything that was made of it. A version that is named must be the newest. */
   retract(name: string, decision: MemoryDecision): Promise<readonly MemoryRecord[]>;
   /** Makes memory what it was at a revision or at a time; gives what was written for that. */
   rollback(to: number | string, decision: MemoryDecision): Promise<readonly MemoryRecord[]>;

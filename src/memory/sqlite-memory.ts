@@ -7,6 +7,8 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { EmbedderLike } from "../session/embedding.ts";
+import { givenOptions, givenText } from "../session/given.ts";
+import { givenEmbedder } from "../session/given-memory.ts";
 import { Connection } from "../sqlite/connection.ts";
 import type { OpenDatabase } from "../sqlite/driver.ts";
 import type { MemoryStore } from "./memory.ts";
@@ -38,7 +40,10 @@ export interface SqliteParts {
 
 /** The memory in the file at `path`. */
 export function memoryOn(path: string, options: SqliteMemoryOptions, parts: SqliteParts): MemoryStore {
-  const { embedder, tenant = "default", project = "default", clock = Date.now } = options;
+  const known = ["embedder", "tenant", "project", "clock"] as const;
+  const { embedder, tenant = "default", project = "default", clock = Date.now } = givenOptions(options, known, "sqliteMemory");
+  givenText(path, "the path of sqliteMemory");
+  givenEmbedder(embedder, "sqliteMemory.embedder");
   const { open, loadVectors, patienceMs = 10_000 } = parts;
   const connection = new Connection({ path: resolve(path), format: memoryFormat, tenant, project, clock, open, patienceMs });
   const index = new SqliteIndex(connection, new Vectors(connection, loadVectors));

@@ -1,6 +1,8 @@
 /** Memory in this process: the same contract, gone at exit. For tests and for programs that need not remember. */
 import type { EmbedderLike, Vector } from "../session/embedding.ts";
 import { RathError } from "../session/errors.ts";
+import { givenOptions } from "../session/given.ts";
+import { givenEmbedder } from "../session/given-memory.ts";
 import type { MemoryItem } from "../session/memory.ts";
 import type { MemoryListQuery, MemoryRecord, MemoryStore, MemoryUse, MemoryWrite, MemoryWritten } from "./memory.ts";
 import { checkWrites, decodeItem, decodeRecord, encodeItem, readNames } from "./record.ts";
@@ -47,7 +49,8 @@ interface State {
  * const hits = await memory.search({ text: "how are tests run?", within: ["memory://project/"], limit: 5 });
  */
 export function volatileMemory(options: VolatileMemoryOptions = {}): MemoryStore {
-  const { embedder, clock = Date.now } = options;
+  const { embedder, clock = Date.now } = givenOptions(options, ["embedder", "clock"], "volatileMemory");
+  givenEmbedder(embedder, "volatileMemory.embedder");
   const state = emptyState();
   const index = indexOf(state);
   let closed = false;

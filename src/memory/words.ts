@@ -32,7 +32,9 @@ const digits = /^\p{N}+$/u;
 /** The words of a text in their order, repeated as often as they occur. */
 export function wordsOf(text: string): string[] {
   const found: string[] = [];
-  for (const [run] of text.slice(0, readCharacters).matchAll(runs)) addRun(run, found);
+  const read = text.slice(0, readCharacters);
+  // Composed, so that equivalent texts fall into the same runs.
+  for (const [run] of (plain.test(read) ? read : read.normalize("NFC")).matchAll(runs)) addRun(run, found);
   return found;
 }
 

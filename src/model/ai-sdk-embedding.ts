@@ -2,7 +2,7 @@
  * Embedders over AI SDK embedding models, V2 to V4 by their declared version, and over names like "openai/text-embedding-3-small".
  * Texts are sent in as many calls as the model wants; a call that failed for the moment is tried again.
  */
-import type { Embedder, EmbedderLike, EmbeddingModel } from "../session/embedding.ts";
+import { type Embedder, type EmbedderLike, type EmbeddingModel, isEmbedder, isEmbeddingModel } from "../session/embedding.ts";
 import { RathError } from "../session/errors.ts";
 import { unlessAborted } from "./ai-sdk.ts";
 import { failureOf } from "./ai-sdk-failure.ts";
@@ -22,15 +22,11 @@ const longestWaitMs = 60_000;
 export async function resolveEmbedder(like: EmbedderLike, given: Partial<Surroundings> = {}): Promise<Embedder> {
   if (typeof like === "string") return { ...aiSdkEmbedder(await providerEmbeddingModel(like, given)), id: like };
   if (isEmbedder(like)) return like;
-  if (typeof like === "object" && like !== null && typeof like.doEmbed === "function") return aiSdkEmbedder(like);
+  if (isEmbeddingModel(like)) return aiSdkEmbedder(like);
   throw new RathError(
     "model.unknown",
     `Expected an embedding model, got ${like === null ? "null" : typeof like}. Give "provider/model", an AI SDK embedding model or an Embedder.`,
   );
-}
-
-function isEmbedder(like: unknown): like is Embedder {
-  return typeof like === "object" && like !== null && "id" in like && "embed" in like && typeof like.embed === "function";
 }
 
 /** An embedder of ours over a provider's model. Making one calls nothing. */

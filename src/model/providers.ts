@@ -104,15 +104,14 @@ async function providerOf(name: string, given: Partial<Surroundings>): Promise<{
 }
 
 /** The error for a name that leads nowhere. */
-export function unknownModel(name: string, aliases: readonly string[] = []): RathError {
-  const known = `Known prefixes: ${knownPrefixes.map((prefix) => `${prefix}/`).join(", ")}. Aliases of this Rath: ${aliases.length === 0 ? "none" : aliases.join(", ")}.`;
-  return new RathError(
-    "model.unknown",
-    `There is no model "${name}". ${known} Name an alias in openrath({ models }) or give a provider object.`,
-    {
-      details: { model: name },
-    },
-  );
+/** Without a list of aliases these are not looked at, as for embedding models. */
+export function unknownModel(name: string, aliases?: readonly string[]): RathError {
+  const known = `Known prefixes: ${knownPrefixes.map((prefix) => `${prefix}/`).join(", ")}.`;
+  const next =
+    aliases === undefined
+      ? "Give a name with one of them, or a provider object."
+      : `Aliases of this Rath: ${aliases.length === 0 ? "none" : aliases.join(", ")}. Name an alias in openrath({ models }) or give a provider object.`;
+  return new RathError("model.unknown", `There is no model "${name}". ${known} ${next}`, { details: { model: name } });
 }
 
 async function official(

@@ -1,6 +1,6 @@
 /** Vectors for memory: made inside the effect that needs them, so that what they cost is on record. */
 import type { EmbedderLike, MemoryStore, Vector } from "../memory/memory.ts";
-import type { Embedder } from "../session/embedding.ts";
+import { type Embedder, isEmbedder } from "../session/embedding.ts";
 import { RathError } from "../session/errors.ts";
 import type { Totals } from "../session/session.ts";
 import type { Memories } from "./memories.ts";
@@ -20,14 +20,16 @@ export async function embed(
   if (like === undefined || text.trim() === "") return undefined;
   const embedder = await embedderOf(memories, like);
   const { vectors, tokens } = await embedder.embed([memories.clean(text)], { signal });
-  const [values] = vectors;
-  if (values === undefined || values.length === 0 || !values.every(Number.isFinite))
-    throw new RathError("model.failed", `The embedding model ${embedder.id} gave no vector.`, { details: { model: embedder.id } });
+  const values: unknown = Array.isArray(vectors) ? vectors[0] : undefined;
+  if (!(values instanceof Float32Array && values.length > 0 && values.every(Number.isFinite)))
+    throw new RathError("model.failed", `The embedder ${embedder.id} gave no vector: embed must give { vectors: [Float32Array] }.`, {
+      details: { model: embedder.id },
+    });
   return { vector: { model: embedder.id, values }, usage: tokens === undefined ? undefined : spent(memories, embedder.id, tokens) };
 }
 
 function embedderOf(memories: Memories, like: EmbedderLike): Promise<Embedder> | Embedder {
-  return typeof like === "object" && "embed" in like ? like : memories.embedder(like);
+  return isEmbedder(like) ? like : memories.embedder(like);
 }
 
 function spent(memories: Memories, model: string, input: number): Totals {

@@ -3,7 +3,7 @@
  * goes to the memory store when the run returns. A run reads the store as it was when it first looked.
  */
 import type { MemoryItem, MemoryStore } from "../memory/memory.ts";
-import type { Embedder, EmbedderLike } from "../session/embedding.ts";
+import { type Embedder, type EmbedderLike, isEmbedder } from "../session/embedding.ts";
 import { callOf, type State, stateOf } from "../session/fold.ts";
 import type { Host, Place, Price } from "../session/host.ts";
 import { current, type Node, principalOf } from "../session/log.ts";
@@ -63,6 +63,13 @@ export class Memories {
       throw error;
     });
     return this.#store;
+  }
+
+  /** Opens the store and finds its embedding model; throws what is missing. */
+  async ready(): Promise<void> {
+    const store = await this.store();
+    await store.revision();
+    if (store.embedder !== undefined && !isEmbedder(store.embedder)) await this.embedder(store.embedder);
   }
 
   /**

@@ -33,9 +33,13 @@ export function ownerAt({ node, context }: Place, scope: MemoryScope): string | 
     case "agent":
     case "workflow":
       if (context.workflow === undefined)
-        throw new RathError("value.unsupported", `scope "${scope}" means nothing here: this session is in no ${scope}.`, {
-          details: { field: "scope" },
-        });
+        throw new RathError(
+          "value.unsupported",
+          `scope "${scope}" means nothing here: this session is in no ${scope}. Use it inside one, or name another scope.`,
+          {
+            details: { field: "scope" },
+          },
+        );
       return scope === "agent" ? path.at(-1) : path[0];
   }
 }

@@ -1,9 +1,19 @@
 /** What people ask of memory outside a session. Everything is a new version: nothing that was written goes away. */
-import type { Memory, MemoryDecision, MemoryItem, MemoryRecord, MemoryUsage, MemoryUse, MemoryWrite } from "../memory/memory.ts";
+import type {
+  Memory,
+  MemoryDecision,
+  MemoryItem,
+  MemoryListing,
+  MemoryRecord,
+  MemorySearch,
+  MemoryUsage,
+  MemoryUse,
+  MemoryWrite,
+} from "../memory/memory.ts";
 import { RathError } from "../session/errors.ts";
 import { callOf, stateOf } from "../session/fold.ts";
-import { givenOptions, givenText, unsupported } from "../session/given.ts";
-import { givenScope } from "../session/given-memory.ts";
+import { givenOneOf, givenOptions, givenText, shown, unsupported } from "../session/given.ts";
+import { defaultHits, givenHits, givenOrigin, givenScopes, givenTrust } from "../session/given-memory.ts";
 import type { Node } from "../session/log.ts";
 import { ambiguousKey, isMemoryUri, noMemory, readVersionName } from "../session/memory-uri.ts";
 import { versionName } from "../session/remembered.ts";
@@ -39,38 +49,38 @@ export class RathMemory implements Memory {
     return (await this.#store()).revision();
   }
 
-  async search(
-    query: string,
-    options: { readonly scope?: MemoryScope | undefined; readonly limit?: number | undefined; readonly asOf?: number | undefined } = {},
-  ): Promise<readonly MemoryHit[]> {
-    const { scope, limit = 5, asOf } = givenOptions(options, ["scope", "limit", "asOf"], "search");
-    if (!(Number.isInteger(limit) && limit >= 1)) throw unsupported("search.limit", `is ${String(limit)}`, "give a whole number from 1");
-    const text = givenText(query, "query");
+  async search(query: string, options: MemorySearch = {}): Promise<readonly MemoryHit[]> {
+    const known = ["scope", "limit", "trust", "origin", "asOf"] as const;
+    const { scope, limit = defaultHits, trust, origin, asOf } = givenOptions(options, known, "search");
+    givenHits(limit, "search.limit");
+    givenTrust(trust, "search.trust");
+    givenOrigin(origin, "search.origin");
+    const text = givenText(query, "search.query");
+    const within = beginnings(scope, "search.scope");
     const store = await this.#store();
+    await this.#givenRevision(asOf, "search.asOf");
     const { embed } = await import("./embedding.ts");
     const embedded = await embed(this.#runtime.memories, store, text, new AbortController().signal);
-    return store.search({ text, vector: embedded?.vector, within: within(scope), limit, asOf });
+    return store.search({ text, vector: embedded?.vector, within, limit, trust, origin, asOf });
   }
 
-  async get(name: string): Promise<MemoryItem | undefined> {
+  async get(name: string): Promise<MemoryRecord | undefined> {
     const { uri, version } = readVersionName(givenText(name, "name"));
     if (version !== undefined && isMemoryUri(uri)) return (await this.#versions(uri)).find((record) => record.version === version);
     return this.#newest(name);
   }
 
-  async *list(
-    query: {
-      readonly scope?: MemoryScope | undefined;
-      readonly state?: "published" | "retracted" | undefined;
-      readonly asOf?: number | undefined;
-    } = {},
-  ): AsyncIterable<MemoryItem> {
+  async *list(query: MemoryListing = {}): AsyncIterable<MemoryRecord> {
     const { scope, state, asOf } = givenOptions(query, ["scope", "state", "asOf"], "list");
-    yield* (await this.#store()).list({ within: within(scope), state, asOf });
+    givenOneOf(state, ["published", "retracted"], "list.state");
+    const within = beginnings(scope, "list.scope");
+    await this.#givenRevision(asOf, "list.asOf");
+    yield* (await this.#store()).list({ within, state, asOf });
   }
 
   async history(name: string): Promise<readonly MemoryRecord[]> {
-    const newest = await this.#newest(name);
+    const { uri, version } = readVersionName(givenText(name, "name"));
+    const newest = await this.#newest(version !== undefined && isMemoryUri(uri) ? uri : name);
     return newest === undefined ? [] : this.#versions(newest.uri);
   }
 
@@ -142,10 +152,13 @@ export class RathMemory implements Memory {
   }
 
   async retract(name: string, decision: MemoryDecision): Promise<readonly MemoryRecord[]> {
-    const decided = this.#decided(decision);
+    const decided = this.#decided(decision, "retract");
+    const { uri, version } = readVersionName(givenText(name, "name"));
+    const isVersion = version !== undefined && isMemoryUri(uri);
     return this.#write(async () => {
-      const item = await this.#newest(name);
+      const item = await this.#newest(isVersion ? uri : name);
       if (item === undefined || item.state === "retracted") throw noMemory(name);
+      if (isVersion && item.version !== version) throw superseded(name, item);
       const writes = [this.#again(item, item.version, { ...decided, state: "retracted" })];
       for await (const derived of this.derivedFrom(item.uri)) {
         const newest = await this.#newest(derived.uri);
@@ -159,7 +172,7 @@ export class RathMemory implements Memory {
   }
 
   async rollback(to: number | string, decision: MemoryDecision): Promise<readonly MemoryRecord[]> {
-    const decided = this.#decided(decision);
+    const decided = this.#decided(decision, "rollback");
     const store = await this.#store();
     const revision = await this.#revisionAt(to);
     return this.#write(async () => {
@@ -179,9 +192,8 @@ export class RathMemory implements Memory {
   /** A revision as people name it: its number, or the time at which it was the newest. */
   async #revisionAt(to: number | string): Promise<number> {
     const newest = await this.revision();
-    const number = Number(to);
     if (typeof to === "number" || /^\d+$/.test(to)) {
-      if (Number.isInteger(number) && number >= 0 && number <= newest) return number;
+      if (isRevision(Number(to), newest)) return Number(to);
       throw unsupported("to", `is ${to}`, `give a revision from 0 to ${newest}, or a time`);
     }
     const time = Date.parse(to);
@@ -191,6 +203,13 @@ export class RathMemory implements Memory {
     for await (const record of (await this.#store()).list({ asOf: "all" }))
       if (Date.parse(record.at) <= time) revision = Math.max(revision, record.revision);
     return revision;
+  }
+
+  /** One that is yet to come would be read as the newest, in silence. */
+  async #givenRevision(asOf: number | undefined, field: string): Promise<void> {
+    if (asOf === undefined) return;
+    const newest = await this.revision();
+    if (!isRevision(asOf, newest)) throw unsupported(field, `is ${shown(asOf)}`, `give a revision from 0 to ${newest}`);
   }
 
   async publish(session: Session): Promise<{ readonly published: readonly string[]; readonly held: readonly string[] }> {
@@ -206,9 +225,10 @@ export class RathMemory implements Memory {
   }
 
   /** What is kept of a decision: no secrets. */
-  #decided({ by, reason }: MemoryDecision): MemoryDecision {
+  #decided(decision: MemoryDecision, verb: string): MemoryDecision {
     const { memories } = this.#runtime;
-    return { by: memories.clean(givenText(by, "by")), reason: memories.clean(givenText(reason, "reason")) };
+    const { by, reason } = givenDecision(decision, verb);
+    return { by: memories.clean(by), reason: memories.clean(reason) };
   }
 
   /** Another version of something, by a person outside a session. */
@@ -266,12 +286,34 @@ export class RathMemory implements Memory {
   }
 }
 
+function givenDecision(decision: MemoryDecision, field: string): MemoryDecision {
+  const { by, reason } = givenOptions(decision, ["by", "reason"], field);
+  for (const [name, text] of Object.entries({ by, reason }))
+    if (givenText(text, `${field}.${name}`).trim() === "") throw unsupported(`${field}.${name}`, "is empty", "say it: it is kept");
+  return { by, reason };
+}
+
+function isRevision(number: number, newest: number): boolean {
+  return Number.isInteger(number) && number >= 0 && number <= newest;
+}
+
+/** Whoever names a version has looked at it, and may not want to take back another. */
+function superseded(name: string, { uri, version, state }: MemoryRecord): RathError {
+  return new RathError(
+    "memory.changed",
+    `${name} is not the newest version: it is at ${version} (${state}). Take back ${uri} if that is meant.`,
+    {
+      details: { uri, current: version },
+    },
+  );
+}
+
 /** What is there now is what was there then, though it may have been written again. */
 function holds(then: MemoryRecord, now: MemoryRecord): boolean {
   const same = then.state === now.state && then.content === now.content && then.trust === now.trust && then.expires === now.expires;
   return then.version === now.version || same;
 }
 
-function within(scope: MemoryScope | undefined): readonly string[] {
-  return [scope === undefined ? "memory://" : `memory://${givenScope(scope)}/`];
+function beginnings(scope: MemoryScope | readonly MemoryScope[] | undefined, field: string): readonly string[] {
+  return givenScopes(scope, field)?.map((one) => `memory://${one}/`) ?? ["memory://"];
 }

@@ -74,7 +74,7 @@ export interface Rath extends AsyncDisposable {
   decide(pending: string, decision: Decision): Promise<void>;
   /** Reads a bundle, verifies it, and gives the session it holds. Adds no event to it. */
   import(source: string | AsyncIterable<Uint8Array>): Promise<Session>;
-  /** Checks the store, and of a workflow its models, keys and tools, before anything is spent. */
+  /** Checks the store and memory, and of a workflow its models, keys and tools, before anything is spent. */
   ready(workflow?: Workflow): Promise<void>;
   /** Leaves what is running to be resumed, and closes the store. Whoever still waits gets `rath.closed`. */
   close(): Promise<void>;
@@ -264,6 +264,7 @@ export class RathOnStore implements Rath {
     this.#runtime.assertOpen();
     const store = await this.#runtime.store();
     for await (const _ of store.sessions({ id: "ready" })) break;
+    await this.#runtime.memories.ready();
     if (workflow !== undefined) await checkReady(this.#runtime, workflow);
   }
 

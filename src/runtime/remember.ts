@@ -78,7 +78,7 @@ async function remember(
     withoutSecrets(content, (text) => memories.clean(text)),
     { key, scope, by: place.context.by, event: inner.key, session: inner.branch, at },
   );
-  const refused = memories.ruleAt(place)?.refuses(whole);
+  const refused = memories.ruleAt(place)?.refuses(whole, versions.before);
   if (refused !== undefined) return denied(refused);
   const embedded = await embed(memories, store, `${key}\n${whole.content}`, inner.signal);
   const vector = embedded?.vector;
@@ -140,21 +140,28 @@ export function forgetEffect(memories: Memories, place: Place, given: ForgetRequ
   return { op: "forget", called: request, repeat: "safe", run };
 }
 
-async function forget(memories: Memories, place: Place, { key, scope }: ForgetRequest, evidence: Evidence): Promise<EffectResult> {
-  const { item, revision, known } = await nextVersion(memories, place, { scope, owner: ownerAt(place, scope), key });
-  if (!known) throw noMemory(item.uri);
+async function forget(memories: Memories, place: Place, { key, scope, reason }: ForgetRequest, evidence: Evidence): Promise<EffectResult> {
+  const { item, revision, before } = await nextVersion(memories, place, { scope, owner: ownerAt(place, scope), key });
+  if (before === undefined) throw noMemory(item.uri);
   const { origin, trust } = evidence;
+  const ending: MemoryItem = { ...before, ...copied(evidence), version: item.version, state: "retracted", by: place.context.by, reason };
+  const refused = memories.ruleAt(place)?.refuses(ending, before);
+  if (refused !== undefined) return denied(refused);
   const ruled = memories.ruleAt(place)?.publish({ uri: item.uri, key, scope, origin, trust });
   const publish: Publish = ruled === undefined || ruled === "now" ? "return" : ruled;
   return new EffectResult("ok", { item: { ...item, ...copied(evidence), publish }, revision });
 }
 
-/** The version that a write makes, and the published one it replaces. */
+/** The version that a write makes, the published one it replaces, and what is seen of it here before. */
 async function nextVersion(
   memories: Memories,
   place: Place,
   { scope, owner, key }: Name,
-): Promise<{ readonly item: Pick<StagedItem, "uri" | "owner" | "version" | "based">; readonly revision: number; readonly known: boolean }> {
+): Promise<{
+  readonly item: Pick<StagedItem, "uri" | "owner" | "version" | "based">;
+  readonly revision: number;
+  readonly before: MemoryItem | undefined;
+}> {
   const uri = memoryUri(scope, owner, key);
   const revision = await memories.revisionForWriting(place);
   const store = await memories.store();
@@ -165,8 +172,9 @@ async function nextVersion(
   const [pending] = staged === undefined ? [] : await memories.notIn([staged], revision);
   const version = Math.max(published?.version ?? 0, staged?.item.version ?? 0) + 1;
   const based = pending === undefined ? (published?.version ?? 0) : pending.based;
-  const known = pending === undefined ? published?.state === "published" : !pending.forgotten;
-  return { item: { uri, ...(owner === undefined ? {} : { owner }), version, based }, revision, known };
+  const seen = pending?.item ?? published;
+  const before = seen?.state === "retracted" ? undefined : seen;
+  return { item: { uri, ...(owner === undefined ? {} : { owner }), version, based }, revision, before };
 }
 
 /** What justifies a write: what it names, or what was said last; a model's own writes are no better than what it read. */

@@ -1,7 +1,7 @@
 /** Executes a workflow again on a fork with one thing changed; every result whose inputs are equal is reused. */
 import { RathError } from "../session/errors.ts";
 import type { Event } from "../session/event.ts";
-import { givenOptions } from "../session/given.ts";
+import { givenOneOf, givenOptions } from "../session/given.ts";
 import { history, type Node } from "../session/log.ts";
 import type { Session, Usage } from "../session/session.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
@@ -48,6 +48,8 @@ export interface Rerun<Output> {
 export async function rerun<W extends Workflow>(session: Session, workflow: W, options: RerunOptions = {}): Promise<Rerun<OutputOf<W>>> {
   const runtime = runtimeOf(session);
   givenOptions(options, ["from", "change", "effects", "memory"], "rerun");
+  givenOneOf(options.effects, ["ask", "live"], "rerun.effects");
+  givenOneOf(options.memory, ["recorded", "latest"], "rerun.memory");
   await flushBehind(session);
   const start = options.from === undefined ? placeOf(session).node : placeOf(session.at(options.from)).node;
   const record = await runBehind(runtime, start);

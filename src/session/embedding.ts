@@ -17,7 +17,7 @@ export interface Embedder {
   ): Promise<{ readonly vectors: readonly Float32Array[]; readonly tokens?: number | undefined }>;
 }
 
-/** What an AI SDK embedding model looks like (V2, V3), described by structure so that no peer's types are needed. */
+/** What an AI SDK embedding model looks like (V2 to V4), described by structure so that no peer's types are needed. */
 export interface EmbeddingModel {
   readonly specificationVersion: "v2" | "v3" | "v4";
   readonly provider: string;
@@ -29,3 +29,12 @@ export interface EmbeddingModel {
 
 /** "provider/model", an AI SDK embedding model, or an Embedder. */
 export type EmbedderLike = `${string}/${string}` | EmbeddingModel | Embedder;
+
+export function isEmbedder(like: unknown): like is Embedder {
+  const { id, embed } = (like ?? {}) as Partial<Record<keyof Embedder, unknown>>;
+  return typeof id === "string" && typeof embed === "function";
+}
+
+export function isEmbeddingModel(like: unknown): like is EmbeddingModel {
+  return typeof (like as Partial<EmbeddingModel> | null | undefined)?.doEmbed === "function";
+}

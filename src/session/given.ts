@@ -94,7 +94,7 @@ export function givenLimits(limits: Limits): Limits {
   return limits;
 }
 
-function kindOf(value: unknown): string {
+export function kindOf(value: unknown): string {
   if (value === null || value === undefined || typeof value === "number") return String(value);
   return Array.isArray(value) ? "an array" : `${typeof value === "object" ? "an" : "a"} ${typeof value}`;
 }
@@ -130,6 +130,12 @@ export function givenPlacement(spec: PlacementSpec): PlacementSpec {
   if (limits.time !== undefined) givenDuration(limits.time);
   for (const name of sizeLimits) if (limits[name] !== undefined) sizeBytes(limits[name]);
   return { ...given, limits: limited };
+}
+
+/** A word among a few; one that is misspelt would be taken for the default. */
+export function givenOneOf<T extends string>(value: T | undefined, allowed: readonly T[], field: string): T | undefined {
+  if (value === undefined || allowed.includes(value)) return value;
+  throw unsupported(field, `is ${shown(value)}`, `give ${allowed.map((one) => JSON.stringify(one)).join(" or ")}`);
 }
 
 /** Options whose names are all known: one that is misspelt would be ignored in silence. */

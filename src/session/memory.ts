@@ -1,7 +1,10 @@
 /** Memory as sessions see it: what is remembered, with its evidence, and what is recalled, with its score. */
 import type { Duration } from "./span.ts";
 
-/** Whom a memory belongs to: everybody in the project, one person, one agent, one workflow, or one session and its branches. */
+/**
+ * Whom a memory belongs to: everybody in the project, one person, one agent, one workflow, or one session and its branches. Agents
+ * and workflows are known by their names: those without a name of their own share one memory.
+ */
 export type MemoryScope = "user" | "agent" | "project" | "workflow" | "session";
 /** What a memory was learned from. */
 export type MemoryOrigin = "tool" | "human" | "failure" | "validation" | "model" | "import";
@@ -98,6 +101,7 @@ export interface Compression {
   readonly event: string;
   readonly step: number;
   readonly by: string;
+  /** A function that said nothing to stand for the rest is a "window" too. */
   readonly policy: "full" | "window" | "summary" | "trim" | "custom";
   /** Ids of the events a model no longer reads, oldest first. */
   readonly dropped: readonly string[];
@@ -111,6 +115,13 @@ export interface Compression {
   readonly tokens: { readonly before: number; readonly after: number };
   /** What the summary cost. */
   readonly usage:
-    | { readonly input: number; readonly output: number; readonly cached: number; readonly reasoning: number; readonly usd: number }
+    | {
+        readonly input: number;
+        readonly output: number;
+        readonly cached: number;
+        readonly cacheWrite: number;
+        readonly reasoning: number;
+        readonly usd: number;
+      }
     | undefined;
 }

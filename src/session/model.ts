@@ -46,6 +46,12 @@ export interface LanguageModel {
 /** "provider/model", an alias named in `openrath({ models })`, an AI SDK provider object, or a Model. */
 export type ModelLike = `${string}/${string}` | (string & {}) | LanguageModel | Model;
 
+/** Whether it can be a model: a name is looked up, and an object asked, when it is first used. */
+export function isModelLike(model: unknown): boolean {
+  if (typeof model === "string") return model !== "";
+  return typeof model === "object" && model !== null && ("doStream" in model || "stream" in model);
+}
+
 /** The name under which a model is asked and recorded. */
 export function modelName(like: ModelLike): string {
   if (typeof like === "string") return like;

@@ -1,5 +1,5 @@
 /** Rules about memory: what may be remembered and recalled, and when others see it. */
-import { RathError } from "../session/errors.ts";
+import { kindOf, unsupported } from "../session/given.ts";
 import { givenPublish } from "../session/given-memory.ts";
 import type { MemoryHit, MemoryItem, Publish } from "../session/memory.ts";
 
@@ -10,8 +10,11 @@ export type MemoryCandidate = Pick<MemoryItem, "uri" | "key" | "scope" | "origin
 export interface MemoryPolicy {
   /** When others see what was remembered; of several, the strictest counts. */
   readonly publish?: Publish | ((item: MemoryCandidate) => Publish) | undefined;
-  /** Refuses what is to be remembered: false, or the reason. */
-  readonly remember?: ((item: MemoryItem) => boolean | string) | undefined;
+  /**
+   * Refuses what is to be remembered, or forgotten (its state is then "retracted"): false, or the reason. `before` is what it takes the
+   * place of, so that what is untrusted can be kept from replacing what is trusted.
+   */
+  readonly remember?: ((item: MemoryItem, before: MemoryItem | undefined) => boolean | string) | undefined;
   /** Leaves out what was found, where it gives false. */
   readonly recall?: ((hit: MemoryHit) => boolean) | undefined;
 }
@@ -19,23 +22,37 @@ export interface MemoryPolicy {
 /** What all rules together say. */
 export interface MemoryRule {
   publish(item: MemoryCandidate): Publish | undefined;
-  refuses(item: MemoryItem): string | undefined;
+  refuses(item: MemoryItem, before: MemoryItem | undefined): string | undefined;
   recalls(hit: MemoryHit): boolean;
 }
 
 export function memoryRuleOf(policies: readonly MemoryPolicy[]): MemoryRule {
   return {
-    publish: (item) => strictest(policies.map(({ publish }) => (typeof publish === "function" ? givenPublish(publish(item)) : publish))),
-    refuses: (item) => {
+    publish: (item) =>
+      strictest(
+        policies.map(({ publish }) => (typeof publish === "function" ? givenPublish(publish(item), "policy.memory.publish") : publish)),
+      ),
+    refuses: (item, before) => {
       for (const { remember } of policies) {
-        const said = remember?.(item);
+        const said = remember === undefined ? true : answered(remember(item, before), ["boolean", "string"], "remember");
         if (said === false || typeof said === "string")
           return typeof said === "string" ? said : `the policy does not let ${item.key} be remembered`;
       }
       return undefined;
     },
-    recalls: (hit) => policies.every(({ recall }) => recall?.(hit) !== false),
+    recalls: (hit) => policies.every(({ recall }) => recall === undefined || answered(recall(hit), ["boolean"], "recall")),
   };
+}
+
+/** A rule that gave nothing, or a promise, would refuse nothing. */
+function answered<T>(said: T, kinds: readonly string[], rule: string): T {
+  if (kinds.includes(typeof said)) return said;
+  const what = said instanceof Promise ? "gave a promise" : `gave ${kindOf(said)}`;
+  throw unsupported(
+    `policy.memory.${rule}`,
+    what,
+    `return ${rule === "remember" ? "true, false or the reason" : "true or false"}, at once`,
+  );
 }
 
 /** Never, after a check, when the run returns, at once: in this order. */
@@ -54,13 +71,13 @@ const known: ReadonlySet<string> = new Set(["publish", "remember", "recall"]);
 /** A rule that is not understood would not be enforced. */
 export function checkMemoryPolicy(policy: MemoryPolicy | undefined): void {
   if (policy === undefined) return;
+  if (typeof policy !== "object" || policy === null || Array.isArray(policy))
+    throw unsupported("policy.memory", `is ${kindOf(policy)}`, "give { remember, recall, publish }");
   for (const key of Object.keys(policy))
-    if (!known.has(key)) throw unsupported(`memory.${key}`, `is not known, so it would not be enforced: use ${[...known].join(", ")}`);
+    if (!known.has(key))
+      throw unsupported(`policy.memory.${key}`, "is not known, so it would not be enforced", `use ${[...known].join(", ")}`);
   for (const key of ["remember", "recall"] as const)
-    if (policy[key] !== undefined && typeof policy[key] !== "function") throw unsupported(`memory.${key}`, "is no function: give one");
-  if (policy.publish !== undefined && typeof policy.publish !== "function") givenPublish(policy.publish);
-}
-
-function unsupported(field: string, problem: string): RathError {
-  return new RathError("value.unsupported", `policy.${field} ${problem}.`, { details: { field: `policy.${field}` } });
+    if (policy[key] !== undefined && typeof policy[key] !== "function")
+      throw unsupported(`policy.memory.${key}`, `is ${kindOf(policy[key])}`, "give a function");
+  if (policy.publish !== undefined && typeof policy.publish !== "function") givenPublish(policy.publish, "policy.memory.publish");
 }

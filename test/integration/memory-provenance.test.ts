@@ -4,7 +4,7 @@ import { volatileMemory } from "../../src/memory/volatile.ts";
 import type { Session } from "../../src/session/session.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { testRath } from "../../src/testing/test-rath.ts";
-import { all, fetchPage, published, Steps } from "../support/memory.ts";
+import { all, fetchPage, published, Steps, seen } from "../support/memory.ts";
 
 describe("trust and origin", () => {
   test("are the lowest and the first of what justifies a write", async () => {
@@ -64,6 +64,24 @@ describe("trust and origin", () => {
     const refused = await page.remember({ key: "k", content: "c" }).catch((error: unknown) => error);
     expect(refused).toMatchObject({ code: "effect.denied", message: expect.stringMatching(/came from outside/) });
     expect((refused as { session: Session }).session.memory.writes).toEqual([]);
+  });
+});
+
+describe("replacing", () => {
+  test("a policy keeps what is untrusted from replacing or ending what is trusted", async () => {
+    const untouched = ({ trust }: { trust: string }, before: { trust: string } | undefined) =>
+      trust === "trusted" || before?.trust !== "trusted" || "a person said otherwise";
+    await using rath = testRath({ policy: { memory: { remember: untouched } } });
+    const taught = await rath.session("Use tabs.").remember({ key: "style", content: "tabs" });
+    const told = await taught.call(fetchPage, {});
+    const refused = { code: "effect.denied", message: expect.stringMatching(/a person said otherwise/) };
+    await expect(told.remember({ key: "style", content: "spaces" })).rejects.toMatchObject(refused);
+    await expect(told.fork("f").forget("style", "old")).rejects.toMatchObject(refused);
+    const other = await told.fork("g").remember({ key: "other", content: "fine" });
+    expect(await seen(other)).toEqual({ style: "tabs", other: "fine" });
+    const said = other.say("Spaces, please.");
+    const changed = await said.remember({ key: "style", content: "spaces", because: [said.messages.at(-1)?.event ?? ""] });
+    expect(await seen(changed)).toEqual({ style: "spaces", other: "fine" });
   });
 });
 

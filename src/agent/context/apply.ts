@@ -10,7 +10,7 @@ import { tokensOf } from "../../session/tokens.ts";
 import { placeOf } from "../../session/value.ts";
 import { type Around, measure, tokensRead, viewTokens } from "./measure.ts";
 import { dropBefore, dropOldest, dropOthers, lengthOf, type Measured, type Plan, shortenResults } from "./plan.ts";
-import type { ContextFunction, ContextPolicy } from "./policy.ts";
+import type { ContextChoice, ContextFunction, ContextPolicy } from "./policy.ts";
 import { notShown, record, restore } from "./record.ts";
 import { type Summariser, summarise } from "./summarise.ts";
 import { entriesOf } from "./units.ts";
@@ -153,22 +153,27 @@ function spent(before: Session, after: Session): Totals {
 async function chosen(session: Session, choose: ContextFunction, how: Applying): Promise<Session> {
   const measured = measure(session, how);
   const entries = entriesOf(measured.units, measured.view, placeOf(session).context.host.platform);
-  const { at, given } = await asked(session, how.agent, () => choose(entries) ?? null);
+  const { at, given } = await asked(session, how.agent, async () => (await choose(entries)) ?? null);
   if (given === null) return at;
-  const { keep, replacement } = given as NonNullable<ReturnType<ContextFunction>>;
-  const there = new Set(entries.map(({ event }) => event));
-  const unknown = Array.isArray(keep) ? keep.find((event) => !there.has(event)) : "keep";
-  if (unknown !== undefined)
-    throw policyFailed(
-      how.agent,
-      Array.isArray(keep) ? `keeps ${JSON.stringify(unknown)}, which is none of its entries` : "gave no list to keep",
-      at,
-    );
-  if (replacement !== undefined && typeof replacement !== "string") throw policyFailed(how.agent, "gave a replacement that is no text", at);
+  const problem = problemWith(given, new Set(entries.map(({ event }) => event)));
+  if (problem !== undefined) throw policyFailed(how.agent, problem, at);
+  const { keep, replacement } = given as ContextChoice;
   const plan = dropOthers(measured, new Set(keep));
   return plan === undefined
     ? at
     : replaced(at, plan, measured, replacement === undefined ? "window" : "custom", replacement ?? notShownText(at, plan));
+}
+
+/** What is wrong with what a function chose. */
+function problemWith(given: unknown, entries: ReadonlySet<string>): string | undefined {
+  if (typeof given !== "object" || given === null) return `gave ${JSON.stringify(given)}`;
+  const { keep, replacement, ...others } = given as Partial<Record<keyof ContextChoice, unknown>>;
+  const [other] = Object.keys(others);
+  if (other !== undefined) return `gave ${JSON.stringify(other)}, which is not known`;
+  if (!Array.isArray(keep)) return "gave no list to keep";
+  const unknown: unknown = keep.find((event) => !entries.has(event));
+  if (unknown !== undefined) return `keeps ${JSON.stringify(unknown)}, which is none of its entries`;
+  return replacement === undefined || typeof replacement === "string" ? undefined : "gave a replacement that is no text";
 }
 
 async function asked(session: Session, agent: string, choose: () => unknown): Promise<{ readonly at: Session; readonly given: unknown }> {
@@ -185,7 +190,7 @@ async function asked(session: Session, agent: string, choose: () => unknown): Pr
 function policyFailed(agent: string, problem: string, session: Session | undefined, cause?: unknown): RathError {
   return new RathError(
     "agent.hook-failed",
-    `The context policy of agent "${agent}" ${problem}. Return { keep: ids of entries }, or undefined to change nothing.`,
+    `The context policy of agent "${agent}" ${problem}. Return { keep: ids of entries, replacement?: text }, or undefined to change nothing.`,
     { session, cause },
   );
 }

@@ -202,8 +202,16 @@ describe("a function", () => {
     await expect(go(() => Promise.reject(new Error("broken")) as never)).rejects.toMatchObject({ code: "agent.hook-failed" });
     await expect(go(() => ({ keep: ["nothing"] }))).rejects.toThrow(/keeps "nothing", which is none of its entries/);
     await expect(go(() => ({}) as never)).rejects.toThrow(/gave no list to keep/);
-    // Recorded, it would be an event that nobody can read again.
-    await expect(go(() => ({ keep: [], replacement: 5 }) as never)).rejects.toThrow(/gave a replacement that is no text/);
+    await expect(go(() => ({ keep: [], replacment: "x" }) as never)).rejects.toThrow(/gave "replacment", which is not known/);
+    await expect(go(() => ({ keep: [], replacement: 3 }) as never)).rejects.toThrow(/a replacement that is no text/);
+  });
+
+  test("may take its time, and may change nothing", async () => {
+    const session = await agent(["hi"], async () => undefined).forward(testRath().session("go"));
+    expect([session.stop, session.compressions]).toEqual(["finished", []]);
+    const later = agent(["hi"], async (entries) => ({ keep: entries.slice(-1).map(({ event }) => event), replacement: "gone" }));
+    const short = await later.forward(testRath().session("one").say("two"));
+    expect(short.compressions[0]).toMatchObject({ policy: "custom", replacedBy: "gone" });
   });
 });
 

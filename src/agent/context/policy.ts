@@ -1,5 +1,5 @@
 /** Context policies, checked before anything is spent: a misspelt one would shorten nothing, in silence. */
-import { type ModelLike, modelName } from "../../session/model.ts";
+import { isModelLike, type ModelLike, modelName } from "../../session/model.ts";
 
 /**
  * What a model reads of a long conversation, in tokens of a whole request: instructions and tools included. Nothing is lost by it:
@@ -47,9 +47,12 @@ export interface ContextEntry {
   readonly round: number;
 }
 /** Chooses among what is read now. A round of which one entry is kept stays whole; without a replacement the model is told how much is missing. */
-export type ContextFunction = (
-  entries: readonly ContextEntry[],
-) => { readonly keep: readonly string[]; readonly replacement?: string | undefined } | undefined;
+export type ContextFunction = (entries: readonly ContextEntry[]) => ContextChoice | undefined | Promise<ContextChoice | undefined>;
+/** What is still read, by the ids of entries, and what stands for the rest. */
+export interface ContextChoice {
+  readonly keep: readonly string[];
+  readonly replacement?: string | undefined;
+}
 
 /** The fields of each policy, under the one that names it. */
 const policies: Readonly<Record<string, readonly string[]>> = {
@@ -66,10 +69,11 @@ export function checkPolicy(policy: unknown, wrong: (problem: string) => Error):
   const fields = policy as Readonly<Record<string, unknown>>;
   const names = Object.keys(policies).filter((name) => Object.hasOwn(fields, name));
   const [name = ""] = names;
+  const [other] = Object.keys(fields);
   if (names.length !== 1)
     throw wrong(
       names.length === 0
-        ? `has a context policy without window, summariseAt or trimResults: give one of them`
+        ? `has ${other === undefined ? "a context policy" : `context.${other}`} without window, summariseAt or trimResults: give one of them`
         : `has a context policy with ${names.join(" and ")}: give one of them`,
     );
   const known = policies[name] ?? [];
@@ -81,7 +85,7 @@ export function checkPolicy(policy: unknown, wrong: (problem: string) => Error):
   if (name === "summariseAt" && typeof keep === "number" && keep >= Number(fields[name]))
     throw wrong(`has context.keep ${keep}, which is not less than summariseAt ${Number(fields[name])}: a summary would save nothing`);
   if (instructions !== undefined && typeof instructions !== "string") throw wrong(`has context.instructions that are no text`);
-  if (model !== undefined && !isModel(model))
+  if (model !== undefined && !isModelLike(model))
     throw wrong(`has a context.model that is none (${shown(model)}): give "provider/model", an AI SDK model or a Model`);
 }
 
@@ -100,11 +104,6 @@ export function policyText(policy: ContextPolicy | undefined): unknown {
 
 function isCount(value: unknown, from: number): boolean {
   return Number.isInteger(value) && (value as number) >= from;
-}
-
-function isModel(model: unknown): boolean {
-  if (typeof model === "string") return model !== "";
-  return typeof model === "object" && model !== null && ("doStream" in model || "stream" in model);
 }
 
 function shown(value: unknown): string {

@@ -1,6 +1,7 @@
 /** `openrath memory`: what is remembered, with its evidence and its uses, and taking it back. Every decision is a new version. */
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { Memory, MemoryItem, MemoryRecord, MemoryScope, MemoryUsage } from "../../memory/memory.ts";
+import { memoryScopes } from "../../session/given-memory.ts";
 import { noMemory } from "../../session/memory-uri.ts";
 import { versionName } from "../../session/remembered.ts";
 import type { Cli } from "../cli.ts";
@@ -35,7 +36,7 @@ export function define(command: Command, cli: Cli): void {
     .description(
       "What sessions have published to memory: what it is, why it is there, who used it, and taking it back. A memory is named by its key, its uri, or uri@version.",
     );
-  const scoped = (one: Command): Command => one.option("--scope <scope>", "only of user, agent, project, workflow or session");
+  const scoped = (one: Command): Command => one.addOption(new Option("--scope <scope>", "only of this one").choices(memoryScopes));
   const named = (name: string, summary: string): Command =>
     command.command(name).summary(summary).argument("<name>", "a key, a uri, or uri@version");
   scoped(command.command("ls", { isDefault: true }).summary("list what is remembered"))
@@ -119,12 +120,12 @@ async function showOne(cli: Cli, name: string): Promise<void> {
     ...item.from.map((version) => ["after", version] as const),
     ["content", item.content],
   ]);
-  cli.next(`openrath memory why ${wordOf(item)}`, `openrath memory used-by ${wordOf(item)}`);
+  cli.next(`openrath memory why ${typed(name)}`, `openrath memory used-by ${typed(name)}`);
 }
 
-/** As it can be typed. */
-function wordOf({ key, uri }: MemoryItem): string {
-  return /^[\w.-]+$/.test(key) ? key : `'${uri}'`;
+/** A name as it can be typed again: others may have the key of one that was named by its uri. */
+function typed(name: string): string {
+  return /^[\w.:/@-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
 }
 
 async function history(cli: Cli, name: string): Promise<void> {
@@ -171,7 +172,7 @@ async function usedBy(cli: Cli, name: string): Promise<void> {
 
 /** That a model had it before it is not to say that it was the cause. */
 function readText({ injected, readBy }: MemoryUsage): string {
-  return injected ? plural(readBy.length, "model call") : "the program";
+  return injected ? plural(readBy.length, "model call") : "not given to one";
 }
 
 async function retract(cli: Cli, name: string, { reason, by, yes }: Deciding): Promise<void> {
@@ -180,12 +181,12 @@ async function retract(cli: Cli, name: string, { reason, by, yes }: Deciding): P
   if (item === undefined) throw noMemory(name);
   if (item.state === "retracted")
     throw new Fault(exits.notFound, `${item.uri} was taken back already, by ${item.by}: ${item.reason ?? "no reason given"}`, {
-      next: `openrath memory history ${wordOf(item)}`,
+      next: `openrath memory history ${typed(item.uri)}`,
     });
   const made = await standing(memory, item.uri);
   const others = made.length === 0 ? "" : ` and what was made of it (${made.join(", ")})`;
   await cli.confirm(`Take back ${item.uri}${others}? Nobody will recall it any more.`, yes);
-  const written = await memory.retract(item.uri, { by: by ?? personHere(cli), reason });
+  const written = await memory.retract(name, { by: by ?? personHere(cli), reason });
   printVersions(cli, written);
   cli.note(show`${cli.errInk.green("retracted")} ${plural(written.length, "memory")}`);
   const before = Math.min(...written.map(({ revision }) => revision)) - 1;

@@ -1,6 +1,8 @@
 /** `openrath show ID[@step]`: a session, or what it was at a step. */
 import type { Command } from "commander";
-import type { MemoryItem, Message, Placement, Session } from "../../session/session.ts";
+import type { DataOf } from "../../session/event.ts";
+import { versionName } from "../../session/remembered.ts";
+import type { MemoryItem, Message, Placement, Publish, Session } from "../../session/session.ts";
 import type { Cli } from "../cli.ts";
 import { valueText } from "../event-line.ts";
 import { count, shortEvent } from "../format.ts";
@@ -86,6 +88,7 @@ async function showSession(cli: Cli, id: string): Promise<void> {
 async function memoryFields(cli: Cli, session: Session): Promise<readonly Field[]> {
   const { reads } = session.memory;
   const writes = await writesNow(cli, session);
+  const waits = publishOf(session);
   const most = cli.onTerminal ? 200 : Number.POSITIVE_INFINITY;
   const event = (id: string): string => (cli.onTerminal ? shortEvent(id) : id);
   return [
@@ -97,9 +100,20 @@ async function memoryFields(cli: Cli, session: Session): Promise<readonly Field[
     ...listed(
       cli,
       "learned",
-      writes.map((item) => clip(writeLine(item, event), most)),
+      writes.map((item) => clip(writeLine(item, event, waits.get(versionName(item))), most)),
     ),
   ];
+}
+
+/** When each of its writes is seen by others. */
+function publishOf(session: Session): ReadonlyMap<string, Publish> {
+  const found = new Map<string, Publish>();
+  for (const { kind, data } of session.events()) {
+    if (kind !== "remember.returned" && kind !== "forget.returned") continue;
+    const { item } = (data ?? {}) as Partial<DataOf<"remember.returned">>;
+    if (item !== undefined) found.set(versionName(item), item.publish);
+  }
+  return found;
 }
 
 /** Its writes, with what became of them. */
