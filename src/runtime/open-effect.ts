@@ -305,11 +305,13 @@ export class OpenEffect implements Open {
     this.#execution.record(this.#mark);
   }
 
-  #spent({ outcome, spent }: EffectResult, start: number | undefined): Facts {
+  #spent({ outcome, spent, data }: EffectResult, start: number | undefined): Facts {
     const ms = start === undefined ? undefined : Math.round((this.#execution.runtime.platform.elapsed() - start) * 1000) / 1000;
     const call = this.#named;
     const attempts = spent.attempts ?? this.#attempt;
-    const { injected, outside, trusted = this.#trusted } = spent.facts ?? {};
+    // What was thrown may say anything.
+    const threw = data["problem"] === "threw" || data["problem"] === "timeout";
+    const { injected, outside, trusted = threw ? undefined : this.#trusted } = spent.facts ?? {};
     if (ms === undefined || (spent.usage ?? injected ?? outside ?? trusted) !== undefined)
       return toFacts({ attempts, call, injected, ms, outcome, outside, trusted, usage: spent.usage });
     return call === undefined ? { attempts, ms, outcome } : { attempts, call, ms, outcome };
