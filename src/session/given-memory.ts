@@ -1,4 +1,6 @@
 /** What the verbs of memory are given, checked before anything is recorded. */
+
+import { durationMs } from "./duration.ts";
 import { isEmbedder, isEmbeddingModel } from "./embedding.ts";
 import { givenDuration, givenOptions, givenText, kindOf, shown, unsupported } from "./given.ts";
 import type { ForgetRequest, RecallRequest } from "./host.ts";
@@ -95,7 +97,9 @@ export function givenRemembered(item: Remembered): Remembered {
   if (because !== undefined && !Array.isArray(because))
     throw unsupported("remember.because", `is ${shown(because)}`, "give a list of event ids");
   for (const [index, id] of (because ?? []).entries()) givenText(id, `remember.because[${index}]`);
-  if (expires !== undefined) givenDuration(expires);
+  givenJson(content, "remember.content");
+  if (expires !== undefined && durationMs(givenDuration(expires)) === 0)
+    throw unsupported("remember.expires", "is no time at all", "give a longer one, or leave it out");
   if (publish !== undefined) givenPublish(publish, "remember.publish");
   return item;
 }
@@ -112,6 +116,19 @@ export function givenPublish(publish: Publish, field: string): Publish {
 export function givenForget(key: string, reason: string, options: { readonly scope?: MemoryScope | undefined }): ForgetRequest {
   const { scope = "project" } = givenOptions(options, ["scope"], "forget");
   return { key: givenKey(key, "forget.key"), scope: givenScope(scope, "forget.scope"), reason: givenText(reason, "forget.reason") };
+}
+
+const jsonTypes: ReadonlySet<string> = new Set(["string", "number", "boolean", "object"]);
+const deepest = 200;
+
+/** What JSON would change in silence is refused: what is recalled is what was remembered. */
+function givenJson(value: unknown, field: string, depth = 0): void {
+  if (depth > deepest) throw unsupported("remember.content", "is nested too deeply, or holds itself", "give a flatter value");
+  if (typeof value === "number" ? !Number.isFinite(value) : value !== null && !jsonTypes.has(typeof value))
+    throw unsupported(field, `is ${String(value)}`, "give a text, or a value that is JSON");
+  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return;
+  for (const [key, inner] of Object.entries(value))
+    if (inner !== undefined || Array.isArray(value)) givenJson(inner, `${field}.${key}`, depth + 1);
 }
 
 function givenKey(key: unknown, field: string): string {

@@ -61,6 +61,12 @@ describe("what is asked", () => {
       await expect(session.remember({ key: "k", content: "c", publish: publish as never })).rejects.toThrow(/remember\.publish\.chek/);
     await expect(session.remember({ key: "k", content: "c", publish: { check: "" } })).rejects.toThrow(/remember\.publish is an object/);
     await expect(session.remember({ key: "k", content: "c", scope: "agent" })).rejects.toThrow(/in no agent\. Use it inside one/);
+    await expect(session.remember({ key: "k", content: "c", expires: "0d" })).rejects.toThrow(/remember\.expires is no time at all/);
+    const circle: Record<string, unknown> = {};
+    circle["self"] = circle;
+    await expect(session.remember({ key: "k", content: { a: [1, Number.NaN] } })).rejects.toThrow(/remember\.content\.a\.1 is NaN/);
+    await expect(session.remember({ key: "k", content: [undefined] })).rejects.toThrow(/remember\.content\.0 is undefined/);
+    await expect(session.remember({ key: "k", content: circle })).rejects.toThrow(/holds itself/);
   });
 
   test("outside of one", async () => {
