@@ -47,7 +47,7 @@ export async function converse<Output>(options: AgentOptions<Output>, session: S
       budgets.at(-1)?.crossed("rounds", rounds, rounds);
       return stopped(host, at, "rounds", `${rounds} rounds`);
     }
-    if (round > 1 || !remembered.fits) at = await fitting.fit(at, prepared);
+    if (options.context !== undefined && (round > 1 || !remembered.fits)) at = await fitting.fit(at, prepared);
     const hooked = await beforeModel(options, at, { ...prepared, configuration, round }, name);
     if ("refuse" in hooked) return stopped(host, hooked.session, "refused", hooked.refuse);
     const asked = await askModel(options, hooked.session, hooked, budgets, fitting.refusal(hooked));

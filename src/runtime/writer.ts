@@ -108,7 +108,12 @@ export class Writer {
 
   /** Resolves when everything recorded so far is on disk. */
   flush(relaxed = false): Promise<void> {
-    if (this.#writing !== undefined) return this.#writing.then(() => this.flush(relaxed));
+    // What somebody else's write failed at is tried again; who was taken over writes nothing more.
+    if (this.#writing !== undefined)
+      return this.#writing.then(
+        () => this.flush(relaxed),
+        (error: unknown) => (RathError.is(error, "run.fenced") ? Promise.reject(error) : this.flush(relaxed)),
+      );
     if (!this.pending) return Promise.resolve();
     this.#writing = this.#write(relaxed);
     return this.#writing;
