@@ -23,7 +23,8 @@ export interface CompressorOptions {
 /**
  * Applies a context policy now, whatever its threshold: `summariseAt` summarises all but the newest `keep` tokens, and "full" undoes
  * every compression. Nothing is lost: `session.messages` keeps all, and `session.compressions` says what models no longer read.
- * After a summary, `session.text` is the summary. Rejects when the summary cannot be made.
+ * After a summary, `session.text` is the summary. Rejects when the summary cannot be made; one that is not shorter than what it would
+ * replace is not used, and a note says so.
  *
  * @example
  * const shorter = new Compressor({ policy: { summariseAt: 20_000, keep: 2000 }, model: "openai/gpt-5-mini" });

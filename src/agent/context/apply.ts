@@ -159,9 +159,7 @@ async function chosen(session: Session, choose: ContextFunction, how: Applying):
   if (problem !== undefined) throw policyFailed(how.agent, problem, at);
   const { keep, replacement } = given as ContextChoice;
   const plan = dropOthers(measured, new Set(keep));
-  return plan === undefined
-    ? at
-    : replaced(at, plan, measured, replacement === undefined ? "window" : "custom", replacement ?? notShownText(at, plan));
+  return plan === undefined ? at : replaced(at, plan, measured, "custom", replacement ?? notShownText(at, plan));
 }
 
 /** What is wrong with what a function chose. */

@@ -134,6 +134,21 @@ describe("a summary", () => {
     expect(sent.at(-1)?.messages).toHaveLength(25);
   });
 
+  test("that is refused, by its model or for a budget, is noted too", async () => {
+    const notes = (session: Session) => [...session.events()].flatMap((event) => (event.kind === "note.added" ? [event.data.text] : []));
+    const refusing = scripted({ text: "No.", finish: "refused" });
+    const refused = await agent(rounds([], 6), { summariseAt: 1000, model: refusing }).forward(testRath().session("go"));
+    expect([refused.stop, notes(refused)[0]]).toEqual(["finished", expect.stringMatching(/the model refused to answer/)]);
+    // The worker goes on from what was counted; for the summary all of it must be reserved, which is too much.
+    const call = (n: number) => ({ tool: "look", input: { n, length: 3000 } });
+    const script = [10, 10, 1600].map((input, n): Script => ({ calls: [call(n), call(n + 100)], usage: { input, output: 1 } }));
+    const poor = await agent(script, { summariseAt: 3000, model: scripted("never") }, { limits: { tokens: 9000 } }).forward(
+      testRath().session("go"),
+    );
+    expect(notes(poor)[0] ?? "").toMatch(/budget: 9000 tokens would be exceeded/);
+    expect(poor.stop).toBe("budget");
+  });
+
   test("that is longer than what it stands for is not used", async () => {
     const sent: ModelRequest[] = [];
     const asked: ModelRequest[] = [];
