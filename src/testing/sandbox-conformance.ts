@@ -4,13 +4,13 @@
  * @example
  * sandboxConformance({ name: "memory", create: () => memorySandbox() });
  */
-import { describe, test } from "vitest";
+import { test } from "vitest";
 import type { SandboxBackend } from "../sandbox/sandbox.ts";
+import { type Conformance, registerCases } from "./conformance.ts";
 import { givenSandboxes } from "./sandbox-case.ts";
 import { execCases } from "./sandbox-exec-cases.ts";
 import { fileCases } from "./sandbox-file-cases.ts";
 import { lifeCases } from "./sandbox-life-cases.ts";
-import type { Conformance } from "./store-conformance.ts";
 
 /** Opening a sandbox may mean starting a machine. */
 const timeoutMs = 120_000;
@@ -22,28 +22,17 @@ const timeoutMs = 120_000;
  */
 export function sandboxConformance(subject: Conformance<SandboxBackend>): void {
   const cases = [...execCases, ...fileCases, ...lifeCases];
-  for (const skipped of subject.skip ?? []) {
-    if (!cases.some(({ name }) => name === skipped.test))
-      throw new Error(`The sandbox suite has no test "${skipped.test}" that could be skipped.`);
-  }
-  describe(`sandbox contract: ${subject.name}`, () => {
-    for (const { name, run, unless } of cases) {
-      const reason = subject.skip?.find((skipped) => skipped.test === name)?.reason;
-      if (reason !== undefined) {
-        test.skip(`${name} (skipped: ${reason})`, () => {});
-        continue;
-      }
-      test(
-        name,
-        async ({ skip }) => {
-          const backend = await subject.create();
-          const missing = unless?.(backend);
-          if (missing !== undefined) skip(missing);
-          await using given = givenSandboxes(backend, skip);
-          await run(given);
-        },
-        timeoutMs,
-      );
-    }
-  });
+  registerCases("sandbox", subject, cases, ({ name, run, unless }) =>
+    test(
+      name,
+      async ({ skip }) => {
+        const backend = await subject.create();
+        const missing = unless?.(backend);
+        if (missing !== undefined) skip(missing);
+        await using given = givenSandboxes(backend, skip);
+        await run(given);
+      },
+      timeoutMs,
+    ),
+  );
 }
