@@ -1,7 +1,7 @@
 /** Publishing: what is staged among the ancestors of a place becomes visible to all, if nobody changed it meanwhile. */
 import type { MemoryWrite } from "../memory/memory.ts";
 import type { DataOf } from "../session/event.ts";
-import { list, type State, stateOf } from "../session/fold.ts";
+import { type State, stateOf } from "../session/fold.ts";
 import type { Node } from "../session/log.ts";
 import type { MemoryItem } from "../session/memory.ts";
 import { type Staged, stagedAt } from "../session/remembered.ts";
@@ -94,11 +94,11 @@ async function wasNever(memories: Memories, own: OwnWrites, { item, forgotten, b
 /** Why it is not published yet. */
 function heldBy({ publish }: Staged, state: State, { platform }: Memories): string | undefined {
   if (typeof publish !== "object") return undefined;
-  const verdict = list(state.checks)
-    .map((node) => checkOf(node, platform))
-    .findLast(({ name }) => name === publish.check);
-  if (verdict?.passed === true) return undefined;
-  return `the check "${publish.check}" ${verdict === undefined ? "was not made" : "has not passed"}`;
+  for (let at = state.checks; at !== undefined; at = at.before) {
+    const { name, passed } = checkOf(at.node, platform);
+    if (name === publish.check) return passed ? undefined : `the check "${name}" has not passed`;
+  }
+  return `the check "${publish.check}" was not made`;
 }
 
 function toWrite({ item, based, forgotten, node }: Staged, { platform }: Memories): MemoryWrite {

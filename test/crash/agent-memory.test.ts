@@ -1,12 +1,12 @@
 /** Agents that use memory, killed at every commit, every call of a model and every call of memory. */
 import { describe, expect, test } from "vitest";
 import type { Extracted } from "../../src/agent/agent.ts";
-import { Agent, Extractor, type Model, type Rath, replay, Selector, type Session, scripted, Workflow } from "../../src/index.ts";
+import { Agent, Extractor, type Model, type Rath, replay, Selector, type Session, Workflow } from "../../src/index.ts";
 import type { MemoryStore } from "../../src/memory/memory.ts";
 import { volatileMemory } from "../../src/memory/volatile.ts";
 import type { Script } from "../../src/model/scripted.ts";
 import { memoryStore } from "../../src/store/memory.ts";
-import { Life, rathOf } from "./world.ts";
+import { Life, mortalModel, rathOf } from "./world.ts";
 
 /** The memory as a process sees that may die around each call. */
 function mortalMemory(memory: MemoryStore, life: Life): MemoryStore {
@@ -35,17 +35,7 @@ class Learns extends Workflow {
 
   constructor(life: Life) {
     super();
-    const mortal = (...replies: readonly Script[]): Model => {
-      const model = scripted(...replies);
-      return {
-        id: "mortal",
-        free: true,
-        async *stream(request, options) {
-          await life.point();
-          yield* model.stream(request, options);
-        },
-      };
-    };
+    const mortal = (...replies: readonly Script[]): Model => mortalModel(life, ...replies);
     const remember = (key: string, content: string) => ({ tool: "remember", input: { key, content } });
     this.reader = new Agent({
       memory: { remember: "tool" },

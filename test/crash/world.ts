@@ -1,7 +1,9 @@
 /** A world whose effects are counted, and a process that can die before or after each commit and each effect. */
 import { hostname } from "node:os";
+import { type Script, scripted } from "../../src/model/scripted.ts";
 import { composeRath, type RathOptions } from "../../src/openrath.ts";
 import type { Rath } from "../../src/runtime/rath.ts";
+import type { Model } from "../../src/session/model.ts";
 import type { Store } from "../../src/store/store.ts";
 
 /** What really happened outside, by the name of the effect. */
@@ -69,4 +71,18 @@ export function rathOf(store: Store, life: Life, options: RathOptions = {}): Rat
     { implicitForks: "allow", ...options, store: mortal(store, life) },
     { worker: `${hostname()}:${2_000_000_000 + lives++}:test`, times: { parkGraceMs: 1, stillResumeMs: 500, closeMs: 200 } },
   );
+}
+
+/** A scripted model of a process that may die before it answers, and after. */
+export function mortalModel(life: Life, ...replies: readonly Script[]): Model {
+  const model = scripted(...replies);
+  return {
+    id: "mortal",
+    free: true,
+    async *stream(request, options) {
+      await life.point();
+      yield* model.stream(request, options);
+      await life.point();
+    },
+  };
 }

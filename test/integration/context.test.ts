@@ -23,7 +23,7 @@ import { memoryStore } from "../../src/store/memory.ts";
 import { testRath } from "../../src/testing/test-rath.ts";
 import { tool } from "../../src/tool/tool.ts";
 import { Workflow } from "../../src/workflow/workflow.ts";
-import { Life, rathOf } from "../crash/world.ts";
+import { Life, mortalModel, rathOf } from "../crash/world.ts";
 
 const work = tool({
   name: "work",
@@ -65,18 +65,7 @@ describe.each(policies)("an agent with %s", (_, policyOf) => {
     readonly compressor: Compressor;
     constructor(life: Life) {
       super();
-      const mortal = (...replies: readonly Script[]): Model => {
-        const model = scripted(...replies);
-        return {
-          id: "mortal",
-          free: true,
-          async *stream(request, options) {
-            await life.point();
-            yield* model.stream(request, options);
-            await life.point();
-          },
-        };
-      };
+      const mortal = (...replies: readonly Script[]): Model => mortalModel(life, ...replies);
       const summary = mortal((request) => `Summary of ${request.messages.length}.`);
       const broken = mortal(() => {
         throw new Error("no summary today");
