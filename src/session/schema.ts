@@ -338,6 +338,13 @@ export const schemas = {
     key: z.string().optional(),
     bare: z.literal(true).optional(),
     rerun: z.string().optional(),
+    /** What `describe()` of the workflow said then. */
+    revision: z.string().optional(),
+    priority: z.number().optional(),
+    /** It fails if it has not ended by then. */
+    deadline: iso.optional(),
+    /** The cancelled run that this one makes good: it executes `onCancel`. */
+    compensates: z.string().optional(),
     limits: z
       .strictObject({
         rounds: z.number().optional(),
@@ -347,7 +354,14 @@ export const schemas = {
       })
       .optional(),
   }),
-  "run.resumed": z.strictObject({ worker: z.string(), epoch: z.int() }),
+  "run.resumed": z.strictObject({
+    worker: z.string(),
+    epoch: z.int(),
+    /** The owner before never gave the run back. */
+    abandoned: z.literal(true).optional(),
+    /** What `describe()` says now, where that differs from the start. */
+    revision: z.string().optional(),
+  }),
   "run.parked": z.strictObject({ pending: z.array(id), wakeAt: iso.optional() }),
   "run.ended": z.strictObject({
     status: z.enum(["done", "failed", "cancelled"]),
@@ -418,6 +432,8 @@ export const schemas = {
     approve: z.boolean().optional(),
     input: z.unknown().optional(),
     outcome: z.unknown().optional(),
+    /** The run whose `run.started` is the question is to be cancelled. */
+    cancel: z.literal(true).optional(),
   }),
 } as const;
 

@@ -12,6 +12,8 @@ import type {
   Store,
   StoredEvent,
   SweepOptions,
+  TakenRun,
+  TakeQuery,
   Write,
   Written,
 } from "./store.ts";
@@ -32,6 +34,7 @@ interface Run {
   epoch: number;
   owner: string | undefined;
   expires: number;
+  woken: boolean;
 }
 
 interface State {
@@ -68,16 +71,14 @@ export function memoryStore(options: MemoryOptions = {}): Store {
       const run = open().runs.get(id);
       if (run === undefined) return undefined;
       const held = run.owner !== undefined && run.owner !== worker && run.owner !== from && run.expires > clock();
-      if (held) return undefined;
-      run.epoch++;
-      run.owner = worker;
-      run.expires = clock() + forMs;
-      return lease(run);
+      return held ? undefined : taken(run, worker, clock() + forMs);
     },
+    take: async (query, worker, forMs) => take(open(), query, worker, { now: clock(), forMs }),
     renew: async ({ run: id, epoch }, forMs) => {
       const run = open().runs.get(id);
       if (run?.owner === undefined || run.epoch !== epoch) return undefined;
       run.expires = clock() + forMs;
+      run.woken = false;
       return lease(run);
     },
     release: async ({ run: id, epoch }) => {
@@ -112,10 +113,16 @@ function append(state: State, write: Write, now: number): Written {
     else known.touched = now;
   }
   if (write.run !== undefined) {
-    const { owner: _, ...row } = write.run;
+    const { owner: _, woken: __, ...row } = write.run;
     const known = state.runs.get(row.id);
-    if (known === undefined) state.runs.set(row.id, { row, epoch: 0, owner: undefined, expires: 0 });
+    if (known === undefined) state.runs.set(row.id, { row, epoch: 0, owner: undefined, expires: 0, woken: false });
     else known.row = row;
+  }
+  const held = write.release === true && write.lease !== undefined ? state.runs.get(write.lease.run) : undefined;
+  if (held !== undefined) held.owner = undefined;
+  for (const id of write.wake ?? []) {
+    const run = state.runs.get(id);
+    if (run !== undefined) run.woken = true;
   }
   return { ok: true };
 }
@@ -195,14 +202,47 @@ function logs(state: State, query: LogQuery): LogRow[] {
     }));
 }
 
-function runs(state: State, { id, status, key, dueBefore }: RunQuery, now: number): RunRow[] {
+function runs(state: State, { id, status, key, dueBefore, owner, woken }: RunQuery, now: number): RunRow[] {
   return [...state.runs.values()]
     .filter(
       ({ row }) =>
         (id === undefined || row.id === id) && (status === undefined || row.status === status) && (key === undefined || row.key === key),
     )
     .filter(({ row }) => dueBefore === undefined || (row.wakeAt !== undefined && row.wakeAt < dueBefore))
-    .map(({ row, owner, expires }) => ({ ...row, owner: expires > now ? owner : undefined }));
+    .map((run) => rowOf(run, now))
+    .filter((row) => (owner === undefined || row.owner === owner) && (woken === undefined || row.woken === true));
+}
+
+function rowOf({ row, owner, expires, woken }: Run, now: number): RunRow {
+  return { ...row, owner: expires > now ? owner : undefined, ...(woken ? { woken } : {}) };
+}
+
+/** The most urgent of those that are due and that the worker knows. */
+function take(
+  state: State,
+  { workflows, limit }: TakeQuery,
+  worker: string,
+  { now, forMs }: { readonly now: number; readonly forMs: number },
+): TakenRun[] {
+  const time = new Date(now).toISOString();
+  const isDue = ({ row, owner, expires, woken }: Run): boolean =>
+    (owner === undefined || expires <= now) &&
+    (woken || (row.wakeAt !== undefined && row.wakeAt <= time)) &&
+    workflows.includes(row.workflow);
+  return [...state.runs.values()]
+    .filter(isDue)
+    .sort((a, b) => (b.row.priority ?? 0) - (a.row.priority ?? 0) || (a.row.wakeAt ?? time).localeCompare(b.row.wakeAt ?? time))
+    .slice(0, Math.max(0, limit))
+    .map((run) => {
+      const lease = taken(run, worker, now + forMs);
+      return { row: rowOf(run, now), lease };
+    });
+}
+
+function taken(run: Run, worker: string, expires: number): Lease {
+  const abandoned = run.owner !== undefined;
+  Object.assign(run, { epoch: run.epoch + 1, owner: worker, expires, woken: false });
+  return abandoned ? { ...lease(run), abandoned } : lease(run);
 }
 
 async function* sweep(

@@ -46,8 +46,12 @@ export interface Write {
   readonly branches: readonly BranchWrite[];
   readonly lease?: Lease | undefined;
   readonly blobs?: readonly { readonly hash: string; readonly bytes: Uint8Array }[] | undefined;
-  /** Created or replaced by id; its owner and epoch are the lease's business and stay as they are. */
+  /** Created or replaced by id; its owner and epoch are the lease's business and stay as they are, and so does that it was woken. */
   readonly run?: RunRow | undefined;
+  /** The lease is given back in the same commit. */
+  readonly release?: boolean | undefined;
+  /** Runs that have news (an answer, a signal, a cancel): free ones are due at once, held ones show as `woken` to their holder. */
+  readonly wake?: readonly string[] | undefined;
   /** The caller asks for less than the store's durability: acknowledged before it is on disk. Stores may ignore it. */
   readonly relaxed?: boolean | undefined;
 }
@@ -58,7 +62,10 @@ export type Written =
   | { readonly ok: false; readonly reason: "head"; readonly session: string; readonly head: string | undefined }
   | { readonly ok: false; readonly reason: "epoch"; readonly epoch: number };
 
-/** A run as it is found: what it executes, where it stands, and when it goes on by itself. */
+/**
+ * A run as it is found: what it executes, where it stands, and when it goes on by itself. It is due when nobody holds its lease
+ * and it was woken or its `wakeAt` has come, by the store's clock; what its status means is no business of the store.
+ */
 export interface RunRow {
   readonly id: string;
   /** The key it was started with; no two runs have the same. */
@@ -67,10 +74,14 @@ export interface RunRow {
   readonly session: string;
   readonly workflow: string;
   readonly status: string;
-  /** ISO time at which it wants to go on by itself. */
+  /** ISO time from which it wants to go on by itself; undefined: only when it is woken. */
   readonly wakeAt: string | undefined;
+  /** Of several that are due the highest goes first; 0 when left out. */
+  readonly priority?: number | undefined;
   /** Who holds its lease now; ignored when written. */
   readonly owner?: string | undefined;
+  /** It has news that nobody has taken note of since: ignored when written, cleared by `claim`, `take` and `renew`. */
+  readonly woken?: boolean | undefined;
 }
 
 /** The right to write for a run, until it expires or somebody takes the run over. */
@@ -80,6 +91,34 @@ export interface Lease {
   readonly epoch: number;
   /** ISO time by the store's clock. */
   readonly expires: string;
+  /** The owner before never gave it back: it died, or was cut off. Said by `claim` and `take`. */
+  readonly abandoned?: boolean | undefined;
+}
+
+/** A run that was taken, and the right to write for it. */
+export interface TakenRun {
+  readonly row: RunRow;
+  readonly lease: Lease;
+}
+
+/** Which due runs a worker takes. */
+export interface TakeQuery {
+  /** The workflows it knows: runs of others are left for others. */
+  readonly workflows: readonly string[];
+  /** No more than this many. */
+  readonly limit: number;
+}
+
+/** Something may have changed: runs were woken or queued, these logs grew. Never the truth, which is read. */
+export interface News {
+  readonly due: boolean;
+  readonly logs: readonly string[];
+}
+
+/** Wake-ups that outlive the process that asked for them; at least once, perhaps late or twice. Disposing ends hearing them. */
+export interface Wakeups extends AsyncDisposable {
+  /** Somebody who hears wake-ups looks for work at this ISO time. Asked again for a run, the newest time may replace earlier ones. */
+  at(run: string, time: string): Promise<void>;
 }
 
 /** A log as it is found. */
@@ -120,6 +159,10 @@ export interface RunQuery {
   readonly key?: string | undefined;
   /** Those whose `wakeAt` is before this ISO time. */
   readonly dueBefore?: string | undefined;
+  /** Those whose lease this worker holds now. */
+  readonly owner?: string | undefined;
+  /** Those that were woken since they were last claimed, taken or renewed. */
+  readonly woken?: true | undefined;
 }
 
 /** Opened for one tenant and project; whatever it returns belongs to them. */
@@ -137,12 +180,18 @@ export interface Store extends AsyncDisposable {
    * `from` takes it all the same if that owner still holds it (its process is known to be dead).
    */
   claim(run: string, worker: string, forMs: number, options?: { readonly from?: string | undefined }): Promise<Lease | undefined>;
+  /** Takes runs that are due, as `claim` does, the most urgent first: highest priority, then longest due. No two workers get the same. */
+  take(query: TakeQuery, worker: string, forMs: number): Promise<readonly TakenRun[]>;
   /** Undefined when it was taken over. */
   renew(lease: Lease, forMs: number): Promise<Lease | undefined>;
   /** Gives the run back before the lease ends; nothing happens when it was taken over. */
   release(lease: Lease): Promise<void>;
   /** The content of a blob by its SHA-256; undefined when there is none. */
   blob(hash: string): Promise<Uint8Array | undefined>;
+  /** Tells of changes made by anybody, where the store hears of them: hints that may be lost, late or doubled. */
+  watch?(hear: (news: News) => void): Promise<AsyncDisposable>;
+  /** Durable wake-ups for workers, where the store has them; `hear` is called when it is time to look. */
+  wakeups?(hear: () => void): Promise<Wakeups>;
   /** Removes the data of events for good and keeps their envelopes. */
   erase?(ids: readonly string[]): Promise<void>;
   /** Removes blobs that nobody needs, or only lists them, with the bytes they take in the store. */

@@ -56,6 +56,7 @@ function bind(store: Store): Store {
     sessions: (query) => store.sessions(query),
     runs: (query) => store.runs(query),
     claim: (run, worker, ms, options) => store.claim(run, worker, ms, options),
+    take: (query, worker, ms) => store.take(query, worker, ms),
     renew: (lease, ms) => store.renew(lease, ms),
     release: (lease) => store.release(lease),
     blob: (hash) => store.blob(hash),
