@@ -2,9 +2,9 @@
 import { RathError } from "../session/errors.ts";
 import type { Connection } from "../sqlite/connection.ts";
 import type { SqlValue } from "../sqlite/driver.ts";
-import type { Lease, RunQuery, RunRow } from "./store.ts";
+import type { Lease, RunQuery, RunRow, TakenRun } from "./store.ts";
 
-export interface Row {
+interface Row {
   readonly no: number;
   readonly id: string;
   readonly key: string | null;
@@ -16,10 +16,9 @@ export interface Row {
   readonly lease_expires: number | null;
   readonly priority: number;
   readonly woken_at: string | null;
-  readonly due_at: string | null;
 }
 
-export const columns = "no, id, key, session, workflow, status, wake_at, owner, lease_expires, priority, woken_at, due_at";
+const columns = "no, id, key, session, workflow, status, wake_at, owner, lease_expires, priority, woken_at";
 const pageRows = 64;
 const ours = "tenant = ? AND project = ? AND id = ?";
 
@@ -70,18 +69,24 @@ export function claimRun(connection: Connection, run: string, worker: string, fo
   if (row === undefined) return undefined;
   const holder = holderOf(row, now);
   if (holder !== undefined && holder !== worker && holder !== from) return undefined;
-  return takeOver(connection, row, worker, now, forMs);
+  const abandoned = row.owner !== null && (row.owner !== worker || holder === undefined);
+  return takeOver(connection, row.no, worker, { now, forMs, abandoned }).lease;
 }
 
-/** Part of a transaction that has read the row. */
-export function takeOver(connection: Connection, { no, owner, lease_expires }: Row, worker: string, now: number, forMs: number): Lease {
+interface Takeover {
+  readonly now: number;
+  readonly forMs: number;
+  readonly abandoned: boolean;
+}
+
+/** Part of a transaction that has found the run free. */
+export function takeOver(connection: Connection, no: number, worker: string, { now, forMs, abandoned }: Takeover): TakenRun {
   const taken = connection
-    .statement<LeaseRow>(
-      "UPDATE runs SET owner = ?, epoch = epoch + 1, lease_expires = ?, woken_at = NULL WHERE no = ? RETURNING id, epoch, lease_expires",
+    .statement<Row & LeaseRow>(
+      `UPDATE runs SET owner = ?, epoch = epoch + 1, lease_expires = ?, woken_at = NULL WHERE no = ? RETURNING ${columns}, epoch`,
     )
-    .get(worker, now + forMs, no) as LeaseRow;
-  const abandoned = owner !== null && (owner !== worker || (lease_expires ?? 0) <= now);
-  return abandoned ? { ...leaseOf(taken), abandoned } : leaseOf(taken);
+    .get(worker, now + forMs, no) as Row & LeaseRow;
+  return { row: runRow(taken, now), lease: abandoned ? { ...leaseOf(taken), abandoned } : leaseOf(taken) };
 }
 
 /** Also after it expired, as long as nobody took over. */
@@ -145,7 +150,7 @@ function holderOf({ owner, lease_expires }: Row, now: number): string | undefine
   return owner !== null && lease_expires !== null && lease_expires > now ? owner : undefined;
 }
 
-export function runRow(row: Row, now: number): RunRow {
+function runRow(row: Row, now: number): RunRow {
   return {
     id: row.id,
     key: row.key ?? undefined,
