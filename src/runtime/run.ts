@@ -149,6 +149,7 @@ export class RunExecution {
     if (this.#over) return;
     this.#stop();
     this.#runtime.answers.drop(this.#execution);
+    this.#runtime.mailbox.drop(this.#execution);
     await this.#runtime.closeSandboxes(this.#execution, "the run was left").catch(() => {});
     await this.#execution.writer.flush().catch(() => {});
     this.#execution.close();
@@ -240,6 +241,7 @@ export class RunExecution {
     // From here on nothing goes on in this process: an answer that comes now wakes the parked run.
     execution.ending = true;
     this.#runtime.answers.drop(execution);
+    this.#runtime.mailbox.drop(execution);
     await this.#runtime.closeSandboxes(execution, "the run waits");
     const key = await this.#runtime.key();
     await execution.sayLast(() => {

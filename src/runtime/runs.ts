@@ -192,7 +192,11 @@ export class Runs {
 
   /** An answer given in another process is seen when somebody looks. */
   async #wakeIfAnswered(id: string, pending: Waiting["pending"]): Promise<void> {
-    for (const one of pending) if ((await this.#runtime.answers.find(one.id)) !== undefined) return this.wake(id);
+    const news = (one: Waiting["pending"][number]): Promise<boolean> =>
+      one.kind === "signal"
+        ? this.#runtime.mailbox.hasNews(id, one.signal)
+        : this.#runtime.answers.find(one.id).then((found) => found !== undefined);
+    for (const one of pending) if (await news(one)) return this.wake(id);
   }
 
   async #cancel(id: string, reason: string): Promise<void> {
