@@ -7,12 +7,14 @@ import { dataText, parseEnvelope } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import { givenName, givenOptions, givenSignal, givenText } from "../session/given.ts";
 import { mailboxLogId } from "../session/id.ts";
+import { type Encoded, encode } from "../session/json.ts";
 import { Log, type Node } from "../session/log.ts";
 import type { Platform } from "../session/platform.ts";
 import type { Store, StoredEvent } from "../store/store.ts";
 import { whenStopped } from "./effect-context.ts";
 import { link } from "./link.ts";
 import { fetchBlobs, fromStored, inTurn } from "./load.ts";
+import { hasEnded, rowOfRun } from "./run-row.ts";
 import type { Services } from "./services.ts";
 
 /** How a signal is sent. */
@@ -51,12 +53,13 @@ interface Box {
   readonly look: (nothing?: undefined) => Promise<void>;
 }
 
+/** What is sent, encoded when it was given: whoever gave it may change it afterwards. */
 interface Letter {
+  readonly mailbox: string;
   readonly run: string;
-  readonly signal: string;
-  readonly data: unknown;
   readonly by: string;
   readonly key: string | undefined;
+  readonly encoded: Encoded;
 }
 
 const pollMs = 500;
@@ -66,52 +69,70 @@ export class Mailbox {
   readonly #runtime: Services;
   readonly #boxes = new Map<Receiving, Map<string, Box>>();
   /** Those sent here to one mailbox go one after the other: in the order of the calls, and not against each other. */
-  readonly #sending = new Map<string, { readonly send: (letter: Letter) => Promise<void>; waiting: number }>();
+  readonly #sending = new Map<string, { readonly append: (letter: Letter) => Promise<void>; waiting: number }>();
   #poll: NodeJS.Timeout | undefined;
 
   constructor(runtime: Services) {
     this.#runtime = runtime;
   }
 
-  /** Keeps a signal for a run, which must be there and not have ended; durable when it resolves. */
+  /** Keeps a signal for a run; durable when it resolves. */
   async send(run: string, signal: string, data: unknown, options: SendOptions = {}): Promise<void> {
     const { by = "user", key } = givenOptions(options, ["by", "key"], "send");
+    const { platform, redact } = this.#runtime;
     const clean = (text: string): string => this.#runtime.clean(text);
-    const letter: Letter = {
-      run,
-      signal: clean(givenSignal(signal)),
-      data,
-      by: givenName(clean(givenText(by, "by")), "by"),
-      key: key === undefined ? undefined : clean(givenSignal(key, "key")),
+    const name = clean(givenSignal(signal));
+    const content = {
+      run: givenText(run, "run"),
+      signal: name,
+      ...(data === undefined ? {} : { data }),
+      ...(key === undefined ? {} : { key: clean(givenSignal(key, "key")) }),
     };
-    const id = mailboxLogId(this.#runtime.platform, run, letter.signal);
-    const turn = this.#sending.get(id) ?? { send: inTurn((next: Letter) => this.#append(id, next)), waiting: 0 };
-    this.#sending.set(id, turn);
-    turn.waiting++;
-    try {
-      await turn.send(letter);
-    } finally {
-      if (--turn.waiting === 0) this.#sending.delete(id);
-    }
+    const letter: Letter = {
+      mailbox: mailboxLogId(platform, run, name),
+      run,
+      by: givenName(clean(givenText(by, "by")), "by"),
+      key: content.key,
+      encoded: encode(content, platform, redact, "signal"),
+    };
+    await this.#inTurn(letter);
     await this.look(run);
   }
 
-  async #append(id: string, { run, signal, data, by, key }: Letter): Promise<void> {
+  async #inTurn(letter: Letter): Promise<void> {
+    const { mailbox } = letter;
+    const turn = this.#sending.get(mailbox) ?? { append: inTurn((next: Letter) => this.#append(next)), waiting: 0 };
+    this.#sending.set(mailbox, turn);
+    turn.waiting++;
+    try {
+      await turn.append(letter);
+    } finally {
+      if (--turn.waiting === 0) this.#sending.delete(mailbox);
+    }
+  }
+
+  async #append({ mailbox, run, by, key, encoded }: Letter): Promise<void> {
     const store = await this.#runtime.store();
     for (;;) {
-      const log = await this.#tail(store, id, key);
+      await refuseEnded(store, run);
+      const log = await this.#tail(store, mailbox, key);
       if (log === undefined) return;
-      const content = { run, signal, ...(data === undefined ? {} : { data }), ...(key === undefined ? {} : { key }) };
       const head = log.tip;
-      const node = link(this.#runtime, { log, parents: head === undefined ? [] : [head], kind: "signal.sent", data: content, by });
-      const branch = { session: id, expectedHead: head?.id, events: [this.#runtime.toStored(node)], about: { log: "answer" as const } };
+      const parents = head === undefined ? [] : [head];
+      const node = link(this.#runtime, { log, parents, kind: "signal.sent", data: undefined, encoded, by });
+      const branch = {
+        session: mailbox,
+        expectedHead: head?.id,
+        events: [this.#runtime.toStored(node)],
+        about: { log: "answer" as const },
+      };
       const blobs = [...(node.blobs ?? [])].map(([hash, bytes]) => ({ hash, bytes }));
       const written = await store.append({ branches: [branch], blobs, wake: [run] }).catch(async (error: unknown) => {
         // The outcome is not known: it is, once the signal is looked for.
         for await (const _ of store.events({ ids: [node.id] })) return { ok: true as const };
         throw error;
       });
-      // Somebody else sent one meanwhile: this one comes after it.
+      // Otherwise somebody else sent one meanwhile: this one comes after it.
       if (written.ok) return;
     }
   }
@@ -251,6 +272,19 @@ export class Mailbox {
     clearInterval(this.#poll);
     this.#poll = undefined;
   }
+}
+
+/** There is nobody to send to. */
+async function refuseEnded(store: Store, run: string): Promise<void> {
+  const row = await rowOfRun(store, run);
+  if (row === undefined)
+    throw new RathError("run.not-found", `There is no run ${run} in this store: signals go to what rath.run() started.`, {
+      details: { run },
+    });
+  if (hasEnded(row.status))
+    throw new RathError("run.ended", `Run ${run} has ended (${row.status}): nobody would receive the signal, and nothing was sent.`, {
+      details: { run, status: row.status },
+    });
 }
 
 /** Outside a durable run nobody can send to whoever waits. */

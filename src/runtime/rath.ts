@@ -3,7 +3,7 @@ import type { Memory } from "../memory/memory.ts";
 import { parseEnvelope } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import { isCalled, isReturned, isStarted, opOf } from "../session/event.ts";
-import { givenOptions, givenText } from "../session/given.ts";
+import { givenOptions } from "../session/given.ts";
 import { Log, type Node } from "../session/log.ts";
 import type { Content, Decision, Pending, RunStatus, SandboxRecord, Session, SessionStatus } from "../session/session.ts";
 import { pendingOf } from "../session/views.ts";
@@ -12,8 +12,9 @@ import type { OutputOf, Workflow } from "../workflow/workflow.ts";
 import { fetchBlobs, fromStored } from "./load.ts";
 import type { SendOptions } from "./mailbox.ts";
 import { checkReady } from "./ready.ts";
-import { hasEnded, pendingIn, type RunOptions, rowOfRun } from "./run.ts";
+import { pendingIn, type RunOptions } from "./run.ts";
 import { loadRun } from "./run-record.ts";
+import { rowOfRun } from "./run-row.ts";
 import type { ResumeOptions, Run, Runs } from "./runs.ts";
 import type { Runtime } from "./runtime.ts";
 import { type SandboxQuery, sandboxRecords } from "./sandbox-records.ts";
@@ -229,22 +230,8 @@ export class RathOnStore implements Rath {
 
   async send(run: string, signal: string, data?: unknown, options: SendOptions = {}): Promise<void> {
     this.#runtime.assertOpen();
-    await this.#refuseEnded(givenText(run, "run"));
     await this.#runtime.mailbox.send(run, signal, data, options);
     await this.#runs.wake(run);
-  }
-
-  /** There is nobody to send to. */
-  async #refuseEnded(run: string): Promise<void> {
-    const row = await rowOfRun(await this.#runtime.store(), run);
-    if (row === undefined)
-      throw new RathError("run.not-found", `There is no run ${run} in this store: signals go to what rath.run() started.`, {
-        details: { run },
-      });
-    if (hasEnded(row.status))
-      throw new RathError("run.ended", `Run ${run} has ended (${row.status}): nobody would receive the signal, and nothing was sent.`, {
-        details: { run, status: row.status },
-      });
   }
 
   /** Whether a call has its result on disk. */

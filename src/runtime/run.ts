@@ -20,6 +20,7 @@ import { type Ending, finish } from "./finish.ts";
 import { closedRath } from "./open-effect.ts";
 import { Reuse } from "./reuse.ts";
 import { findEvent, type RunRecord } from "./run-record.ts";
+import { rowOfRun } from "./run-row.ts";
 import type { Runtime } from "./runtime.ts";
 import { inside } from "./services.ts";
 import { isDeadHere } from "./worker-id.ts";
@@ -48,8 +49,6 @@ export type Settled<Output = unknown> =
     }
   | { readonly status: "failed"; readonly session: Session; readonly error: RathError }
   | { readonly status: "cancelled"; readonly session: Session };
-
-const endedStatuses: ReadonlySet<string> = new Set(["done", "failed", "cancelled"]);
 
 /** One run as this process executes it. */
 export class RunExecution {
@@ -377,15 +376,6 @@ export async function cancelParked(execution: Execution, record: RunRecord, row:
     execution.closeRecorded(call, call.facts.started === true ? "unknown" : "cancelled", reason);
   }
   return finish(execution, { status: "cancelled", reason }, row);
-}
-
-export async function rowOfRun(store: Store, id: string): Promise<RunRow | undefined> {
-  for await (const row of store.runs({ id })) return row;
-  return undefined;
-}
-
-export function hasEnded(status: string): boolean {
-  return endedStatuses.has(status);
 }
 
 /** Where a run stands now, read from its record. */

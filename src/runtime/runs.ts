@@ -8,18 +8,17 @@ import type { OutputOf, Workflow } from "../workflow/workflow.ts";
 import {
   cancelParked,
   claimRun,
-  hasEnded,
   type OnDivergence,
   queueRun,
   RunExecution,
   type RunOptions,
-  rowOfRun,
   type Settled,
   sameRun,
   settledOf,
   takeUp,
 } from "./run.ts";
 import { loadRun } from "./run-record.ts";
+import { hasEnded, rowOfRun } from "./run-row.ts";
 import { runStream } from "./run-stream.ts";
 import type { Runtime } from "./runtime.ts";
 
