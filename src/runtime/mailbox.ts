@@ -3,7 +3,7 @@
  * sent; no lease is needed, since each is appended after the one before it or not at all. A `receive` takes the oldest that no
  * `receive` of the run has taken. What was taken is on record in the run and nowhere else, so taking changes no mailbox.
  */
-import { dataText, parseEnvelope } from "../session/codec.ts";
+import { dataText } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import { givenName, givenOptions, givenSignal, givenText } from "../session/given.ts";
 import { mailboxLogId } from "../session/id.ts";
@@ -62,7 +62,6 @@ interface Letter {
   readonly encoded: Encoded;
 }
 
-const pollMs = 500;
 const longestTimer = 2 ** 31 - 1;
 
 export class Mailbox {
@@ -70,7 +69,6 @@ export class Mailbox {
   readonly #boxes = new Map<Receiving, Map<string, Box>>();
   /** Those sent here to one mailbox go one after the other: in the order of the calls, and not against each other. */
   readonly #sending = new Map<string, { readonly append: (letter: Letter) => Promise<void>; waiting: number }>();
-  #poll: NodeJS.Timeout | undefined;
 
   constructor(runtime: Services) {
     this.#runtime = runtime;
@@ -145,7 +143,7 @@ export class Mailbox {
     if (key === undefined && head === undefined) return log;
     for await (const event of store.events(head === undefined ? { session: id } : { ids: [head] })) {
       fromStored(platform, event, log, []);
-      if (key !== undefined && fieldOf(platform, event, "key") === key) return undefined;
+      if (key !== undefined && keyOf(platform, event) === key) return undefined;
     }
     return log;
   }
@@ -163,13 +161,11 @@ export class Mailbox {
           if (at < 0) return;
           box.receivers.splice(at, 1);
           for (const end of ends) end();
-          this.#rest();
           if (received !== "dropped") resolve(received);
         },
       };
       const later = box.receivers.findIndex((other) => other.called.order > called.order);
       box.receivers.splice(later < 0 ? box.receivers.length : later, 0, receiver);
-      this.#poll ??= setInterval(() => void this.#lookAll(), pollMs);
       if (stop !== undefined) ends.push(whenStopped(stop, () => receiver.settle("stopped")));
       if (stop?.aborted === true) receiver.settle("stopped");
       // What is there already is taken before the time is judged.
@@ -181,19 +177,6 @@ export class Mailbox {
         reject(error);
       });
     });
-  }
-
-  /** Whether something lies there that a parked run has not taken. */
-  async hasNews(run: string, signal: string): Promise<boolean> {
-    const { platform } = this.#runtime;
-    const store = await this.#runtime.store();
-    const sent: string[] = [];
-    for await (const { id } of store.events({ session: mailboxLogId(platform, run, signal) })) sent.push(id);
-    if (sent.length === 0) return false;
-    const taken = new Set<unknown>();
-    for await (const event of store.events({ run }))
-      if (parseEnvelope(platform.text(event.envelope)).kind === "receive.returned") taken.add(fieldOf(platform, event, "signal"));
-    return sent.some((id) => !taken.has(id));
   }
 
   /** A run may have got signals: whoever waits for them here is given them. */
@@ -260,18 +243,6 @@ export class Mailbox {
     arm();
     return () => clearTimeout(timer);
   }
-
-  /** A signal sent in another process is found when somebody looks. */
-  async #lookAll(): Promise<void> {
-    for (const boxes of [...this.#boxes.values()])
-      for (const { receivers, look } of [...boxes.values()]) if (receivers.length > 0) await look().catch(() => {}); // the next look may go well
-  }
-
-  #rest(): void {
-    for (const boxes of this.#boxes.values()) for (const { receivers } of boxes.values()) if (receivers.length > 0) return;
-    clearInterval(this.#poll);
-    this.#poll = undefined;
-  }
 }
 
 /** There is nobody to send to. */
@@ -295,7 +266,7 @@ export function noMailbox(): RathError {
   );
 }
 
-/** A short field of stored data, read without what else is in it. */
-function fieldOf(platform: Platform, { data }: StoredEvent, name: "key" | "signal"): unknown {
-  return data === undefined ? undefined : (JSON.parse(dataText(platform, data)) as Record<string, unknown>)[name];
+/** Its key, read without what else is in it. */
+function keyOf(platform: Platform, { data }: StoredEvent): unknown {
+  return data === undefined ? undefined : (JSON.parse(dataText(platform, data)) as { readonly key?: string }).key;
 }

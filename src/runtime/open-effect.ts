@@ -19,7 +19,7 @@ import { link } from "./link.ts";
 import { noMailbox } from "./mailbox.ts";
 import { remind } from "./remind.ts";
 import { type Given, inside } from "./services.ts";
-import { failure, isUnknown, setCause } from "./thrown-effect.ts";
+import { denied, failure, isUnknown, setCause } from "./thrown-effect.ts";
 
 export type Batch = { readonly index: number; readonly size: number };
 type Data = Readonly<Record<string, unknown>>;
@@ -70,6 +70,10 @@ export class OpenEffect implements Open {
     return this.#context.scope;
   }
 
+  get busy(): boolean {
+    return this.#inner !== undefined && !this.waiting && this.effect.repeat !== "nested";
+  }
+
   abort(reason: string): void {
     this.#inner?.abort(reason);
   }
@@ -83,7 +87,8 @@ export class OpenEffect implements Open {
   }
 
   result(): Promise<Node> {
-    const { recorded, reuse } = this.#execution;
+    const { recorded, reuse, draining } = this.#execution;
+    if (draining) return never();
     const { run, before } = this.effect;
     if (recorded === undefined && reuse === undefined && run !== undefined && before === undefined && this.#after === undefined)
       return this.#live();
@@ -482,11 +487,6 @@ export class OpenEffect implements Open {
   get #named(): string | undefined {
     return this.#batch === undefined ? undefined : this.called.id;
   }
-}
-
-/** A rule does not allow what it did. */
-function denied(reason: string): EffectResult {
-  return new EffectResult("denied", { reason, problem: "policy" });
 }
 
 export function closedRath(): RathError {

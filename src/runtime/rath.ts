@@ -11,14 +11,16 @@ import type { LogRow } from "../store/store.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
 import { fetchBlobs, fromStored } from "./load.ts";
 import type { SendOptions } from "./mailbox.ts";
+import { type RunOptions, runOptions } from "./queue-run.ts";
 import { checkReady } from "./ready.ts";
-import { pendingIn, type RunOptions } from "./run.ts";
 import { loadRun } from "./run-record.ts";
 import { rowOfRun } from "./run-row.ts";
+import { pendingIn } from "./run-view.ts";
 import type { ResumeOptions, Run, Runs } from "./runs.ts";
 import type { Runtime } from "./runtime.ts";
 import { type SandboxQuery, sandboxRecords } from "./sandbox-records.ts";
 import { validateAnswer } from "./validate-answer.ts";
+import type { WorkOptions } from "./worker.ts";
 
 /**
  * Sessions, runs and decisions on one store.
@@ -57,6 +59,16 @@ export interface Rath extends AsyncDisposable {
   resume(run: string, options?: ResumeOptions): Promise<Run>;
   /** The durable runs of the store. */
   runs(query?: { readonly status?: RunStatus | undefined; readonly workflow?: string | undefined }): AsyncIterable<Run>;
+  /**
+   * Executes any run of the store whose workflow is in `openrath({ workflows })`, whoever started it, until the signal: queued
+   * ones, those whose time or answer has come, and those whose worker died. Any number of processes may do so on one store.
+   *
+   * @example
+   * const stop = new AbortController();
+   * process.once("SIGTERM", () => stop.abort());
+   * await rath.work({ concurrency: 8, signal: stop.signal });
+   */
+  work(options?: WorkOptions): Promise<void>;
   /**
    * The sandboxes that were ever opened: by which session and run, whether and why they were closed. Answers who still holds one.
    *
@@ -175,7 +187,7 @@ export class RathOnStore implements Rath {
   }
 
   async run(workflow: Workflow | string, session: Session, options: RunOptions = {}): Promise<Run<never>> {
-    return this.#runs.start(workflow, session, givenOptions(options, ["key", "limits", "signal"], "run")) as Promise<Run<never>>;
+    return this.#runs.start(workflow, session, givenOptions(options, runOptions, "run")) as Promise<Run<never>>;
   }
   attach(run: string): Promise<Run> {
     return this.#runs.attach(run);
@@ -185,6 +197,10 @@ export class RathOnStore implements Rath {
   }
   runs(query: { readonly status?: RunStatus | undefined; readonly workflow?: string | undefined } = {}): AsyncIterable<Run> {
     return this.#runs.list(query);
+  }
+
+  async work(options: WorkOptions = {}): Promise<void> {
+    await this.#runs.work(options);
   }
 
   async *sandboxes(query: SandboxQuery = {}): AsyncIterable<SandboxRecord> {
@@ -221,7 +237,7 @@ export class RathOnStore implements Rath {
         });
       await validateAnswer(pending, decision, opOf(call.kind));
       await this.#refuseUnheard(pending);
-      await this.#runtime.answers.give(id, decision);
+      await this.#runtime.answers.give(id, decision, mark.run);
       if (mark.run !== undefined) await this.#runs.wake(mark.run);
       return;
     }

@@ -288,17 +288,9 @@ export const schemas = {
   "ask.returned": z.strictObject(result),
   "wait.called": z.strictObject({ until: iso.optional(), for: duration.optional() }),
   "wait.returned": z.strictObject(result),
-  "receive.called": z.strictObject({
-    signal: z.string().min(1),
-    /** What must fit, as JSON Schema; absent when anything does. */
-    answer: z.unknown().optional(),
-    expires: duration.optional(),
-  }),
-  "receive.returned": z.strictObject({
-    ...result,
-    /** The `signal.sent` that was taken. */
-    signal: id.optional(),
-  }),
+  "receive.called": z.strictObject({ signal: z.string().min(1), answer: z.unknown().optional(), expires: duration.optional() }),
+  /** With the `signal.sent` that was taken. */
+  "receive.returned": z.strictObject({ ...result, signal: id.optional() }),
   "recall.called": z.strictObject({
     /** Absent when one is read by its key, or all of a scope are. */
     query: z.string().optional(),
@@ -356,6 +348,10 @@ export const schemas = {
     deadline: iso.optional(),
     /** The cancelled run that this one makes good: it executes `onCancel`. */
     compensates: z.string().optional(),
+    /** The workflow has an `onCancel`. */
+    onCancel: z.literal(true).optional(),
+    /** The run inside which it was started. */
+    parent: z.string().optional(),
     limits: z
       .strictObject({
         rounds: z.number().optional(),
@@ -373,6 +369,7 @@ export const schemas = {
     /** What `describe()` says now, where that differs from the start. */
     revision: z.string().optional(),
   }),
+  "run.spawned": z.strictObject({ run: z.string(), workflow: z.string() }),
   "run.parked": z.strictObject({ pending: z.array(id), wakeAt: iso.optional() }),
   "run.ended": z.strictObject({
     status: z.enum(["done", "failed", "cancelled"]),
