@@ -272,7 +272,7 @@ describe("verify finds", () => {
 
 describe("the tests above catch", () => {
   /** What a law says when it is broken, or undefined; a law that hangs is broken too. */
-  async function broken(law: () => Promise<unknown>, patienceMs = 3000): Promise<string | undefined> {
+  async function broken(law: () => Promise<unknown>, patienceMs = 1500): Promise<string | undefined> {
     const hangs = new Promise<string>((resolve) => setTimeout(() => resolve("hangs"), patienceMs).unref());
     return Promise.race([
       law().then(
