@@ -24,6 +24,7 @@ export type { Model } from "./session/model.ts";
 export type {
   Check,
   Content,
+  Decided,
   Decision,
   EffectContext,
   Message,

@@ -64,13 +64,13 @@ export class Answers {
     for await (const event of store.events({ session: answerLogId(platform, question) })) {
       const node = fromStored(platform, event, new Log(event.session, "answer"), []);
       await fetchBlobs(platform, store, [node]);
-      return { id: event.id, by: node.by, data: node.data<"answer.given">(platform) };
+      return { id: event.id, by: node.by, at: node.at, data: node.data<"answer.given">(platform) };
     }
     return undefined;
   }
 
-  /** Writes the answer, or fails with `pending.answered` when somebody was faster. */
-  async give(question: string, decision: Decision): Promise<void> {
+  /** Writes the answer, or fails with `pending.answered` when somebody was faster or its time is over. */
+  async give(question: string, decision: Decision, until?: string): Promise<void> {
     const { by, reason: why, ...rest } = decision as Decision & Record<string, unknown>;
     const who = givenName(this.#runtime.clean(givenText(by, "by")), "by");
     const reason = why === undefined ? undefined : givenText(why, "reason");
@@ -81,6 +81,8 @@ export class Answers {
       ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)),
     };
     const node = link(this.#runtime, { log, parents: [], kind: "answer.given", data, by: who });
+    if (until !== undefined && node.at >= until)
+      throw new RathError("pending.answered", `${question} expired at ${until}: nothing waits under it any more.`, { details: { question } });
     const store = await this.#runtime.store();
     const blobs = [...(node.blobs ?? [])].map(([hash, bytes]) => ({ hash, bytes }));
     const events = [this.#runtime.toStored(node)];
@@ -93,7 +95,18 @@ export class Answers {
       });
     if (!written.ok)
       throw new RathError("pending.answered", `${question} was already answered; the first answer counts.`, { details: { question } });
-    this.#tell(question, { id: node.id, by: who, data: node.data<"answer.given">(this.#runtime.platform) });
+    this.#tell(question, { id: node.id, by: who, at: node.at, data: node.data<"answer.given">(this.#runtime.platform) });
+  }
+
+  /** Its time came: nobody can answer any more. Whoever was faster is heard. */
+  async expire(question: string): Promise<Given | "expired"> {
+    try {
+      await this.give(question, { by: "runtime", expired: true } as unknown as Decision);
+    } catch (error) {
+      if (!RathError.is(error, "pending.answered")) throw error;
+    }
+    const given = await this.find(question);
+    return given === undefined || given.data.expired === true ? "expired" : given;
   }
 
   close(): void {

@@ -12,9 +12,9 @@ import type { Probed } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import { isTrustedWork } from "../session/trust.ts";
 import { deadlineOf, pendingOf } from "../session/views.ts";
-import { InnerContext, reasonOf, whenStopped } from "./effect-context.ts";
+import { InnerContext, reasonOf } from "./effect-context.ts";
 import type { Execution, Open } from "./execution.ts";
-import { Interrupted, interruptible } from "./interrupt.ts";
+import { Interrupted, interruptible, unless } from "./interrupt.ts";
 import { link } from "./link.ts";
 import { remind } from "./remind.ts";
 import { type Given, inside } from "./services.ts";
@@ -330,9 +330,9 @@ export class OpenEffect implements Open {
     return runtime.closed && mode !== "run" ? Promise.reject(closedRath()) : never();
   }
 
-  /** When it stops waiting by itself. */
+  /** When it stops waiting by itself: a timer, a question, an approval; never what is unknown. */
   get deadline(): string | undefined {
-    return this.effect.run === undefined ? deadlineOf(this.called, this.#execution.runtime.platform) : undefined;
+    return this.#started ? undefined : deadlineOf(this.called, this.#execution.runtime.platform);
   }
 
   /** Waits for an answer or until its time. */
@@ -352,7 +352,8 @@ export class OpenEffect implements Open {
   /** Nobody knows what became of it: the tool is asked, then a person. */
   async #unresolved(): Promise<Node> {
     const { probe } = this.effect;
-    if (probe !== undefined) {
+    // What a person said stands, whatever the tool has found out since.
+    if (probe !== undefined && (await this.#execution.runtime.answers.find(this.mark.id)) === undefined) {
       const execution = this.#execution;
       const inner = this.#enter();
       const ask = async (): Promise<Probed | undefined> => probe(this.called.id, inner);
@@ -381,11 +382,22 @@ export class OpenEffect implements Open {
       this.#execution.runtime.warn(
         `"${String(this.effect.called["name"])}" may not be repeated and found no equal result: decide on ${this.mark.id}, or rerun with effects: "live".`,
       );
-    const given = await this.#wait(undefined);
+    await this.#bindFiles();
+    const given = await this.#wait(this.deadline);
     if (typeof given === "string") return this.#unanswered(given);
     this.#more = { answer: given.id };
     if (given.data.approve !== true) return this.#settled("denied", { reason: given.data.reason ?? "denied" });
     return (await this.#approved(given)) ?? this.#inTurn();
+  }
+
+  /**
+   * What is approved is approved for the files as they are now: those of a directory that nobody used yet are taken before anybody
+   * is asked. One that cannot be read is not asked about here; whoever acts on it meets the same.
+   */
+  async #bindFiles(): Promise<void> {
+    if (this.effect.op !== "tool" || stateOf(this.called).base === undefined) return;
+    const stage = this.#execution.runtime.stage(this.#execution, this.called, new AbortController().signal, () => {});
+    await stage.tree().catch(() => {});
   }
 
   /** What was started after a person approved it goes on with what was approved, not with what was asked. */
@@ -428,7 +440,10 @@ export class OpenEffect implements Open {
     const given = await unless(signal, runtime.answers.wait(this.mark.id, until, this.#execution));
     answered?.();
     this.waiting = false;
-    return given === "closed" ? this.#gone() : given;
+    if (given === "closed") return this.#gone();
+    // Exactly one wins: the answer, or that its time is over.
+    if (given === "expired" && this.effect.op !== "wait") return runtime.answers.expire(this.mark.id);
+    return typeof given === "object" && given.data.expired === true ? "expired" : given;
   }
 
   /** Its time came, or somebody stopped the work that waits for it. */
@@ -466,16 +481,6 @@ export class OpenEffect implements Open {
 /** A rule does not allow what it did. */
 function denied(reason: string): EffectResult {
   return new EffectResult("denied", { reason, problem: "policy" });
-}
-
-/** What comes, or "stopped" as soon as the signal says so. */
-function unless<T>(signal: AbortSignal | undefined, coming: Promise<T>): Promise<T | "stopped"> {
-  if (signal === undefined) return coming;
-  return new Promise((resolve, reject) => {
-    const stop = (): void => resolve("stopped");
-    if (signal.aborted) stop();
-    coming.then(resolve, reject).finally(whenStopped(signal, stop));
-  });
 }
 
 export function closedRath(): RathError {

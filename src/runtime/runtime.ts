@@ -232,9 +232,9 @@ export class Runtime implements Host, Services {
   }
   #toolEffect(session: Session, tool: Tool, input: unknown): Effect {
     const { by } = placeOf(session).context;
-    const { refused, asks } = this.judge(session, { tool: tool.name, input });
+    const { refused, asks, expires } = this.judge(session, { tool: tool.name, input });
     const repeat = this.repeatOf(session, tool);
-    const request = { name: tool.name, tool, repeat, read: { input: input ?? {}, repaired: false }, by, refused, asks };
+    const request = { name: tool.name, tool, repeat, read: { input: input ?? {}, repaired: false }, by, refused, asks, expires };
     return { ...toolEffect(request), failureIsValue: false };
   }
 
@@ -247,7 +247,7 @@ export class Runtime implements Host, Services {
     const refusal = rules.refuses(judged, (rule) => execution.count(rule));
     const refused =
       refusal === undefined ? undefined : { reason: refusal.reason, problem: refusal.limit ? ("limit" as const) : ("policy" as const) };
-    return { refused, asks: (input) => (rules.asks({ ...judged, input }) ? "policy" : undefined) };
+    return { refused, asks: (input) => (rules.asks({ ...judged, input }) ? "policy" : undefined), expires: rules.expires(judged) };
   }
 
   recount(call: Node, count: (rule: object) => number): void {
@@ -449,10 +449,8 @@ export class Runtime implements Host, Services {
   }
 
   /** Calls of this process that wait for a person or a timer. */
-  waiting(): Node[] {
-    return this.#executions
-      .filter((execution) => !execution.closed)
-      .flatMap((execution) => [...execution.open].filter((open) => open.waiting).map((open) => open.mark));
+  waiting(): { readonly mark: Node; readonly effect: Effect }[] {
+    return this.#executions.flatMap(({ closed, open }) => (closed ? [] : [...open].filter(({ waiting }) => waiting)));
   }
 
   watch(execution: Living): void {
