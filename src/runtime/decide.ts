@@ -11,8 +11,8 @@ import type { Decided, Decision, Pending } from "../session/session.ts";
 import { deadlineOf, pendingOf } from "../session/views.ts";
 import { validating } from "../tool/schema.ts";
 import { fetchBlobs, fromStored } from "./load.ts";
-import { rowOfRun } from "./run.ts";
 import { findEvent } from "./run-record.ts";
+import { rowOfRun } from "./run-row.ts";
 import type { Runtime } from "./runtime.ts";
 import { invalidDecision, validateAnswer } from "./validate-answer.ts";
 
@@ -26,7 +26,7 @@ export async function decide(runtime: Runtime, id: string, decision: Decision): 
   await validateAnswer(pending, decision, opOf(call.kind as "ask.called"));
   await refuseUnfit(runtime, pending, decision, call);
   await refuseUnheard(runtime, pending);
-  await runtime.answers.give(id, decision, deadline);
+  await runtime.answers.give(id, decision, mark.run, deadline);
   return mark.run;
 }
 
