@@ -1,7 +1,6 @@
 /** A call that has no result yet: it runs, waits for a person or a timer, or is unknown after a crash. */
 import { withTrees } from "../session/acted.ts";
 import { facts as toFacts } from "../session/codec.ts";
-import { tokensCounted } from "../session/context.ts";
 import { RathError } from "../session/errors.ts";
 import { type Facts, isStarted, type OutcomeType, type ReturnedKind } from "../session/event.ts";
 import { stateOf } from "../session/fold.ts";
@@ -17,6 +16,7 @@ import type { Execution, Open } from "./execution.ts";
 import { Interrupted, interruptible, unless } from "./interrupt.ts";
 import { link } from "./link.ts";
 import { remind } from "./remind.ts";
+import { reusedFacts } from "./reuse.ts";
 import { type Given, inside } from "./services.ts";
 import { failure, isUnknown, setCause } from "./thrown-effect.ts";
 
@@ -101,6 +101,7 @@ export class OpenEffect implements Open {
     const known = recorded?.has(this.#called) === true;
     const unknown = known && run !== undefined && repeat === "once" && this.#started;
     if (unknown) {
+      this.#countBefore();
       recorded?.skipInside(this.#called);
       this.#entered = recorded?.lastAttempt(this.#called) ?? 0;
     }
@@ -109,6 +110,7 @@ export class OpenEffect implements Open {
     if (inside && !unknown) {
       this.#attempt = recorded?.lastAttempt(this.#called) ?? 1;
       this.#entered = this.#attempt - 1;
+      this.#countBefore(this.#attempt);
     }
     if (unknown || !inside) await this.#execution.gate();
     const refused = known ? await this.#approvedBefore() : undefined;
@@ -119,14 +121,7 @@ export class OpenEffect implements Open {
     if (reuse?.differs === true) await this.#turn();
     const source = reuse?.take(this.#called, this.effect);
     if (source !== undefined) {
-      // What somebody put in the place of a result says nothing of files.
-      const { acted, files } = "acted" in source.data ? source.node.facts : {};
-      const { injected, outside, trusted } = source.changed ? {} : source.node.facts;
-      const { outcome, id } = source;
-      const counted = tokensCounted(source.node);
-      const call = this.#named;
-      const facts = toFacts({ acted, files, counted, injected, outside, trusted, outcome, attempts: 1, source: id, call });
-      const returned = await this.#return(withTrees(source.node.kind, source.data) as Data, facts, source.at);
+      const returned = await this.#return(withTrees(source.node.kind, source.data) as Data, reusedFacts(source, this.#named), source.at);
       reuse?.reused(this.#called, returned, source.node);
       return returned;
     }
@@ -136,6 +131,12 @@ export class OpenEffect implements Open {
     if (verdict === "ask") return this.#approval();
     if (verdict !== undefined) return this.#ended(verdict, undefined);
     return this.#inTurn();
+  }
+
+  /** What attempts that are not made again spent counts for the limits above all the same. */
+  #countBefore(attempt?: number): void {
+    for (const spent of this.#execution.recorded?.spentInside(this.#called, attempt) ?? [])
+      for (const budget of this.#context.budgets ?? []) budget.count(spent);
   }
 
   async #inTurn(): Promise<Node> {

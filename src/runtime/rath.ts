@@ -11,7 +11,6 @@ import { decide, decisionOn } from "./decide.ts";
 import { type RunOptions, runOptions } from "./queue-run.ts";
 import { checkReady } from "./ready.ts";
 import { loadRun } from "./run-record.ts";
-import { rowOfRun } from "./run-row.ts";
 import { pendingIn } from "./run-view.ts";
 import type { ResumeOptions, Run, Runs } from "./runs.ts";
 import type { Runtime } from "./runtime.ts";
