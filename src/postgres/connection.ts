@@ -108,7 +108,7 @@ export class Connection {
 
   async #patiently(sql: string, values: unknown[], mayRepeat: (failure: string) => boolean): Promise<readonly unknown[]> {
     await this.open();
-    const query = { ...this.#prepared(sql), values, binary: true };
+    const query = { ...this.#prepared(sql), values };
     return this.#insist(() => this.#send(query), mayRepeat);
   }
 

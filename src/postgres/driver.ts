@@ -17,8 +17,6 @@ export interface Query {
   readonly text: string;
   readonly values?: unknown[];
   readonly name?: string;
-  /** Columns come as bytes, which spares bytea a detour over hex digits. */
-  readonly binary?: boolean;
 }
 
 export interface Result {
