@@ -36,14 +36,13 @@ export async function writeItems(place: Place, writes: readonly MemoryWrite[], w
   let lost = 0;
   let outrun = 0;
   for (;;) {
-    const { id, newest } = await madeProject(place);
-    const known = await knownOf(place, id, prepared);
+    const { project, revision, known } = await knownOf(place, prepared);
     const stale = whole ? prepared.flatMap((write, i) => staleIn(place, write, known[i] as Known)) : [];
-    if (stale.length > 0) return { revision: newest, written: [], refused: stale };
+    if (stale.length > 0) return { revision, written: [], refused: stale };
     const judged = judge(place, prepared, known);
-    if (judged.parts.rows.length === 0) return judged.result(newest);
+    if (judged.parts.rows.length === 0) return judged.result(revision);
     try {
-      const [row] = await place.tell<{ readonly revision: string }>(insertStatement, insertValues(id, judged.parts));
+      const [row] = await place.tell<{ readonly revision: string }>(insertStatement, insertValues(project, judged.parts));
       if (row !== undefined) return judged.result(Number(row.revision));
       throw new RathError("store.corrupt", `${place.name} has lost the row of a project while it was written. Nothing was stored.`);
     } catch (error) {
@@ -63,38 +62,56 @@ function isLost(error: unknown): boolean {
   return RathError.is(error, "store.unavailable") && error.retryable;
 }
 
-async function knownOf(place: Place, project: string, writes: readonly Prepared[]): Promise<Known[]> {
-  interface Row {
-    readonly made_revision: string | null;
-    readonly made_body: string;
-    readonly no: string | null;
-    readonly version: string;
-    readonly state: string;
-    readonly length: string;
-    readonly revision: string;
-    readonly body: string | null;
+interface KnownRow {
+  readonly project: string;
+  readonly newest_revision: string;
+  readonly made_revision: string | null;
+  readonly made_body: string;
+  readonly no: string | null;
+  readonly version: string;
+  readonly state: string;
+  readonly length: string;
+  readonly revision: string;
+  readonly body: string | null;
+}
+
+const knownStatement = `
+SELECT p.id AS project, p.revision AS newest_revision, made.revision AS made_revision, made.body AS made_body,
+  newest.no, newest.version, newest.state, newest.length, newest.revision,
+  (SELECT b.body FROM openrath.memory_bodies b WHERE b.project = p.id AND b.no = newest.no AND newest.version <> w.based) AS body
+FROM openrath.memory_projects p
+CROSS JOIN unnest($3::text[], $4::text[], $5::bigint[]) WITH ORDINALITY AS w (name, event, based, place)
+LEFT JOIN LATERAL (
+  SELECT i.revision, b.body FROM openrath.memory_items i JOIN openrath.memory_bodies b ON b.project = i.project AND b.no = i.no
+  WHERE i.project = p.id AND i.event = w.event AND i.name = w.name
+) made ON true
+LEFT JOIN LATERAL (
+  SELECT i.no, i.version, i.state, i.length, i.revision FROM openrath.memory_items i
+  WHERE i.project = p.id AND i.name = w.name ORDER BY i.based DESC LIMIT 1
+) newest ON true
+WHERE p.tenant = $1 AND p.project = $2 ORDER BY w.place`;
+
+async function knownOf(
+  place: Place,
+  writes: readonly Prepared[],
+): Promise<{ readonly project: string; readonly revision: number; readonly known: readonly Known[] }> {
+  const asked = [writes.map(({ name }) => name), writes.map(({ event }) => event), writes.map(({ based }) => based)];
+  const rows = await place.ask<KnownRow>(knownStatement, [nameOf(place.tenant), nameOf(place.project), ...asked]);
+  if (rows[0] === undefined) {
+    await madeProject(place);
+    return knownOf(place, writes);
   }
-  const rows = await place.ask<Row>(
-    `SELECT made.revision AS made_revision, made.body AS made_body, newest.no, newest.version, newest.state, newest.length, newest.revision,
-       (SELECT b.body FROM openrath.memory_bodies b WHERE b.project = $1 AND b.no = newest.no AND newest.version <> w.based) AS body
-     FROM unnest($2::text[], $3::text[], $4::bigint[]) WITH ORDINALITY AS w (name, event, based, place)
-     LEFT JOIN LATERAL (
-       SELECT i.revision, b.body FROM openrath.memory_items i JOIN openrath.memory_bodies b ON b.project = i.project AND b.no = i.no
-       WHERE i.project = $1 AND i.event = w.event AND i.name = w.name
-     ) made ON true
-     LEFT JOIN LATERAL (
-       SELECT i.* FROM openrath.memory_items i WHERE i.project = $1 AND i.name = w.name ORDER BY i.based DESC LIMIT 1
-     ) newest ON true
-     ORDER BY w.place`,
-    [project, writes.map(({ name }) => name), writes.map(({ event }) => event), writes.map(({ based }) => based)],
-  );
-  return rows.map(({ made_revision, made_body, no, version, state, length, revision, body }) => ({
+  return { project: rows[0].project, revision: Number(rows[0].newest_revision), known: rows.map(knownIn) };
+}
+
+function knownIn({ made_revision, made_body, no, version, state, length, revision, body }: KnownRow): Known {
+  return {
     made: made_revision === null ? undefined : { revision: made_revision, body: made_body },
     newest:
       no === null
         ? undefined
         : { no, version: Number(version), published: state === "published", length: Number(length), revision, body: body ?? undefined },
-  }));
+  };
 }
 
 /** Why a write would be refused. */
