@@ -73,6 +73,7 @@ CREATE TABLE openrath.memory_vectors (
   no bigint NOT NULL,
   model text COLLATE "C" NOT NULL,
   size integer NOT NULL,
+  comparable boolean NOT NULL,
   body real[] NOT NULL,
   PRIMARY KEY (project, no)
 );

@@ -3,6 +3,7 @@ import type { Vector } from "../session/embedding.ts";
 import type { MemoryItem } from "../session/memory.ts";
 import type { MemoryWrite } from "./memory.ts";
 import { nameOf, storable } from "./postgres-rows.ts";
+import { arrayText, isComparable } from "./postgres-vectors.ts";
 import { decodeItem, encodeItem, readNames } from "./record.ts";
 import { countWords } from "./score.ts";
 import { expiryOf } from "./search.ts";
@@ -17,7 +18,7 @@ export interface Prepared {
   readonly body: string;
   readonly counts: ReadonlyMap<string, number>;
   readonly length: number;
-  readonly vector: { readonly model: string; readonly size: number; readonly body: string } | undefined;
+  readonly vector: { readonly model: string; readonly size: number; readonly comparable: boolean; readonly body: string } | undefined;
   readonly again: number | undefined;
 }
 
@@ -43,7 +44,7 @@ export function prepare({ item: given, based, vector, again }: MemoryWrite): Pre
 }
 
 function preparedVector({ model, values }: Vector): Prepared["vector"] {
-  return { model: nameOf(model), size: values.length, body: `{${Array.from(values).join(",")}}` };
+  return { model: nameOf(model), size: values.length, comparable: isComparable(values), body: arrayText(values) };
 }
 
 /**
@@ -73,17 +74,17 @@ WITH counter AS (
   INSERT INTO openrath.memory_words (project, word, no, count)
   SELECT c.id, n.word, c.before + n.no, n.count FROM counter c, unnest($20::integer[], $21::text[], $22::integer[]) AS n (no, word, count)
 ), vectors AS (
-  INSERT INTO openrath.memory_vectors (project, no, model, size, body)
-  SELECT c.id, c.before + n.no, n.model, n.size, n.body::real[]
-  FROM counter c, unnest($23::integer[], $24::text[], $25::integer[], $26::text[]) AS n (no, model, size, body)
+  INSERT INTO openrath.memory_vectors (project, no, model, size, comparable, body)
+  SELECT c.id, c.before + n.no, n.model, n.size, n.comparable, n.body::real[]
+  FROM counter c, unnest($23::integer[], $24::text[], $25::integer[], $26::boolean[], $27::text[]) AS n (no, model, size, comparable, body)
   UNION ALL
-  SELECT c.id, c.before + n.no, v.model, v.size, v.body FROM counter c
-  CROSS JOIN unnest($27::integer[], $28::text[], $29::bigint[]) AS n (no, name, version)
+  SELECT c.id, c.before + n.no, v.model, v.size, v.comparable, v.body FROM counter c
+  CROSS JOIN unnest($28::integer[], $29::text[], $30::bigint[]) AS n (no, name, version)
   JOIN openrath.memory_items i ON i.project = c.id AND i.name = n.name AND i.version = n.version
   JOIN openrath.memory_vectors v ON v.project = i.project AND v.no = i.no
 ), evidence AS (
   INSERT INTO openrath.memory_evidence (project, kind, name, no)
-  SELECT c.id, n.kind, n.name, c.before + n.no FROM counter c, unnest($30::integer[], $31::text[], $32::text[]) AS n (no, kind, name)
+  SELECT c.id, n.kind, n.name, c.before + n.no FROM counter c, unnest($31::integer[], $32::text[], $33::text[]) AS n (no, kind, name)
 )
 SELECT revision FROM counter`;
 
@@ -111,7 +112,8 @@ export function insertValues(project: string, { rows, ended, totals }: InsertPar
     ...[of(({ origin }) => origin), of(({ trust }) => trust), of((_, { event }) => event), of(({ at }) => storable(at)), of(expiry)],
     ...[of((_, { length }) => length), of((_, { body }) => body)],
     ...[words.map(([no]) => no), words.map(([, word]) => word), words.map(([, , count]) => count)],
-    ...[vectors.map(({ no }) => no), vectors.map(({ model }) => model), vectors.map(({ size }) => size), vectors.map(({ body }) => body)],
+    ...[vectors.map(({ no }) => no), vectors.map(({ model }) => model), vectors.map(({ size }) => size)],
+    ...[vectors.map(({ comparable }) => comparable), vectors.map(({ body }) => body)],
     ...[again.map(({ no }) => no), again.map(({ name }) => name), again.map(({ version }) => version)],
     ...[evidence.map(([no]) => no), evidence.map(([, kind]) => kind), evidence.map(([, , name]) => name)],
   ];

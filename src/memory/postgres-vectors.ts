@@ -37,7 +37,7 @@ export class Vectors {
       WHERE v.model = ${where.bind(model)} AND v.size = ${where.bind(values.length)} AND ${which}`;
     this.#schema ??= this.#find();
     const schema = await this.#schema;
-    const chosen = schema !== null && values.length <= mostPlaces && isComparable(values);
+    const chosen = schema !== null && isComparable(values);
     const alike: Alike[] = [];
     for await (const { no, body } of chosen ? this.#chosen(schema, from, where, values, most) : this.#all(from, where)) {
       const likeness = cosine(values, valuesOf(body)) ?? 0;
@@ -53,11 +53,10 @@ export class Vectors {
     return row?.schema ?? null;
   }
 
-  /** Vectors that pgvector does not take are none that are alike. */
   async *#chosen(schema: string, from: string, where: Conditions, values: Float32Array, most: number): AsyncIterable<Row> {
-    const asked = `${where.bind(`{${Array.from(values).join(",")}}`)}::real[]::${schema}.vector`;
+    const asked = `${where.bind(arrayText(values))}::real[]::${schema}.vector`;
     yield* await this.#place.ask<Row>(
-      `SELECT v.no, encode(array_send(v.body), 'base64') AS body FROM ${from} AND NOT v.body && ARRAY['NaN', 'Infinity', '-Infinity']::real[]
+      `SELECT v.no, encode(array_send(v.body), 'base64') AS body FROM ${from} AND v.comparable
        ORDER BY v.body::${schema}.vector OPERATOR(${schema}.<=>) ${asked}, v.no LIMIT ${where.bind(most)}`,
       where.values,
     );
@@ -73,8 +72,14 @@ export class Vectors {
   }
 }
 
-function isComparable(values: Float32Array): boolean {
-  return values.every(Number.isFinite) && values.some((value) => value !== 0);
+/** As PostgreSQL reads an array; nine digits are enough to get the same number back. */
+export function arrayText(values: Float32Array): string {
+  return `{${Array.from(values, (value) => value.toPrecision(9)).join(",")}}`;
+}
+
+/** Whether pgvector takes it, and it can be alike to anything. */
+export function isComparable(values: Float32Array): boolean {
+  return values.length <= mostPlaces && values.every(Number.isFinite) && values.some((value) => value !== 0);
 }
 
 function valuesOf(body: string): Float32Array {
