@@ -11,9 +11,8 @@ export async function* listPages(place: Place, query: MemoryListQuery, now: numb
   const where = conditions(query, project.id, project.newest, now);
   const [after, order] = query.newestFirst === true ? ["<", "DESC"] : [">", "ASC"];
   const last = where.bind(undefined);
-  const sql = `SELECT i.no, i.revision, b.body FROM openrath.memory_items i
-    JOIN openrath.memory_bodies b ON b.project = i.project AND b.no = i.no
-    WHERE ${where} AND i.no ${after} ${last}::bigint ORDER BY i.no ${order} LIMIT ${pageRows}`;
+  const sql = `SELECT i.no, i.revision, (SELECT b.body FROM openrath.memory_bodies b WHERE b.project = i.project AND b.no = i.no) AS body
+    FROM openrath.memory_items i WHERE ${where} AND i.no ${after} ${last}::bigint ORDER BY i.no ${order} LIMIT ${pageRows}`;
   let from: string | number | undefined = query.newestFirst === true ? Number.MAX_SAFE_INTEGER : 0;
   while (from !== undefined) {
     const rows: readonly (BodyRow & { readonly no: string })[] = await place.ask(sql, [...where.values.slice(0, -1), from]);

@@ -68,16 +68,16 @@ export function nameOf(text: string): string {
 /** A version as it was written. */
 export interface BodyRow {
   readonly revision: string;
-  readonly body: string;
+  readonly body: string | null;
 }
 
 export function recordOf(place: Place, { body, revision }: BodyRow): MemoryRecord {
   return { ...itemOf(place, body), revision: Number(revision) };
 }
 
-export function itemOf(place: Place, body: string): MemoryItem {
+export function itemOf(place: Place, body: string | null): MemoryItem {
   try {
-    return decodeItem(body);
+    return decodeItem(body ?? "");
   } catch (cause) {
     throw new RathError("store.corrupt", `${place.name} is damaged: an item in it is no JSON. Restore it from a backup.`, { cause });
   }

@@ -35,13 +35,26 @@ export async function searchItems(place: Place, vectors: Vectors, query: MemoryQ
   });
 }
 
-interface CandidateRow {
+/** A word of a candidate; a candidate that has none of the words has one row without. */
+interface WordRow {
   readonly no: string;
   readonly uri: string;
   readonly at: string;
   readonly length: string;
-  readonly words: readonly string[] | null;
-  readonly counts: readonly number[] | null;
+  readonly word: string | null;
+  readonly count: number | null;
+}
+
+function candidatesOf(rows: readonly WordRow[]): StoredCandidate[] {
+  const found = new Map<string, { readonly row: WordRow; readonly counts: Map<string, number> }>();
+  for (const row of rows) {
+    const { counts } = found.get(row.no) ?? { counts: new Map<string, number>() };
+    if (row.word !== null) counts.set(row.word, row.count ?? 0);
+    found.set(row.no, { row, counts });
+  }
+  return [...found.values()].map(({ row: { no, uri, at, length }, counts }) => {
+    return { no: Number(no), uri, at, length: Number(length), frequency: (word) => counts.get(word) ?? 0 };
+  });
 }
 
 /** How many visible items have each word, and the best of those that are wanted, by the formula of `score.ts`. */
@@ -53,32 +66,32 @@ async function byWords(
   if (words.length === 0 || documents === 0) return { candidates: [], containing: new Map() };
   const where = new Conditions();
   const [asked, all, average] = [where.bind(words), where.bind(documents), where.bind(length > 0 ? length / documents : 1)];
-  const condition = fitting(where, id, wanted);
-  const rows = await place.ask<CandidateRow & { readonly items: string | null }>(
+  const { project, visible, also } = fitting(where, id, wanted);
+  // OFFSET 0 makes the server look up item by item. Before it has statistics of new tables it would rather read all for each.
+  const rows = await place.ask<WordRow & { readonly items: string | null }>(
     `WITH found AS MATERIALIZED (
-       SELECT w.word, w.no, w.count, i.uri, i.at, i.length, ${condition.also} AS wanted
-       FROM openrath.memory_words w JOIN openrath.memory_items i ON i.project = w.project AND i.no = w.no
-       WHERE w.project = ${condition.project} AND w.word = ANY (${asked}::text[]) AND ${condition.visible}
-     ), spread AS (
-       SELECT word, count(*) AS items FROM found GROUP BY word
-     ), best AS (
-       SELECT f.no, f.uri, f.at, f.length, array_agg(f.word) AS words, array_agg(f.count) AS counts,
-         sum(ln(1 + (${all}::float8 - h.items + 0.5) / (h.items + 0.5)) * f.count * 2.2
-           / (f.count + 1.2 * (0.25 + 0.75 * f.length / ${average}::float8))) AS score
-       FROM found f JOIN spread h ON h.word = f.word WHERE f.wanted GROUP BY f.no, f.uri, f.at, f.length
-       ORDER BY score DESC, f.at DESC, f.uri LIMIT ${where.bind(most)}
+       SELECT w.word, w.no, w.count, i.uri, i.at, i.length, i.wanted FROM openrath.memory_words w CROSS JOIN LATERAL (
+         SELECT i.uri, i.at, i.length, ${also} AS wanted FROM openrath.memory_items i
+         WHERE i.project = ${project} AND i.no = w.no AND ${visible} OFFSET 0
+       ) i WHERE w.project = ${project} AND w.word = ANY (${asked}::text[])
+     ), spread AS MATERIALIZED (
+       SELECT word, count(*) AS items, ln(1 + (${all}::float8 - count(*) + 0.5::float8) / (count(*) + 0.5::float8)) AS rarity
+       FROM found GROUP BY word
+     ), best AS MATERIALIZED (
+       SELECT f.no, min(f.uri) AS uri, min(f.at) AS at, min(f.length) AS length, sum(s.rarity * f.count * 2.2::float8
+         / (f.count + 1.2::float8 * (0.25::float8 + 0.75::float8 * f.length / ${average}::float8))) AS score
+       FROM found f JOIN spread s ON s.word = f.word WHERE f.wanted GROUP BY f.no
+       ORDER BY score DESC, at DESC, uri LIMIT ${where.bind(most)}
      )
-     SELECT no, uri, at, length, words, counts, NULL::bigint AS items FROM best
-     UNION ALL SELECT NULL, NULL, NULL, NULL, ARRAY[word], NULL, items FROM spread`,
+     SELECT b.no, b.uri, b.at, b.length, w.word, w.count, NULL::bigint AS items FROM best b CROSS JOIN LATERAL (
+       SELECT w.word, w.count FROM openrath.memory_words w
+       WHERE w.project = ${project} AND w.word = ANY (${asked}::text[]) AND w.no = b.no OFFSET 0
+     ) w
+     UNION ALL SELECT NULL, NULL, NULL, NULL, word, NULL, items FROM spread`,
     where.values,
   );
-  const containing = new Map(rows.flatMap(({ items, words }) => (items === null ? [] : [[words?.[0] as string, Number(items)] as const])));
-  return { candidates: rows.filter(({ items }) => items === null).map(candidate), containing };
-}
-
-function candidate({ no, uri, at, length, words, counts }: CandidateRow): StoredCandidate {
-  const times = new Map(words?.map((word, i) => [word, counts?.[i] ?? 0]));
-  return { no: Number(no), uri, at, length: Number(length), frequency: (word) => times.get(word) ?? 0 };
+  const counted = rows.flatMap(({ items, word }) => (items === null || word === null ? [] : [[word, Number(items)] as const]));
+  return { candidates: candidatesOf(rows.filter(({ items }) => items === null)), containing: new Map(counted) };
 }
 
 /** The likest, with their words. */
@@ -91,11 +104,11 @@ async function alike(
 ): Promise<StoredCandidate[]> {
   const where = new Conditions();
   const { project, visible, also } = fitting(where, id, wanted);
-  const chosen = await vectors.likest(vector, where, `i.project = ${project} AND ${visible} AND ${also}`, most);
+  const chosen = await vectors.likest(vector, where, project, `${visible} AND ${also}`, most);
   if (chosen.length === 0) return [];
   const likeness = new Map(chosen.map((one) => [one.no, one.likeness]));
   const rows = await withWords(place, id, words, "i.no = ANY ($3::bigint[])", [...likeness.keys()]);
-  return rows.map((row) => ({ ...candidate(row), likeness: likeness.get(Number(row.no)) }));
+  return candidatesOf(rows).map((one) => ({ ...one, likeness: likeness.get(one.no) }));
 }
 
 /** What is stored under the uris of which something is staged. */
@@ -103,16 +116,15 @@ async function hiddenBy(place: Place, { id }: ProjectRow, { words, wanted, hidin
   if (hiding.length === 0) return [];
   const visible = "i.state = 'published' AND i.revision <= $4 AND (i.until IS NULL OR i.until > $4)";
   const names = [...new Set(hiding)].map(nameOf);
-  return (await withWords(place, id, words, `i.name = ANY ($3::text[]) AND ${visible}`, names, wanted.revision)).map(candidate);
+  return candidatesOf(await withWords(place, id, words, `i.name = ANY ($3::text[]) AND ${visible}`, names, wanted.revision));
 }
 
 function withWords(place: Place, project: string, words: readonly string[], which: string, ...values: readonly unknown[]) {
-  return place.ask<CandidateRow>(
-    `SELECT i.no, i.uri, i.at, i.length, array_agg(w.word) FILTER (WHERE w.word IS NOT NULL) AS words,
-       array_agg(w.count) FILTER (WHERE w.word IS NOT NULL) AS counts
-     FROM openrath.memory_items i
-     LEFT JOIN openrath.memory_words w ON w.project = i.project AND w.no = i.no AND w.word = ANY ($2::text[])
-     WHERE i.project = $1 AND ${which} GROUP BY i.no, i.uri, i.at, i.length`,
+  return place.ask<WordRow>(
+    `SELECT i.no, i.uri, i.at, i.length, w.word, w.count FROM openrath.memory_items i
+     LEFT JOIN LATERAL (
+       SELECT w.word, w.count FROM openrath.memory_words w WHERE w.project = $1 AND w.word = ANY ($2::text[]) AND w.no = i.no OFFSET 0
+     ) w ON true WHERE i.project = $1 AND ${which}`,
     [project, words, ...values],
   );
 }

@@ -30,11 +30,12 @@ export class Vectors {
     this.#place = place;
   }
 
-  /** Of those that `which` says of `i`, an item. Likest first, all above 0. */
-  async likest(vector: Vector, where: Conditions, which: string, most: number): Promise<Alike[]> {
+  /** Of those of a project that `which` says of `i`, an item. Likest first, all above 0. */
+  async likest(vector: Vector, where: Conditions, project: string, which: string, most: number): Promise<Alike[]> {
     const { model, values } = { model: nameOf(vector.model), values: Float32Array.from(vector.values) };
-    const from = `openrath.memory_vectors v JOIN openrath.memory_items i ON i.project = v.project AND i.no = v.no
-      WHERE v.model = ${where.bind(model)} AND v.size = ${where.bind(values.length)} AND ${which}`;
+    const from = `openrath.memory_vectors v CROSS JOIN LATERAL (
+        SELECT 1 FROM openrath.memory_items i WHERE i.project = ${project} AND i.no = v.no AND ${which} OFFSET 0
+      ) i WHERE v.project = ${project} AND v.model = ${where.bind(model)} AND v.size = ${where.bind(values.length)}`;
     this.#schema ??= this.#find();
     const schema = await this.#schema;
     const chosen = schema !== null && isComparable(values);
