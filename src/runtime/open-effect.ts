@@ -18,7 +18,7 @@ import { link } from "./link.ts";
 import { remind } from "./remind.ts";
 import { reusedFacts } from "./reuse.ts";
 import { type Given, inside } from "./services.ts";
-import { failure, isUnknown, setCause } from "./thrown-effect.ts";
+import { denied, failure, isUnknown, setCause } from "./thrown-effect.ts";
 
 export type Batch = { readonly index: number; readonly size: number };
 type Data = Readonly<Record<string, unknown>>;
@@ -133,9 +133,11 @@ export class OpenEffect implements Open {
     return this.#inTurn();
   }
 
-  /** What attempts that are not made again spent counts for the limits above all the same. */
+  /** What attempts that are not made again did and spent stays a part of it, and counts for the limits above. */
   #countBefore(attempt?: number): void {
-    for (const spent of this.#execution.recorded?.spentInside(this.#called, attempt) ?? [])
+    const { recorded } = this.#execution;
+    this.#left.push(...(recorded?.headsInside(this.#called, attempt) ?? []));
+    for (const spent of recorded?.spentInside(this.#called, attempt) ?? [])
       for (const budget of this.#context.budgets ?? []) budget.count(spent);
   }
 
@@ -482,11 +484,6 @@ export class OpenEffect implements Open {
   get #named(): string | undefined {
     return this.#batch === undefined ? undefined : this.called.id;
   }
-}
-
-/** A rule does not allow what it did. */
-function denied(reason: string): EffectResult {
-  return new EffectResult("denied", { reason, problem: "policy" });
 }
 
 export function closedRath(): RathError {

@@ -1,5 +1,6 @@
 /** What the code of an effect threw: what is stored of it, and what stays in this process. */
 import { RathError } from "../session/errors.ts";
+import { EffectResult } from "../session/host.ts";
 import type { Node } from "../session/log.ts";
 import { textOfThrown } from "../session/thrown.ts";
 
@@ -22,4 +23,9 @@ export function setCause(returned: Node, error: unknown): void {
 /** What was thrown, where it was thrown in this process: for people, not for programs, since a resumed one does not have it. */
 export function causeOf(returned: Node): unknown {
   return causes.get(returned);
+}
+
+/** A rule does not allow what it did. */
+export function denied(reason: string): EffectResult {
+  return new EffectResult("denied", { reason, problem: "policy" });
 }
