@@ -11,6 +11,7 @@ import type { Probed } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import { isTrustedWork } from "../session/trust.ts";
 import { deadlineOf, pendingOf } from "../session/views.ts";
+import { bindFiles } from "./bind-files.ts";
 import { closedRath, never } from "./closed.ts";
 import { InnerContext, reasonOf } from "./effect-context.ts";
 import type { Execution, Open } from "./execution.ts";
@@ -136,9 +137,11 @@ export class OpenEffect implements Open {
     return this.#inTurn();
   }
 
-  /** What attempts that are not made again spent counts for the limits above all the same. */
+  /** What attempts that are not made again did and spent stays a part of it, and counts for the limits above. */
   #countBefore(attempt?: number): void {
-    for (const spent of this.#execution.recorded?.spentInside(this.#called, attempt) ?? [])
+    const { recorded } = this.#execution;
+    this.#left.push(...(recorded?.headsInside(this.#called, attempt) ?? []));
+    for (const spent of recorded?.spentInside(this.#called, attempt) ?? [])
       for (const budget of this.#context.budgets ?? []) budget.count(spent);
   }
 
@@ -399,22 +402,12 @@ export class OpenEffect implements Open {
       this.#execution.runtime.warn(
         `"${String(this.effect.called["name"])}" may not be repeated and found no equal result: decide on ${this.mark.id}, or rerun with effects: "live".`,
       );
-    await this.#bindFiles();
+    if (this.effect.op === "tool") await bindFiles(this.#execution, this.called);
     const given = await this.#answer(this.deadline);
     if (typeof given === "string") return this.#unanswered(given);
     this.#more = { answer: given.id };
     if (given.data.approve !== true) return this.#settled("denied", { reason: given.data.reason ?? "denied" });
     return (await this.#approved(given)) ?? this.#inTurn();
-  }
-
-  /**
-   * What is approved is approved for the files as they are now: those of a directory that nobody used yet are taken before anybody
-   * is asked. One that cannot be read is not asked about here; whoever acts on it meets the same.
-   */
-  async #bindFiles(): Promise<void> {
-    if (this.effect.op !== "tool" || stateOf(this.called).base === undefined) return;
-    const stage = this.#execution.runtime.stage(this.#execution, this.called, new AbortController().signal, () => {});
-    await stage.tree().catch(() => {});
   }
 
   /** What was started after a person approved it goes on with what was approved, not with what was asked. */
