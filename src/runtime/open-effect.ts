@@ -11,14 +11,15 @@ import type { Probed } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import { isTrustedWork } from "../session/trust.ts";
 import { deadlineOf, pendingOf } from "../session/views.ts";
-import { InnerContext, reasonOf } from "./effect-context.ts";
+import { InnerContext, reasonOf, unless } from "./effect-context.ts";
 import type { Execution, Open } from "./execution.ts";
-import { Interrupted, interruptible, unless } from "./interrupt.ts";
+import { Interrupted, interruptible } from "./interrupt.ts";
 import { link } from "./link.ts";
+import { noMailbox } from "./mailbox.ts";
 import { remind } from "./remind.ts";
 import { reusedFacts } from "./reuse.ts";
 import { type Given, inside } from "./services.ts";
-import { denied, failure, isUnknown, setCause } from "./thrown-effect.ts";
+import { closedRath, denied, failure, isUnknown, never, setCause } from "./thrown-effect.ts";
 
 export type Batch = { readonly index: number; readonly size: number };
 type Data = Readonly<Record<string, unknown>>;
@@ -122,10 +123,10 @@ export class OpenEffect implements Open {
     const source = reuse?.take(this.#called, this.effect);
     if (source !== undefined) {
       const returned = await this.#return(withTrees(source.node.kind, source.data) as Data, reusedFacts(source, this.#named), source.at);
-      reuse?.reused(this.#called, returned, source.node);
+      if (!source.changed) reuse?.reused(this.#called, returned, source.node);
       return returned;
     }
-    if (run === undefined) return this.#waited();
+    if (run === undefined) return this.effect.op === "receive" ? this.#received() : this.#waited();
     if (this.#started) return this.#live();
     const verdict = reuse?.asks(this.effect) === true ? "ask" : await this.effect.before?.();
     if (verdict === "ask") return this.#approval();
@@ -135,9 +136,8 @@ export class OpenEffect implements Open {
 
   /** What attempts that are not made again did and spent stays a part of it, and counts for the limits above. */
   #countBefore(attempt?: number): void {
-    const { recorded } = this.#execution;
-    this.#left.push(...(recorded?.headsInside(this.#called, attempt) ?? []));
-    for (const spent of recorded?.spentInside(this.#called, attempt) ?? [])
+    this.#left.push(...(this.#execution.recorded?.headsInside(this.#called, attempt) ?? []));
+    for (const spent of this.#execution.recorded?.spentInside(this.#called, attempt) ?? [])
       for (const budget of this.#context.budgets ?? []) budget.count(spent);
   }
 
@@ -346,14 +346,29 @@ export class OpenEffect implements Open {
   /** Waits for an answer or until its time. */
   async #waited(): Promise<Node> {
     const { op } = this.effect;
-    const given = await this.#wait(this.deadline);
+    const given = await this.#answer(this.deadline);
     if (given === "expired" && op === "wait") return this.#settled("ok", {});
     if (typeof given === "string") return this.#unanswered(given);
-    const answer = given.id;
+    return this.#accepted(given.data.answer, { answer: given.id });
+  }
+
+  /** Waits for a signal or until its time. */
+  async #received(): Promise<Node> {
+    const execution = this.#execution;
+    // A rerun that finds no equal result is no run that anybody can send to.
+    if (execution.mode !== "run") return this.#settled("error", failure(noMailbox()));
+    const { mailbox } = execution.runtime;
+    const given = await this.#wait(() => mailbox.receive(execution, this.called, this.deadline, this.#context.signal));
+    return typeof given === "string" ? this.#unanswered(given) : this.#accepted(given.data, { signal: given.id });
+  }
+
+  /** What came from outside is the result if it fits. */
+  async #accepted(given: unknown, from: Data): Promise<Node> {
     try {
-      return this.#settled("ok", { value: await this.effect.accept?.(given.data.answer), answer });
+      const value = await this.effect.accept?.(given);
+      return this.#settled("ok", value === undefined ? from : { value, ...from });
     } catch (error) {
-      return this.#settled("error", { ...failure(error), answer });
+      return this.#settled("error", { ...failure(error), ...from });
     }
   }
 
@@ -362,15 +377,14 @@ export class OpenEffect implements Open {
     const { probe } = this.effect;
     // What a person said stands, whatever the tool has found out since.
     if (probe !== undefined && (await this.#execution.runtime.answers.find(this.mark.id)) === undefined) {
-      const execution = this.#execution;
       const inner = this.#enter();
       const ask = async (): Promise<Probed | undefined> => probe(this.called.id, inner);
-      const found = await inside.run({ execution, scope: inner.scope }, ask).catch(() => undefined);
+      const found = await inside.run({ execution: this.#execution, scope: inner.scope }, ask).catch(() => undefined);
       inner.done();
       if (found?.happened === true) return this.#settled("ok", this.#told(found.output));
       if (found?.happened === false) return this.#startAgain();
     }
-    const given = await this.#wait(undefined);
+    const given = await this.#answer(undefined);
     if (typeof given === "string") return this.#unanswered(given, "unknown");
     const { outcome } = given.data;
     this.#more = { ...this.#more, answer: given.id };
@@ -391,21 +405,18 @@ export class OpenEffect implements Open {
         `"${String(this.effect.called["name"])}" may not be repeated and found no equal result: decide on ${this.mark.id}, or rerun with effects: "live".`,
       );
     await this.#bindFiles();
-    const given = await this.#wait(this.deadline);
+    const given = await this.#answer(this.deadline);
     if (typeof given === "string") return this.#unanswered(given);
     this.#more = { answer: given.id };
     if (given.data.approve !== true) return this.#settled("denied", { reason: given.data.reason ?? "denied" });
     return (await this.#approved(given)) ?? this.#inTurn();
   }
 
-  /**
-   * What is approved is approved for the files as they are now: those of a directory that nobody used yet are taken before anybody
-   * is asked. One that cannot be read is not asked about here; whoever acts on it meets the same.
-   */
+  /** What is approved is approved for the files as they are now: a directory that nobody used yet is taken before anybody is asked. */
   async #bindFiles(): Promise<void> {
     if (this.effect.op !== "tool" || stateOf(this.called).base === undefined) return;
     const stage = this.#execution.runtime.stage(this.#execution, this.called, new AbortController().signal, () => {});
-    await stage.tree().catch(() => {});
+    await stage.tree().catch(() => {}); // whoever acts on what cannot be read meets the same
   }
 
   /** What was started after a person approved it goes on with what was approved, not with what was asked. */
@@ -435,23 +446,28 @@ export class OpenEffect implements Open {
     return this.#live();
   }
 
-  async #wait(until: string | undefined): Promise<Given | "expired" | "stopped"> {
+  async #answer(until: string | undefined): Promise<Given | "expired" | "stopped"> {
+    const { answers } = this.#execution.runtime;
+    const given = await this.#wait(() => unless(this.#context.signal, answers.wait(this.mark.id, until, this.#execution)));
+    // Exactly one wins: the answer, or that its time is over.
+    if (given === "expired" && this.effect.op !== "wait") return answers.expire(this.mark.id);
+    return typeof given === "object" && given.data.expired === true ? "expired" : given;
+  }
+
+  async #wait<T>(coming: () => Promise<T | "closed">): Promise<T> {
     await this.#execution.writer.flush();
     this.waiting = true;
-    const { by, signal } = this.#context;
+    const { by } = this.#context;
     const { runtime, watched, mode } = this.#execution;
     const pending = pendingOf(this.mark, runtime.platform);
     watched?.({ type: "pending", pending, by, session: this.called.log.id });
     const answered =
       watched === undefined && mode !== "run" ? remind(pending, runtime.times.remindMs, (message) => runtime.warn(message)) : undefined;
     this.#execution.delivery.schedule();
-    const given = await unless(signal, runtime.answers.wait(this.mark.id, until, this.#execution));
+    const given = await coming();
     answered?.();
     this.waiting = false;
-    if (given === "closed") return this.#gone();
-    // Exactly one wins: the answer, or that its time is over.
-    if (given === "expired" && this.effect.op !== "wait") return runtime.answers.expire(this.mark.id);
-    return typeof given === "object" && given.data.expired === true ? "expired" : given;
+    return given === "closed" ? this.#gone() : given;
   }
 
   /** Its time came, or somebody stopped the work that waits for it. */
@@ -484,13 +500,4 @@ export class OpenEffect implements Open {
   get #named(): string | undefined {
     return this.#batch === undefined ? undefined : this.called.id;
   }
-}
-
-export function closedRath(): RathError {
-  return new RathError("rath.closed", "This Rath was closed: open another one to continue the session.");
-}
-
-/** A frame of a run that ended here goes no further. */
-export function never(): Promise<never> {
-  return new Promise(() => {});
 }

@@ -90,6 +90,15 @@ export interface Services {
     expire(question: string): Promise<Given | "expired">;
     drop(execution: object): void;
   };
+  readonly mailbox: {
+    receive(
+      execution: { readonly id: string; readonly closed: boolean },
+      called: Node,
+      until: string | undefined,
+      stop: AbortSignal | undefined,
+    ): Promise<{ readonly id: string; readonly data: unknown } | "expired" | "stopped" | "closed">;
+    drop(execution: object): void;
+  };
   store(): Promise<Store>;
   key(): Promise<Key>;
   /** The key, once it was opened. */

@@ -1,4 +1,4 @@
-/** What the code of an effect threw: what is stored of it, and what stays in this process. */
+/** What the code of an effect threw, or was not allowed to do: what is stored of it, and what stays in this process. */
 import { RathError } from "../session/errors.ts";
 import { EffectResult } from "../session/host.ts";
 import type { Node } from "../session/log.ts";
@@ -14,6 +14,11 @@ export function failure(error: unknown): { readonly message: string; readonly na
   return error instanceof Error && error.name !== "Error" ? { message, name: String(error.name) } : { message };
 }
 
+/** A rule does not allow what it did. */
+export function denied(reason: string): EffectResult {
+  return new EffectResult("denied", { reason, problem: "policy" });
+}
+
 const causes = new WeakMap<Node, unknown>();
 
 export function setCause(returned: Node, error: unknown): void {
@@ -25,7 +30,11 @@ export function causeOf(returned: Node): unknown {
   return causes.get(returned);
 }
 
-/** A rule does not allow what it did. */
-export function denied(reason: string): EffectResult {
-  return new EffectResult("denied", { reason, problem: "policy" });
+export function closedRath(): RathError {
+  return new RathError("rath.closed", "This Rath was closed: open another one to continue the session.");
+}
+
+/** A frame of a run that ended here goes no further. */
+export function never(): Promise<never> {
+  return new Promise(() => {});
 }

@@ -20,6 +20,10 @@ export async function validateAnswer(pending: Pending, given: Decision, op: Op):
     case "unknown":
       only(decision, ["outcome"], outcomes);
       return givenOutcome(decision["outcome"]);
+    case "signal":
+      throw invalidDecision(
+        `it waits for the signal "${pending.signal}": send it with rath.send(run, ${JSON.stringify(pending.signal)}, data)`,
+      );
     case "timer":
       throw invalidDecision(`a ${op} ends at its time`);
     case "process":
