@@ -179,14 +179,14 @@ export class OpenEffect implements Open {
         inner.done();
         const why = error instanceof Interrupted ? error.why : inner.causedBy(error) ? "cancelled" : "threw";
         if (repeat === "once" && (why === "timeout" || isUnknown(error))) {
-          await this.#undone(inner);
+          await inner.acting?.undo(); // it does not count and leaves nothing behind
           return this.#unresolved();
         }
         if (why === "cancelled")
           return this.#finished(inner, new EffectResult(repeat === "once" ? "unknown" : "cancelled", { reason: inner.aborted }), start);
         const next = await this.#tryAgain(error);
         if (next !== undefined) {
-          await this.#undone(inner);
+          await inner.acting?.undo(); // the next one begins with the files as they are on record
           inner = next;
           continue;
         }
@@ -229,11 +229,6 @@ export class OpenEffect implements Open {
   /** Nobody else is kept from the files of the branch any more. */
   release(): void {
     this.#inner?.acting?.release();
-  }
-
-  /** An attempt that does not count leaves nothing behind: the next one begins with the files as they are on record. */
-  async #undone({ acting }: InnerContext): Promise<void> {
-    await acting?.undo();
   }
 
   #failedWith(error: unknown, why: "timeout" | "threw"): EffectResult {
