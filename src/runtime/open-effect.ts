@@ -139,9 +139,8 @@ export class OpenEffect implements Open {
 
   /** What attempts that are not made again did and spent stays a part of it, and counts for the limits above. */
   #countBefore(attempt?: number): void {
-    const { recorded } = this.#execution;
-    this.#left.push(...(recorded?.headsInside(this.#called, attempt) ?? []));
-    for (const spent of recorded?.spentInside(this.#called, attempt) ?? [])
+    this.#left.push(...(this.#execution.recorded?.headsInside(this.#called, attempt) ?? []));
+    for (const spent of this.#execution.recorded?.spentInside(this.#called, attempt) ?? [])
       for (const budget of this.#context.budgets ?? []) budget.count(spent);
   }
 
@@ -183,14 +182,14 @@ export class OpenEffect implements Open {
         inner.done();
         const why = error instanceof Interrupted ? error.why : inner.causedBy(error) ? "cancelled" : "threw";
         if (repeat === "once" && (why === "timeout" || isUnknown(error))) {
-          await this.#undone(inner);
+          await inner.acting?.undo(); // it does not count and leaves nothing behind
           return this.#unresolved();
         }
         if (why === "cancelled")
           return this.#finished(inner, new EffectResult(repeat === "once" ? "unknown" : "cancelled", { reason: inner.aborted }), start);
         const next = await this.#tryAgain(error);
         if (next !== undefined) {
-          await this.#undone(inner);
+          await inner.acting?.undo(); // the next one begins with the files as they are on record
           inner = next;
           continue;
         }
@@ -233,11 +232,6 @@ export class OpenEffect implements Open {
   /** Nobody else is kept from the files of the branch any more. */
   release(): void {
     this.#inner?.acting?.release();
-  }
-
-  /** An attempt that does not count leaves nothing behind: the next one begins with the files as they are on record. */
-  async #undone({ acting }: InnerContext): Promise<void> {
-    await acting?.undo();
   }
 
   #failedWith(error: unknown, why: "timeout" | "threw"): EffectResult {
@@ -374,10 +368,9 @@ export class OpenEffect implements Open {
     const { probe } = this.effect;
     // What a person said stands, whatever the tool has found out since.
     if (probe !== undefined && (await this.#execution.runtime.answers.find(this.mark.id)) === undefined) {
-      const execution = this.#execution;
       const inner = this.#enter();
       const ask = async (): Promise<Probed | undefined> => probe(this.called.id, inner);
-      const found = await inside.run({ execution, scope: inner.scope }, ask).catch(() => undefined);
+      const found = await inside.run({ execution: this.#execution, scope: inner.scope }, ask).catch(() => undefined);
       inner.done();
       if (found?.happened === true) return this.#settled("ok", this.#told(found.output));
       if (found?.happened === false) return this.#startAgain();
