@@ -12,19 +12,29 @@ const steps = DBOS.registerWorkflow(
   { name: "steps" },
 );
 
+let stepsPerRun;
+
 answer({
-  async open({ store }) {
-    DBOS.setConfig({ name: "bench", systemDatabaseUrl: store, logLevel: "error", applicationVersion: "1", executorID: `${process.pid}` });
+  async open(given) {
+    stepsPerRun = given.stepsPerRun;
+    DBOS.setConfig({
+      name: "bench",
+      systemDatabaseUrl: given.store,
+      logLevel: "error",
+      applicationVersion: "1",
+      executorID: `${process.pid}`,
+    });
     await DBOS.launch();
   },
 
   /** So many lanes at once, each with one workflow after another. */
-  async execute({ lanes, runsPerLane, stepsPerRun }) {
+  async execute({ workflow, lanes, runsPerLane }) {
+    const count = workflow === "one" ? 1 : stepsPerRun;
     await Promise.all(
       Array.from({ length: lanes }, async () => {
         for (let i = 0; i < runsPerLane; i++) {
-          const handle = await DBOS.startWorkflow(steps)(stepsPerRun);
-          if ((await handle.getResult()) !== stepsPerRun) throw new Error("DBOS returned something else");
+          const handle = await DBOS.startWorkflow(steps)(count);
+          if ((await handle.getResult()) !== count) throw new Error("DBOS returned something else");
         }
       }),
     );
