@@ -9,14 +9,11 @@ export function startProcess(script) {
   const child = fork(fileURLToPath(script), { execArgv: ["--expose-gc", "--import", network], stdio: ["ignore", 2, 2, "ipc"] });
   const exited = new Promise((resolve) => child.once("exit", (code, signal) => resolve(signal ?? code)));
   const asked = new Map();
-  const said = [];
-  const listening = [];
+  const listeners = new Set();
   let count = 0;
   child.on("message", ({ id, value, error, saying }) => {
     if (saying !== undefined) {
-      const listener = listening.shift();
-      if (listener === undefined) said.push(saying);
-      else listener.resolve(saying);
+      for (const { resolve } of [...listeners]) resolve(saying);
       return;
     }
     const { resolve, reject } = asked.get(id);
@@ -25,7 +22,7 @@ export function startProcess(script) {
     else reject(new Error(error));
   });
   void exited.then((code) => {
-    for (const { reject } of [...asked.values(), ...listening]) reject(new Error(`a process of the benchmark ended with ${code}`));
+    for (const { reject } of [...asked.values(), ...listeners]) reject(new Error(`a process of the benchmark ended with ${code}`));
   });
   return {
     /** The answer to a question: what the verb of the script returns. */
@@ -35,10 +32,19 @@ export function startProcess(script) {
         child.send({ id: count, verb, given });
       });
     },
-    /** The next thing it says unasked. */
-    hear() {
-      if (said.length > 0) return Promise.resolve(said.shift());
-      return new Promise((resolve, reject) => listening.push({ resolve, reject }));
+    /** The first thing that it says from now on and that is `wanted`. */
+    hear(wanted = () => true) {
+      return new Promise((resolve, reject) => {
+        const listener = {
+          reject,
+          resolve(saying) {
+            if (!wanted(saying)) return;
+            listeners.delete(listener);
+            resolve(saying);
+          },
+        };
+        listeners.add(listener);
+      });
     },
     signal: (name) => child.kill(name),
     async stop() {

@@ -3,19 +3,24 @@
 import { join } from "node:path";
 import { inDirectory } from "../measure.mjs";
 import { withPostgres } from "../postgres.mjs";
+import { decisions } from "./runs/decisions.mjs";
 import { parked } from "./runs/parked.mjs";
+import { recovery } from "./runs/recovery.mjs";
 import { throughput } from "./runs/throughput.mjs";
+import { workers } from "./runs/workers.mjs";
 
 export function measure({ quick }) {
   return inDirectory((directory) =>
     withPostgres(directory, async (database) => {
       let files = 0;
-      const stores = [
+      /** Each makes an empty store and returns its address. */
+      const stores = new Map([
         ["SQLite", () => join(directory, `rath-${files++}.db`)],
         ["PostgreSQL", database],
-      ].filter(([name]) => name !== process.env["SKIP"]);
-      const given = { quick, stores: new Map(stores) };
-      return [...(await throughput(given)), ...(await parked(given))];
+      ]);
+      const rows = [];
+      for (const part of [throughput, workers, recovery, decisions, parked]) rows.push(...(await part({ quick, stores })));
+      return rows;
     }),
   );
 }

@@ -3,9 +3,9 @@
 import { median, now, progress } from "../../measure.mjs";
 import { startProcess } from "../../process.mjs";
 import { row } from "../../report.mjs";
+import { OURS } from "./start.mjs";
 
 const AT_ONCE = 16;
-const OURS = new URL("./worker.mjs", import.meta.url);
 const DBOS = new URL("../../peers/dbos.mjs", import.meta.url);
 /** What the Python original of this library publishes for itself. */
 const REFERENCE_RUNS = 38;
