@@ -62,6 +62,16 @@ export function openrath(options: RathOptions = {}): Rath {
   return composeRath(options, {});
 }
 
+const times: RuntimeOptions["times"] = {
+  stillResumeMs: 5000,
+  stillReplayMs: 100,
+  parkGraceMs: 20,
+  closeMs: 1000,
+  leaseMs: 5000,
+  lookMs: 500,
+  remindMs: 3000,
+};
+
 /** What tests replace: the clock, chance, times and who we are. */
 export type Internals = Partial<Pick<RuntimeOptions, "platform" | "openKey">> & {
   readonly times?: Partial<RuntimeOptions["times"]>;
@@ -87,7 +97,7 @@ export function composeRath(options: RathOptions, internals: Internals): Rath {
     places: placesFor(options, redact),
     openMemory: () => openMemory(options),
     embedder: async (like) => (await import("./model/ai-sdk-embedding.ts")).resolveEmbedder(like),
-    times: { stillResumeMs: 5000, stillReplayMs: 100, parkGraceMs: 20, closeMs: 1000, leaseMs: 30_000, remindMs: 3000, ...internals.times },
+    times: { ...times, ...internals.times },
   });
   const runs = new Runs(runtime, options.workflows ?? {}, internals.worker ?? newWorkerId());
   const importing = async (host: Runtime, source: string | AsyncIterable<Uint8Array>) => {

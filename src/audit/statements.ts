@@ -5,7 +5,7 @@
 import { createPublicKey, verify } from "node:crypto";
 import canonicalize from "canonicalize";
 import { orderDigest, statementBytes } from "../runtime/key.ts";
-import { hasEnded } from "../runtime/run.ts";
+import { hasEnded } from "../runtime/run-row.ts";
 import { RathError } from "../session/errors.ts";
 import type { DataOf } from "../session/event.ts";
 import type { Gathered, GatheredRun, Source } from "./gather.ts";

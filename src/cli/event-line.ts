@@ -78,6 +78,8 @@ export function eventLine(event: Event, find: FindEvent): string {
       return `parked, ${event.data.pending.length} pending`;
     case "run.ended":
       return `run ${event.data.status}${because(event.data.message ?? event.data.reason)}`;
+    case "run.spawned":
+      return `run ${event.data.run} of "${event.data.workflow}" started`;
     case "run.signed":
       return `signed up to step ${event.data.statement.step}`;
     case "sandbox.opened":

@@ -9,9 +9,18 @@ import { fetchBlobs, fromStored } from "./load.ts";
 import type { Given, Services } from "./services.ts";
 
 interface Waiter {
-  readonly execution: object;
+  readonly execution: Waiting;
   readonly settle: (given: Given | "expired" | "dropped" | "closed") => void;
 }
+
+/** Who waits: a durable run is woken by whoever answers, anybody else looks from time to time. */
+interface Waiting {
+  readonly closed: boolean;
+  readonly mode: string;
+}
+
+/** What is said from outside: a decision, or that a run is to be cancelled. */
+export type Said = Decision | { readonly by: string; readonly reason: string; readonly cancel: true };
 
 const pollMs = 1000;
 const longestTimer = 2 ** 31 - 1;
@@ -26,10 +35,9 @@ export class Answers {
   }
 
   /** The answer when it comes, from this process or another, or "expired" at `until`. Keeps the process alive meanwhile. */
-  async wait(question: string, until: string | undefined, execution: { readonly closed: boolean }): Promise<Given | "expired" | "closed"> {
-    const known = await this.find(question);
-    if (known !== undefined) return known;
-    return new Promise((resolve) => {
+  async wait(question: string, until: string | undefined, execution: Waiting): Promise<Given | "expired" | "closed"> {
+    let arm: () => void = () => {};
+    const given = new Promise<Given | "expired" | "closed">((resolve) => {
       let timer: NodeJS.Timeout | undefined;
       const waiter: Waiter = {
         execution,
@@ -39,17 +47,29 @@ export class Answers {
           if (given === "closed" || (given !== "dropped" && !execution.closed)) resolve(given);
         },
       };
-      const arm = (): void => {
+      arm = () => {
         const left = Date.parse(until as string) - Date.parse(this.#runtime.platform.time());
         timer = setTimeout(() => (left <= longestTimer ? waiter.settle("expired") : arm()), Math.min(Math.max(left, 0), longestTimer));
       };
-      if (execution.closed) return this.#runtime.closed ? resolve("closed") : undefined;
-      if (until !== undefined) arm();
+      if (execution.closed) {
+        if (this.#runtime.closed) resolve("closed");
+        return;
+      }
       const waiters = this.#waiters.get(question);
       if (waiters === undefined) this.#waiters.set(question, new Set([waiter]));
       else waiters.add(waiter);
-      this.#poll ??= setInterval(() => void this.#look(), pollMs);
+      this.#poll ??= setInterval(() => void this.#look(({ mode }) => mode !== "run"), pollMs);
     });
+    // Whoever answers from now on is heard; who answered before is found, also when its time has come since.
+    const known = await this.find(question);
+    if (known !== undefined) this.#tell(question, known);
+    else if (until !== undefined && !execution.closed) arm();
+    return given;
+  }
+
+  /** A run was woken: perhaps something it waits for was answered in another process. */
+  look(execution: object): Promise<void> {
+    return this.#look((waiting) => waiting === execution);
   }
 
   /** Nobody waits any more in an execution that ended or was parked. */
@@ -69,9 +89,9 @@ export class Answers {
     return undefined;
   }
 
-  /** Writes the answer, or fails with `pending.answered` when somebody was faster. */
-  async give(question: string, decision: Decision): Promise<void> {
-    const { by, reason: why, ...rest } = decision as Decision & Record<string, unknown>;
+  /** Writes the answer and wakes the run that asked, or fails with `pending.answered` when somebody was faster. */
+  async give(question: string, said: Said, run: string | undefined): Promise<void> {
+    const { by, reason: why, ...rest } = said as Said & Record<string, unknown>;
     const who = givenName(this.#runtime.clean(givenText(by, "by")), "by");
     const reason = why === undefined ? undefined : givenText(why, "reason");
     const log = new Log(answerLogId(this.#runtime.platform, question), "answer");
@@ -85,7 +105,11 @@ export class Answers {
     const blobs = [...(node.blobs ?? [])].map(([hash, bytes]) => ({ hash, bytes }));
     const events = [this.#runtime.toStored(node)];
     const written = await store
-      .append({ branches: [{ session: log.id, expectedHead: undefined, events, about: { log: "answer" } }], blobs })
+      .append({
+        branches: [{ session: log.id, expectedHead: undefined, events, about: { log: "answer" } }],
+        blobs,
+        ...(run === undefined ? {} : { wake: [run] }),
+      })
       .catch(async (error: unknown) => {
         // The outcome is not known: it is, once the answer is read again.
         if ((await this.find(question))?.id === node.id) return { ok: true as const };
@@ -114,8 +138,9 @@ export class Answers {
     }
   }
 
-  async #look(): Promise<void> {
-    for (const question of [...this.#waiters.keys()]) {
+  async #look(concerns: (waiting: Waiting) => boolean): Promise<void> {
+    for (const [question, waiters] of [...this.#waiters]) {
+      if (![...waiters].some(({ execution }) => concerns(execution))) continue;
       const given = await this.find(question).catch(() => undefined);
       if (given !== undefined) this.#tell(question, given);
     }

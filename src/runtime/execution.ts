@@ -40,6 +40,8 @@ export interface Open {
   readonly waiting: boolean;
   /** Behind another one of its batch. */
   readonly queued: boolean;
+  /** Its code is at work; what is inside it counts for itself. */
+  readonly busy: boolean;
   /** When it stops waiting by itself. */
   readonly deadline: string | undefined;
   /** The scope it was called in: an effect inside another one. */
@@ -82,6 +84,8 @@ export class Execution {
   /** Which memory is read: of a rerun what its source read, or the latest; else as it is when somebody first looks. */
   memory: number | "latest" | undefined;
   closed = false;
+  /** Nothing new begins here: the run is about to be left for others. */
+  draining = false;
   /** `forward` has ended: frames it left behind go no further. */
   ending = false;
   /** Where the run's work began, and the newest event of its program. */

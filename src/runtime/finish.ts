@@ -12,7 +12,8 @@ import { fenced } from "./writer.ts";
 export type Ending =
   | { readonly status: "done"; readonly node: Node }
   | { readonly status: "failed"; readonly error: unknown }
-  | { readonly status: "cancelled"; readonly reason: string };
+  /** `compensate` queues the run that makes it good, before it is marked: a crash between the two queues the same one again. */
+  | { readonly status: "cancelled"; readonly reason: string; readonly compensate?: ((place: Node) => Promise<void>) | undefined };
 
 /** Returns the place the run has come to. Everything is on disk then. */
 export async function finish(execution: Execution, ending: Ending, row?: RunRow): Promise<Node> {
@@ -23,6 +24,10 @@ export async function finish(execution: Execution, ending: Ending, row?: RunRow)
     ending.status === "done" ? "the run ended" : ending.status === "failed" ? "the run failed" : "the run was cancelled",
   );
   await execution.runtime.closeSandboxes(execution, "the run ended");
+  if (ending.status === "cancelled" && ending.compensate !== undefined && execution.newest !== undefined) {
+    await execution.writer.flush();
+    await ending.compensate(execution.newest);
+  }
   const published = ending.status === "done" ? await publish(execution, ending.node) : undefined;
   const place = await execution.sayLast(() => {
     const result = ending.status === "done" ? adopt(execution, current(ending.node), ending.node.by) : undefined;
@@ -31,7 +36,7 @@ export async function finish(execution: Execution, ending: Ending, row?: RunRow)
     const ended = execution.journal("run.ended", verdict(ending, result));
     const at = result ?? execution.newest ?? ended;
     execution.signer.state(key, at, "final");
-    if (row !== undefined) execution.writer.setRow({ ...row, status: ending.status, wakeAt: undefined });
+    if (row !== undefined) execution.writer.setRow({ ...row, status: ending.status, wakeAt: undefined }, true);
     return at;
   });
   execution.close();

@@ -69,6 +69,10 @@ export class OpenEffect implements Open {
     return this.#context.scope;
   }
 
+  get busy(): boolean {
+    return this.#inner !== undefined && !this.waiting && this.effect.repeat !== "nested";
+  }
+
   abort(reason: string): void {
     this.#inner?.abort(reason);
   }
@@ -82,7 +86,8 @@ export class OpenEffect implements Open {
   }
 
   result(): Promise<Node> {
-    const { recorded, reuse } = this.#execution;
+    const { recorded, reuse, draining } = this.#execution;
+    if (draining) return never();
     const { run, before } = this.effect;
     if (recorded === undefined && reuse === undefined && run !== undefined && before === undefined && this.#after === undefined)
       return this.#live();

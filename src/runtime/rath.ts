@@ -10,13 +10,16 @@ import { pendingOf } from "../session/views.ts";
 import type { LogRow } from "../store/store.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
 import { fetchBlobs, fromStored } from "./load.ts";
+import { type RunOptions, runOptions } from "./queue-run.ts";
 import { checkReady } from "./ready.ts";
-import { pendingIn, type RunOptions, rowOfRun } from "./run.ts";
 import { loadRun } from "./run-record.ts";
+import { rowOfRun } from "./run-row.ts";
+import { pendingIn } from "./run-view.ts";
 import type { ResumeOptions, Run, Runs } from "./runs.ts";
 import type { Runtime } from "./runtime.ts";
 import { type SandboxQuery, sandboxRecords } from "./sandbox-records.ts";
 import { validateAnswer } from "./validate-answer.ts";
+import type { WorkOptions } from "./worker.ts";
 
 /**
  * Sessions, runs and decisions on one store.
@@ -55,6 +58,16 @@ export interface Rath extends AsyncDisposable {
   resume(run: string, options?: ResumeOptions): Promise<Run>;
   /** The durable runs of the store. */
   runs(query?: { readonly status?: RunStatus | undefined; readonly workflow?: string | undefined }): AsyncIterable<Run>;
+  /**
+   * Executes any run of the store whose workflow is in `openrath({ workflows })`, whoever started it, until the signal: queued
+   * ones, those whose time or answer has come, and those whose worker died. Any number of processes may do so on one store.
+   *
+   * @example
+   * const stop = new AbortController();
+   * process.once("SIGTERM", () => stop.abort());
+   * await rath.work({ concurrency: 8, signal: stop.signal });
+   */
+  work(options?: WorkOptions): Promise<void>;
   /**
    * The sandboxes that were ever opened: by which session and run, whether and why they were closed. Answers who still holds one.
    *
@@ -159,7 +172,7 @@ export class RathOnStore implements Rath {
   }
 
   async run(workflow: Workflow | string, session: Session, options: RunOptions = {}): Promise<Run<never>> {
-    return this.#runs.start(workflow, session, givenOptions(options, ["key", "limits", "signal"], "run")) as Promise<Run<never>>;
+    return this.#runs.start(workflow, session, givenOptions(options, runOptions, "run")) as Promise<Run<never>>;
   }
   attach(run: string): Promise<Run> {
     return this.#runs.attach(run);
@@ -169,6 +182,10 @@ export class RathOnStore implements Rath {
   }
   runs(query: { readonly status?: RunStatus | undefined; readonly workflow?: string | undefined } = {}): AsyncIterable<Run> {
     return this.#runs.list(query);
+  }
+
+  async work(options: WorkOptions = {}): Promise<void> {
+    await this.#runs.work(options);
   }
 
   async *sandboxes(query: SandboxQuery = {}): AsyncIterable<SandboxRecord> {
@@ -205,7 +222,7 @@ export class RathOnStore implements Rath {
         });
       await validateAnswer(pending, decision, opOf(call.kind));
       await this.#refuseUnheard(pending);
-      await this.#runtime.answers.give(id, decision);
+      await this.#runtime.answers.give(id, decision, mark.run);
       if (mark.run !== undefined) await this.#runs.wake(mark.run);
       return;
     }

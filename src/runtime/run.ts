@@ -1,41 +1,26 @@
 /** Durable runs: queued before they start, executed here, parked when all they do is wait, and found again by id or key. */
 import { RathError } from "../session/errors.ts";
-import { isCalled, isReturned, isStarted } from "../session/event.ts";
-import { callOf } from "../session/fold.ts";
-import { givenLimits } from "../session/given.ts";
-import { keyedRunId } from "../session/id.ts";
-import { current, type Log, type Node } from "../session/log.ts";
+import type { Node } from "../session/log.ts";
 import type { Limits, Pending, Session } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
 import { pendingOf } from "../session/views.ts";
-import { whatOf } from "../session/what.ts";
-import type { Lease, RunRow, Store } from "../store/store.ts";
-import type { Workflow } from "../workflow/workflow.ts";
+import type { Lease, RunRow } from "../store/store.ts";
+import { compensateWith, type Workflow } from "../workflow/workflow.ts";
 import { budgetOf } from "./budget.ts";
+import { cancelOf } from "./cancel.ts";
 import { type Divergence, divergenceOf } from "./divergence.ts";
 import { outsideError } from "./enter.ts";
-import { Execution } from "./execution.ts";
+import type { Execution } from "./execution.ts";
 import { type Ending, finish } from "./finish.ts";
 import { closedRath } from "./open-effect.ts";
 import { Reuse } from "./reuse.ts";
-import { findEvent, type RunRecord } from "./run-record.ts";
 import type { Runtime } from "./runtime.ts";
 import { inside } from "./services.ts";
-import { isDeadHere } from "./worker-id.ts";
+import { overdue } from "./take-up.ts";
 
 /** What a resumed run does that does not ask again for what it recorded. */
 export type OnDivergence = "pause" | "fork" | "fail";
-
-/** How a durable run is started. */
-export interface RunOptions {
-  /** The same key and input give the same run, in this process or another. */
-  readonly key?: string | undefined;
-  /** Over the run and everything under it. */
-  readonly limits?: Limits | undefined;
-  /** Aborting it cancels the run, durably. */
-  readonly signal?: AbortSignal | undefined;
-}
 
 /** What a run has come to when it cannot go on by itself. */
 export type Settled<Output = unknown> =
@@ -49,7 +34,18 @@ export type Settled<Output = unknown> =
   | { readonly status: "failed"; readonly session: Session; readonly error: RathError }
   | { readonly status: "cancelled"; readonly session: Session };
 
-const endedStatuses: ReadonlySet<string> = new Set(["done", "failed", "cancelled"]);
+/** What is known of a run beside its row, and how it goes on. */
+export interface Executing {
+  readonly limits?: Limits | undefined;
+  readonly deadline?: string | undefined;
+  /** It executes the `onCancel` of its workflow. */
+  readonly compensates?: string | undefined;
+  readonly onDivergence?: OnDivergence | undefined;
+  /** Queues what makes a cancelled run good, and cancels what it has started. */
+  readonly onCancelled?: ((place: Node) => Promise<void>) | undefined;
+}
+
+const longestTimer = 2 ** 31 - 1;
 
 /** One run as this process executes it. */
 export class RunExecution {
@@ -63,31 +59,23 @@ export class RunExecution {
   readonly #runtime: Runtime;
   readonly #input: Node;
   readonly #execution: Execution;
-  readonly #onDivergence: OnDivergence;
-  readonly #limits: Limits | undefined;
-  #row: RunRow;
+  readonly #how: Executing;
+  readonly row: RunRow;
+  #deadline: NodeJS.Timeout | undefined;
   #renewal: NodeJS.Timeout | undefined;
   #grace: NodeJS.Timeout | undefined;
   #over = false;
   #paused = false;
   #unlisten: () => void = () => {};
 
-  constructor(
-    runtime: Runtime,
-    workflow: Workflow,
-    execution: Execution,
-    input: Node,
-    row: RunRow,
-    how: { readonly onDivergence?: OnDivergence | undefined; readonly limits?: Limits | undefined } = {},
-  ) {
+  constructor(runtime: Runtime, workflow: Workflow, execution: Execution, input: Node, row: RunRow, how: Executing) {
     this.id = execution.id;
     this.workflow = workflow;
     this.#runtime = runtime;
     this.#execution = execution;
     this.#input = input;
-    this.#row = row;
-    this.#onDivergence = how.onDivergence ?? "pause";
-    this.#limits = how.limits;
+    this.row = row;
+    this.#how = how;
     this.settled = new Promise((resolve, reject) => {
       this.#settle = resolve;
       this.#reject = reject;
@@ -100,18 +88,21 @@ export class RunExecution {
     const execution = this.#execution;
     execution.lease = lease;
     this.#runtime.watch(execution);
-    execution.writer.setRow({ ...this.#row, status: "running", wakeAt: undefined });
+    execution.writer.setRow({ ...this.row, status: "running" });
     execution.onParkable = () => this.#parkSoon();
     execution.onFenced = (error) => this.#end({ status: "failed", session: this.#newest(), error });
     execution.onStill = () => void this.#diverged().catch((error: unknown) => this.#failed(error));
     const { leaseMs } = this.#runtime.times;
     this.#renewal = setInterval(() => void this.#renew(leaseMs), leaseMs / 3);
     if (signal !== undefined) this.#obey(signal);
+    this.#limitTime();
     if (this.#over) return;
-    const budgets =
-      this.#limits === undefined ? undefined : [budgetOf(execution, this.#limits, execution.log.first?.at ?? this.#input.at, "run")];
+    const { limits, compensates } = this.#how;
+    const budgets = limits === undefined ? undefined : [budgetOf(execution, limits, execution.log.first?.at ?? this.#input.at, "run")];
     const session = new SessionValue(this.#input, { host: this.#runtime, execution, scope: execution.scope, by: "", budgets });
-    const forward = inside.run({ execution, scope: execution.scope }, () => this.workflow.forward(session));
+    const forward = inside.run({ execution, scope: execution.scope }, () =>
+      compensates === undefined ? this.workflow.forward(session) : compensateWith(this.workflow, session),
+    );
     forward.then(
       (result) => this.#ended({ status: "done", node: placeOf(result).node }),
       (error: unknown) => this.#ended({ status: "failed", error }),
@@ -126,7 +117,7 @@ export class RunExecution {
   /** `forward` is over; the run is, once everything recorded was asked for again. */
   async #ended(ending: Ending): Promise<void> {
     await this.#execution.gate();
-    await this.#finish(() => finish(this.#execution, ending, this.#row), ending.status === "failed" ? ending.error : undefined);
+    await this.#finish(() => finish(this.#execution, ending, this.row), ending.status === "failed" ? ending.error : undefined);
   }
 
   #obey(signal: AbortSignal): void {
@@ -141,19 +132,58 @@ export class RunExecution {
 
   async cancel(reason: string): Promise<void> {
     if (this.#over) return;
-    await this.#finish(() => finish(this.#execution, { status: "cancelled", reason }, this.#row), undefined, true);
+    const ending: Ending = { status: "cancelled", reason, compensate: this.#how.onCancelled };
+    await this.#finish(() => finish(this.#execution, ending, this.row), undefined, true);
+  }
+
+  /** Somebody woke the run from outside: to cancel it, or with an answer that it waits for. */
+  async look(): Promise<void> {
+    await this.#renew(this.#runtime.times.leaseMs);
+    const started = this.#execution.log.first?.id;
+    if (this.#over || started === undefined) return;
+    const cancel = await cancelOf(this.#runtime, started);
+    if (cancel !== undefined) await this.cancel(cancel.data.reason ?? "cancelled");
+    else await this.#runtime.answers.look(this.#execution);
+  }
+
+  /** Begins nothing more, gives what is under way this long, and leaves the run for others. */
+  async drain(forMs: number): Promise<void> {
+    const execution = this.#execution;
+    execution.draining = true;
+    const until = performance.now() + forMs;
+    const busy = (): boolean => [...execution.open].some((open) => open.busy);
+    while (!this.#over && busy() && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 10));
+    await this.leave();
   }
 
   /** Stops executing and leaves the run to be resumed. */
   async leave(): Promise<void> {
     if (this.#over) return;
     this.#stop();
-    this.#runtime.answers.drop(this.#execution);
-    await this.#runtime.closeSandboxes(this.#execution, "the run was left").catch(() => {});
-    await this.#execution.writer.flush().catch(() => {});
-    this.#execution.close();
+    const execution = this.#execution;
+    execution.ending = true;
+    this.#runtime.answers.drop(execution);
+    await this.#runtime.closeSandboxes(execution, "the run was left").catch(() => {});
+    // A paused one goes on when somebody says how.
+    const row = this.#paused ? undefined : { ...this.row, status: "queued", wakeAt: this.#runtime.platform.time() };
+    if (row !== undefined) execution.writer.setRow(row, true);
+    await execution.writer.flush().catch(() => {});
+    execution.close();
     await this.#release();
     this.#reject(closedRath());
+  }
+
+  /** A deadline holds while it is executed; while it waits, it is woken for it. */
+  #limitTime(): void {
+    const { deadline } = this.#how;
+    if (deadline === undefined) return;
+    const left = Date.parse(deadline) - Date.parse(this.#runtime.platform.time());
+    const arrive = (): void => {
+      if (left > longestTimer) return this.#limitTime();
+      const error = overdue(this.id, deadline);
+      void this.#finish(() => finish(this.#execution, { status: "failed", error }, this.row), error);
+    };
+    this.#deadline = setTimeout(arrive, Math.min(Math.max(left, 0), longestTimer));
   }
 
   async #finish(end: () => Promise<Node>, error?: unknown, cancelled = false): Promise<void> {
@@ -193,6 +223,7 @@ export class RunExecution {
     this.#unlisten();
     clearInterval(this.#renewal);
     clearTimeout(this.#grace);
+    clearTimeout(this.#deadline);
   }
 
   #newest(): Session {
@@ -209,8 +240,8 @@ export class RunExecution {
   }
 
   async #release(): Promise<void> {
-    const { lease } = this.#execution;
-    if (lease !== undefined) await (await this.#runtime.store()).release(lease).catch(() => {});
+    const { lease, writer } = this.#execution;
+    if (lease !== undefined && !writer.released) await (await this.#runtime.store()).release(lease).catch(() => {});
   }
 
   #parkSoon(): void {
@@ -226,7 +257,7 @@ export class RunExecution {
     if (this.#over || !execution.parkable) return;
     const open = [...execution.open].filter((effect) => effect.waiting);
     const pending = open.map((effect) => pendingOf(effect.mark, this.#runtime.platform));
-    const [wakeAt] = open.flatMap(({ deadline }) => (deadline === undefined ? [] : [deadline])).sort();
+    const [wakeAt] = [this.#how.deadline, ...open.map(({ deadline }) => deadline)].filter((time) => time !== undefined).sort();
     const soon = wakeAt !== undefined && Date.parse(wakeAt) - Date.parse(this.#runtime.platform.time()) < 1000;
     if (soon) return;
     this.wakeAt = wakeAt;
@@ -245,7 +276,7 @@ export class RunExecution {
     await execution.sayLast(() => {
       execution.journal("run.parked", { pending: parked.pending, ...(parked.wakeAt === undefined ? {} : { wakeAt: parked.wakeAt }) });
       execution.signer.state(key, execution.newest ?? this.#input, "open");
-      execution.writer.setRow({ ...this.#row, status: "waiting", wakeAt: parked.wakeAt });
+      execution.writer.setRow({ ...this.row, status: "waiting", wakeAt: parked.wakeAt }, true);
     });
     execution.close();
     await this.#release();
@@ -256,7 +287,8 @@ export class RunExecution {
     const execution = this.#execution;
     if (this.#over || this.#paused || execution.recorded === undefined || execution.recorded.complete) return;
     const diverged = divergenceOf(this.#runtime.platform, execution);
-    if (this.#onDivergence === "fork") {
+    const { onDivergence = "pause" } = this.#how;
+    if (onDivergence === "fork") {
       execution.reuse = new Reuse(this.#runtime, execution.recorded.unclaimed, { effects: "ask" });
       for (const node of execution.recorded.unclaimed) execution.recorded.claim(node);
       return;
@@ -266,14 +298,14 @@ export class RunExecution {
       `Run ${this.id} does not ask again for what it recorded: ${diverged.text}. The workflow's code has changed or is not deterministic.`,
       { details: { ...diverged } },
     );
-    if (this.#onDivergence === "fail") return this.#finish(() => finish(execution, { status: "failed", error }, this.#row), error);
+    if (onDivergence === "fail") return this.#finish(() => finish(execution, { status: "failed", error }, this.row), error);
     // It waits where it is: if what is missing is still asked for, it goes on by itself.
     this.#paused = true;
     const key = await this.#runtime.key();
     await execution.sayLast(() => {
       execution.journal("run.parked", { pending: [] });
       execution.signer.state(key, execution.newest ?? this.#input, "open");
-      execution.writer.setRow({ ...this.#row, status: "waiting", wakeAt: undefined });
+      execution.writer.setRow({ ...this.row, status: "waiting", wakeAt: undefined });
     });
     this.#settle({ status: "waiting", session: this.#newest(), pending: [], diverged });
   }
@@ -282,146 +314,4 @@ export class RunExecution {
 function asRathError(runtime: Runtime, error: unknown, session: Session): RathError {
   if (RathError.is(error)) return error.session === undefined ? error : outsideError(runtime, error, session.id);
   return new RathError("run.failed", textOfThrown(error), { cause: error, session });
-}
-
-/** Queues a new run durably; undefined when one with its key is there already. */
-export async function queueRun(
-  runtime: Runtime,
-  name: string,
-  session: Session,
-  options: RunOptions,
-): Promise<{ readonly execution: Execution; readonly input: Node; readonly row: RunRow } | undefined> {
-  const { platform } = runtime;
-  const { node: head } = runtime.here(session);
-  const id = options.key === undefined ? platform.newId() : keyedRunId(platform, options.key);
-  if (options.key !== undefined && (await rowOfRun(await runtime.store(), id)) !== undefined) return undefined;
-  const execution = new Execution(runtime, id, "run");
-  const free = head.log.tip === head && head.log.owner === undefined && head.log.open === 0;
-  const input = free ? head : execution.fork(head, execution.scope, `run ${id.slice(0, 8)}`, head.by);
-  execution.own(input.log);
-  execution.record(input);
-  execution.journal("run.started", {
-    workflow: name,
-    input: { session: input.log.id, head: input.id },
-    ...(options.key === undefined ? {} : { key: options.key }),
-    ...(options.limits === undefined ? {} : { limits: defined(givenLimits(options.limits)) }),
-  });
-  const row: RunRow = {
-    id,
-    key: options.key === undefined ? undefined : runtime.clean(options.key),
-    session: input.log.id,
-    workflow: name,
-    status: "queued",
-    wakeAt: undefined,
-  };
-  execution.writer.setRow(row);
-  try {
-    await execution.writer.flush();
-  } catch (error) {
-    execution.close();
-    if (options.key !== undefined && RathError.is(error, "store.conflict")) return undefined;
-    throw error;
-  }
-  return { execution, input: current(input), row: { ...row, session: current(input).log.id } };
-}
-
-function defined(limits: Limits): Limits {
-  return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
-}
-
-/** Refuses a key that was used for another workflow or another input. */
-export async function sameRun(runtime: Runtime, record: RunRecord, name: string, session: Session, key: string): Promise<void> {
-  const { node } = placeOf(session);
-  const what = (place: Node): string => whatOf(place, runtime.platform, (at) => runtime.textOf(at), new Map());
-  const original =
-    record.input.kind === "session.forked" && record.input.log.fork?.label === `run ${record.id.slice(0, 8)}`
-      ? (record.input.parent as Node)
-      : record.input;
-  const sameInput = node.stored ? original.id === node.id || record.input.id === node.id : what(original) === what(node);
-  if (record.started.workflow === name && sameInput) return;
-  throw new RathError(
-    "run.key-reused",
-    `Key "${key}" belongs to run ${record.id} of "${record.started.workflow}"${sameInput ? "" : " with another input"}: use another key.`,
-    { details: { run: record.id, key } },
-  );
-}
-
-/** Takes the run's lease, at once if its owner was a process of this host that is dead. */
-export async function claimRun(runtime: Runtime, store: Store, id: string, worker: string): Promise<Lease | undefined> {
-  const lease = await store.claim(id, worker, runtime.times.leaseMs);
-  if (lease !== undefined) return lease;
-  const owner = (await rowOfRun(store, id))?.owner;
-  return owner !== undefined && isDeadHere(owner) ? store.claim(id, worker, runtime.times.leaseMs, { from: owner }) : undefined;
-}
-
-/** An execution that goes on after what the run has recorded. */
-export function takeUp(runtime: Runtime, record: RunRecord, lease: Lease, worker: string): Execution {
-  const execution = new Execution(runtime, record.id, "run", record.log);
-  execution.lease = lease;
-  for (const log of new Set(record.events.map((node) => node.log))) if (log.owner === undefined) log.rewind();
-  execution.writer.order = Math.max(-1, ...record.events.map((node) => node.order)) + 1;
-  execution.signer.restore(record.journal, record.events);
-  execution.own(record.input.log);
-  execution.newest = record.program.at(-1) ?? record.input;
-  execution.journal("run.resumed", { worker, epoch: lease.epoch });
-  return execution;
-}
-
-/** Ends a parked run without executing it: its open calls are closed, then it is marked. */
-export async function cancelParked(execution: Execution, record: RunRecord, row: RunRow, reason: string): Promise<Node> {
-  const returned = new Set(record.program.filter((node) => isReturned(node.kind)).map(callOf));
-  for (const call of record.program) {
-    if (!isCalled(call.kind) || returned.has(call)) continue;
-    execution.closeRecorded(call, call.facts.started === true ? "unknown" : "cancelled", reason);
-  }
-  return finish(execution, { status: "cancelled", reason }, row);
-}
-
-export async function rowOfRun(store: Store, id: string): Promise<RunRow | undefined> {
-  for await (const row of store.runs({ id })) return row;
-  return undefined;
-}
-
-export function hasEnded(status: string): boolean {
-  return endedStatuses.has(status);
-}
-
-/** Where a run stands now, read from its record. */
-export function settledOf(runtime: Runtime, record: RunRecord, status: string): Settled | undefined {
-  const branch: Log = record.input.log;
-  const last = record.ended?.result;
-  const place = (last === undefined ? undefined : findEvent(branch, last.head)) ?? record.program.at(-1) ?? record.input;
-  const session = runtime.outside(place);
-  switch (status) {
-    case "done":
-      return { status: "done", session };
-    case "failed":
-      return {
-        status: "failed",
-        session,
-        error: new RathError((record.ended?.code as "run.failed" | undefined) ?? "run.failed", record.ended?.message ?? "the run failed", {
-          session,
-        }),
-      };
-    case "cancelled":
-      return { status: "cancelled", session };
-    case "waiting":
-      return { status: "waiting", session, pending: pendingIn(runtime, record) };
-    default:
-      return undefined;
-  }
-}
-
-/** What a run waits for: what it said when it was parked, else its calls that have no result, each under its newest mark. */
-export function pendingIn(runtime: Runtime, record: RunRecord): readonly Pending[] {
-  const open = new Map<Node, Node>();
-  for (const node of record.program) {
-    if (isCalled(node.kind)) open.set(node, node);
-    else if (isStarted(node.kind)) open.set(callOf(node), node);
-    else if (isReturned(node.kind)) open.delete(callOf(node));
-  }
-  const last = record.journal.findLast((node) => node.kind === "run.parked" || node.kind === "run.resumed");
-  const asked = last?.kind === "run.parked" ? new Set(last.data<"run.parked">(runtime.platform).pending) : new Set<string>();
-  const marks = [...open.values()];
-  return (asked.size === 0 ? marks : marks.filter((mark) => asked.has(mark.id))).map((mark) => pendingOf(mark, runtime.platform));
 }

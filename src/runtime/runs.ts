@@ -1,27 +1,27 @@
 /** The runs this Rath executes, and handles on any run of the store. */
+
 import { RathError } from "../session/errors.ts";
+import type { DataOf } from "../session/event.ts";
 import { keyedRunId } from "../session/id.ts";
+import type { Node } from "../session/log.ts";
 import type { Limits, RunStatus, Session } from "../session/session.ts";
 import type { Stream } from "../session/stream.ts";
-import type { RunRow } from "../store/store.ts";
+import { textOfThrown } from "../session/thrown.ts";
+import type { Lease, RunRow, Wakeups } from "../store/store.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
-import {
-  cancelParked,
-  claimRun,
-  hasEnded,
-  type OnDivergence,
-  queueRun,
-  RunExecution,
-  type RunOptions,
-  rowOfRun,
-  type Settled,
-  sameRun,
-  settledOf,
-  takeUp,
-} from "./run.ts";
-import { loadRun } from "./run-record.ts";
+import { cancelOf, requestCancel } from "./cancel.ts";
+import type { Execution } from "./execution.ts";
+import type { Ending } from "./finish.ts";
+import { Hints } from "./hints.ts";
+import { checkInput, compensationOf, queueRun, type RunOptions, sameRun } from "./queue-run.ts";
+import { type Executing, type OnDivergence, RunExecution, type Settled } from "./run.ts";
+import { loadRun, type RunRecord } from "./run-record.ts";
+import { hasEnded, rowOfRun } from "./run-row.ts";
 import { runStream } from "./run-stream.ts";
+import { settledOf } from "./run-view.ts";
 import type { Runtime } from "./runtime.ts";
+import { claimRun, deathsOf, endUnexecuted, overdue, poisoned, takeUp } from "./take-up.ts";
+import { type WorkOptions, work } from "./worker.ts";
 
 /** A handle on a durable run, whoever executes it. */
 export interface Run<out Output = unknown> {
@@ -39,7 +39,10 @@ export interface Run<out Output = unknown> {
   result(): Promise<Session<Output>>;
   /** What happened and happens, whoever executes it; `after` is the id of the last event that was seen. Ends with the run. */
   stream(options?: { readonly after?: string | undefined }): Stream<Output>;
-  /** Durable: effects in flight are aborted and recorded as cancelled. */
+  /**
+   * Durable, from any process: the request outlives whoever made it and reaches a running model call, tool or command within a
+   * second. Effects in flight are aborted and recorded as cancelled. A run that has ended refuses with `run.ended`.
+   */
   cancel(reason?: string): Promise<void>;
 }
 
@@ -51,14 +54,20 @@ export interface ResumeOptions {
   readonly workflow?: Workflow | undefined;
 }
 
-type Waiting = Extract<Settled, { readonly status: "waiting" }>;
+interface TakeUp {
+  readonly onDivergence: OnDivergence;
+  readonly signal?: AbortSignal | undefined;
+}
 
 const pollMs = 250;
+/** So many workers in a row may die of a run before it is given up. */
+const mostDeaths = 5;
 
 export class Runs {
   readonly #runtime: Runtime;
   readonly #workflows: Readonly<Record<string, Workflow>>;
   readonly #worker: string;
+  readonly #hints: Hints;
   readonly #executing = new Map<string, RunExecution>();
   /** Parked runs that go on here as soon as they can. */
   readonly #parked = new Map<string, Workflow>();
@@ -67,15 +76,25 @@ export class Runs {
   readonly #paused = new Map<string, RunExecution>();
   /** Take-ups under way: two of one run would fence each other. */
   readonly #taking = new Map<string, Promise<boolean>>();
+  /** Looks for news of the runs above, while there are any. */
+  #attention: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | undefined;
+  /** Tells those who work here that there may be something to take. */
+  readonly #pokes = new Set<() => void>();
+  #wakeups: Wakeups | undefined;
 
   constructor(runtime: Runtime, workflows: Readonly<Record<string, Workflow>>, worker: string) {
     this.#runtime = runtime;
     this.#workflows = workflows;
     this.#worker = worker;
+    this.#hints = new Hints(runtime);
   }
 
+  // ── starting and taking up ──
+
   async start<W extends Workflow>(given: W | string, session: Session, options: RunOptions): Promise<Run<OutputOf<W>>> {
-    const workflow = typeof given === "string" ? this.#named(given) : given;
+    const queue = options.queue === true;
+    const workflow = typeof given === "string" ? (queue ? this.#known(given) : this.#named(given)) : given;
     const name = typeof given === "string" ? given : this.#runtime.nameOf(given);
     const registered = this.#known(name);
     if (registered !== undefined && registered !== workflow)
@@ -83,23 +102,36 @@ export class Runs {
         "workflow.invalid",
         `Two workflows are named "${name}": the one given and the one in openrath({ workflows }). A resumed run finds its workflow by name: rename one.`,
       );
+    if (workflow !== undefined) await checkInput(workflow, name, session);
     await this.#runtime.effects.writer.flush();
-    const queued = await queueRun(this.#runtime, name, session, options);
+    const queued = await queueRun(this.#runtime, { name, workflow }, session, options);
     if (queued === undefined) return (await this.#again(name, workflow, session, options)) as Run<OutputOf<W>>;
     const { execution, input, row } = queued;
+    if (queue || workflow === undefined) {
+      execution.close();
+      if (options.signal !== undefined) this.#obey(row.id, options.signal);
+      this.#poke();
+      return this.#handle(row);
+    }
     const lease = await (await this.#runtime.store()).claim(row.id, this.#worker, this.#runtime.times.leaseMs);
     if (lease === undefined) execution.close();
-    else this.#execute(new RunExecution(this.#runtime, workflow, execution, input, row, options), lease, options.signal);
+    else
+      this.#execute(
+        new RunExecution(this.#runtime, workflow, execution, input, row, this.#howOf(row, execution, "pause")),
+        lease,
+        options.signal,
+      );
     return this.#handle(row);
   }
 
   /** The run that has this key already; executed here when nobody else does. */
-  async #again(name: string, workflow: Workflow, session: Session, options: RunOptions): Promise<Run> {
+  async #again(name: string, workflow: Workflow | undefined, session: Session, options: RunOptions): Promise<Run> {
     const key = options.key as string;
     const row = await this.#row(keyedRunId(this.#runtime.platform, key));
     const record = await loadRun(this.#runtime, row.id);
     await sameRun(this.#runtime, record, name, session, key);
-    if (!hasEnded(row.status) && !this.#executing.has(row.id)) await this.#takeUp(row, workflow, "pause", options.signal);
+    if (options.queue !== true && workflow !== undefined && !hasEnded(row.status) && !this.#executing.has(row.id))
+      await this.#takeUp(row, workflow, { onDivergence: "pause", signal: options.signal });
     return this.#handle(row);
   }
 
@@ -107,7 +139,7 @@ export class Runs {
     const row = await this.#row(id);
     if (hasEnded(row.status) || this.#executing.has(id)) return this.#handle(row);
     const workflow = given ?? this.#parked.get(id) ?? this.#named(row.workflow);
-    if (!(await this.#takeUp(row, workflow, onDivergence))) {
+    if (!(await this.#takeUp(row, workflow, { onDivergence }))) {
       throw new RathError(
         "run.busy",
         `Run ${id} is being executed by ${(await this.#row(id)).owner ?? "somebody else"}: attach to it, or wait until its lease ends.`,
@@ -126,88 +158,259 @@ export class Runs {
       if (query.workflow === undefined || row.workflow === query.workflow) yield this.#handle(row);
   }
 
-  /** A question of a parked run was answered: it goes on here if it was executed here. */
+  /** Executes any run of the store whose workflow is known here, until the signal. */
+  work(options: WorkOptions): Promise<void> {
+    this.#runtime.assertOpen();
+    return work(
+      {
+        worker: this.#worker,
+        lookMs: this.#runtime.times.lookMs,
+        now: () => this.#runtime.platform.time(),
+        take: (limit) => this.#take(limit),
+        listen: (poke) => this.#listen(poke),
+        drain: async (forMs) => void (await Promise.all([...this.#executing.values()].map((run) => run.drain(forMs)))),
+        warn: (message) => this.#runtime.warn(message),
+      },
+      options,
+    );
+  }
+
+  /** Something came for a run from outside: if it waits here, it goes on. */
   async wake(id: string): Promise<void> {
-    if (this.#parked.has(id) && !this.#executing.has(id))
-      await this.resume(id).catch((error: unknown) => this.#runtime.warn(`Run ${id} could not go on: ${String(error)}`));
+    if (this.#pokes.size > 0) return this.#poke();
+    if (!this.#parked.has(id) || this.#executing.has(id)) return;
+    await this.resume(id).catch((error: unknown) => {
+      // Somebody else was faster, and goes on with it.
+      if (RathError.is(error, "run.busy")) this.#parked.delete(id);
+      else if (!this.#runtime.closed) this.#runtime.warn(`Run ${id} could not go on: ${textOfThrown(error)}`);
+    });
   }
 
   async close(): Promise<void> {
+    clearInterval(this.#attention);
     for (const timer of this.#timers.values()) clearTimeout(timer);
+    await this.#hints.close();
     await Promise.all([...this.#executing.values(), ...this.#paused.values()].map((run) => run.leave()));
     this.#executing.clear();
   }
 
-  #takeUp(row: RunRow, workflow: Workflow, onDivergence: OnDivergence, signal?: AbortSignal): Promise<boolean> {
+  #takeUp(row: RunRow, workflow: Workflow, how: TakeUp): Promise<boolean> {
     if (this.#executing.has(row.id)) return Promise.resolve(true);
     const under = this.#taking.get(row.id);
     if (under !== undefined) return under;
-    const taking = this.#takeUpNow(row, workflow, onDivergence, signal).finally(() => this.#taking.delete(row.id));
+    const taking = this.#claimed(row, workflow, how).finally(() => this.#taking.delete(row.id));
     this.#taking.set(row.id, taking);
     return taking;
   }
 
-  async #takeUpNow(row: RunRow, workflow: Workflow, onDivergence: OnDivergence, signal?: AbortSignal): Promise<boolean> {
+  async #claimed(row: RunRow, workflow: Workflow, how: TakeUp): Promise<boolean> {
     await this.#paused.get(row.id)?.leave();
     this.#paused.delete(row.id);
-    const store = await this.#runtime.store();
-    const lease = await claimRun(this.#runtime, store, row.id, this.#worker);
+    const lease = await claimRun(this.#runtime, await this.#runtime.store(), row.id, this.#worker);
     if (lease === undefined) return false;
-    const record = await loadRun(this.#runtime, row.id);
-    if (record.ended !== undefined) {
-      await store.release(lease);
-      return true;
-    }
-    const execution = takeUp(this.#runtime, record, lease, this.#worker);
-    execution.drive(record.program);
-    const how = { onDivergence, limits: record.started.limits as Limits | undefined };
-    this.#execute(new RunExecution(this.#runtime, workflow, execution, record.input, row, how), lease, signal);
+    await this.#goOn(row, lease, workflow, how);
     return true;
   }
 
-  #execute(run: RunExecution, lease: Parameters<RunExecution["start"]>[0], signal: AbortSignal | undefined): void {
+  /** Goes on with a run that is held now; what it comes to here, unless it had ended or was ended at once. */
+  async #goOn(row: RunRow, lease: Lease, workflow: Workflow, how: TakeUp): Promise<RunExecution | undefined> {
+    const record = await loadRun(this.#runtime, row.id);
+    if (record.ended !== undefined) {
+      await (await this.#runtime.store()).release(lease);
+      return undefined;
+    }
+    const execution = takeUp(this.#runtime, record, lease, this.#worker, workflow);
+    const ending = await this.#endingOf(row, record, execution);
+    if (ending !== undefined) {
+      await this.#endNow(row, record, execution, ending);
+      return undefined;
+    }
+    // If this run kills its workers, each one leaves a trace before it runs any code of it.
+    if (lease.abandoned === true) await execution.writer.flush();
+    execution.drive(record.program);
+    const run = new RunExecution(this.#runtime, workflow, execution, record.input, row, this.#howOf(row, execution, how.onDivergence));
+    this.#execute(run, lease, how.signal);
+    return run;
+  }
+
+  /** Why a run is not executed any more: it was cancelled, its time is over, or it kills its workers. */
+  async #endingOf(row: RunRow, record: RunRecord, execution: Execution): Promise<Ending | undefined> {
+    const { deadline } = record.started;
+    const cancel = await cancelOf(this.#runtime, (record.log.first as Node).id);
+    if (cancel !== undefined)
+      return {
+        status: "cancelled",
+        reason: cancel.data.reason ?? "cancelled",
+        compensate: this.#howOf(row, execution, "pause").onCancelled,
+      };
+    if (deadline !== undefined && deadline <= this.#runtime.platform.time()) return { status: "failed", error: overdue(row.id, deadline) };
+    const deaths = deathsOf(this.#runtime, record);
+    return deaths >= mostDeaths ? { status: "failed", error: poisoned(row.id, deaths) } : undefined;
+  }
+
+  async #endNow(row: RunRow, record: RunRecord, execution: Execution, ending: Ending): Promise<void> {
+    this.#parked.delete(row.id);
+    await endUnexecuted(execution, record, row, ending);
+    if (ending.status === "cancelled") await this.#makeGood(row);
+  }
+
+  #howOf(row: RunRow, execution: Execution, onDivergence: OnDivergence): Executing {
+    const { limits, deadline, compensates, onCancel } = (execution.log.first as Node).data<"run.started">(this.#runtime.platform);
+    const onCancelled = async (place: Node): Promise<void> => {
+      for (const child of childrenOf(this.#runtime, execution))
+        await requestCancel(this.#runtime, child, `run ${row.id} was cancelled`, "runtime");
+      if (onCancel === true) await this.#compensate(row, place);
+    };
+    return { limits: limits as Limits | undefined, deadline, compensates, onDivergence, onCancelled };
+  }
+
+  /** Queues the run that makes a cancelled one good. */
+  async #compensate(row: RunRow, place: Node): Promise<void> {
+    const starting = { name: row.workflow, workflow: this.#known(row.workflow), compensates: row.id };
+    const queued = await queueRun(this.#runtime, starting, this.#runtime.outside(place), { priority: row.priority });
+    queued?.execution.close();
+    this.#poke();
+  }
+
+  /** Executes here what makes a cancelled run good, unless somebody works on it already. */
+  async #makeGood(row: RunRow, workflow = this.#known(row.workflow)): Promise<void> {
+    if (this.#pokes.size > 0 || workflow === undefined || this.#runtime.closed) return;
+    const made = await rowOfRun(await this.#runtime.store(), compensationOf(this.#runtime, row.id));
+    if (made !== undefined && !hasEnded(made.status)) await this.#takeUp(made, workflow, { onDivergence: "pause" });
+  }
+
+  // ── executing and waiting ──
+
+  #execute(run: RunExecution, lease: Lease, signal: AbortSignal | undefined): void {
     this.#executing.set(run.id, run);
     this.#parked.delete(run.id);
     clearTimeout(this.#timers.get(run.id));
     this.#timers.delete(run.id);
     const ended = (settled?: Settled): void => {
       if (this.#executing.get(run.id) === run) this.#executing.delete(run.id);
-      if (settled?.status === "waiting" && settled.diverged !== undefined) this.#paused.set(run.id, run);
-      else if (settled?.status === "waiting" && !this.#runtime.closed) this.#park(run, settled.pending).catch(() => {}); // whoever opens the store next finds it
+      if (settled?.status === "waiting" && !this.#runtime.closed) this.#parkedOrPaused(run, settled);
+      if (settled?.status === "cancelled") void this.#makeGood(run.row, run.workflow).catch(() => {}); // whoever works next finds it
     };
     run.settled.then(ended, () => ended());
     run.start(lease, signal);
+    this.#attend();
   }
 
-  async #park(run: RunExecution, pending: Waiting["pending"]): Promise<void> {
+  #parkedOrPaused(run: RunExecution, { diverged }: Extract<Settled, { readonly status: "waiting" }>): void {
+    const others = this.#pokes.size > 0 && this.#known(run.row.workflow) === run.workflow;
+    if (diverged !== undefined) {
+      // Nobody sits beside a worker: it waits for whoever resumes it and says how.
+      if (others) void run.leave();
+      else this.#paused.set(run.id, run);
+      return;
+    }
+    if (others) {
+      if (run.wakeAt !== undefined) void this.#wakeups?.at(run.id, run.wakeAt).catch(() => {}); // looking finds it all the same
+      return;
+    }
     this.#parked.set(run.id, run.workflow);
     if (run.wakeAt !== undefined) {
       const left = Math.max(0, Date.parse(run.wakeAt) - Date.parse(this.#runtime.platform.time()));
       const timer = setTimeout(() => void this.wake(run.id), Math.min(left, 2 ** 31 - 1));
       this.#timers.set(run.id, timer.unref());
     }
-    // An answer may have come between the last look and the parking.
-    await this.#wakeIfAnswered(run.id, pending);
+    // Something may have come between the last look and the parking.
+    void this.#look();
   }
 
-  /** An answer given in another process is seen when somebody looks. */
-  async #wakeIfAnswered(id: string, pending: Waiting["pending"]): Promise<void> {
-    for (const one of pending) if ((await this.#runtime.answers.find(one.id)) !== undefined) return this.wake(id);
+  /** Looks from time to time, and when the store says so, for runs of this Rath that were woken from outside. */
+  #attend(): void {
+    if (this.#attention !== undefined || this.#runtime.closed) return;
+    const unlisten = this.#hints.listen(({ due }) => due && void this.#look());
+    this.#attention = setInterval(() => {
+      if (this.#executing.size + this.#parked.size > 0) return void this.#look();
+      clearInterval(this.#attention);
+      this.#attention = undefined;
+      unlisten();
+    }, this.#runtime.times.lookMs);
+    this.#attention.unref();
+  }
+
+  #look(): Promise<void> {
+    this.#looking ??= this.#lookNow()
+      .catch(() => {}) // it is looked for again
+      .finally(() => {
+        this.#looking = undefined;
+      });
+    return this.#looking;
+  }
+
+  async #lookNow(): Promise<void> {
+    if (this.#runtime.closed) return;
+    for await (const { id, owner } of (await this.#runtime.store()).runs({ woken: true })) {
+      const run = this.#executing.get(id);
+      if (run !== undefined) await run.look();
+      else if (owner === undefined) await this.wake(id);
+    }
+  }
+
+  // ── working for others ──
+
+  async #take(limit: number): Promise<readonly Promise<void>[]> {
+    const store = await this.#runtime.store();
+    this.#runtime.assertOpen();
+    const taken = await store.take({ workflows: Object.keys(this.#workflows), limit }, this.#worker, this.#runtime.times.leaseMs);
+    return taken.map(async ({ row, lease }) => {
+      try {
+        const run = await this.#goOn(row, lease, this.#named(row.workflow), { onDivergence: "pause" });
+        await run?.settled;
+      } catch (error) {
+        // Its lease is not given back: it is tried again when that has run out, here or elsewhere.
+        if (!this.#runtime.closed && !RathError.is(error, "rath.closed"))
+          this.#runtime.warn(`Run ${row.id} could not be executed here: ${textOfThrown(error)}`);
+      }
+    });
+  }
+
+  async #listen(poke: () => void): Promise<() => Promise<void>> {
+    const store = await this.#runtime.store();
+    const unlisten = this.#hints.listen(({ due }) => due && poke());
+    this.#pokes.add(poke);
+    const wakeups = await store.wakeups?.(poke);
+    this.#wakeups = wakeups;
+    return async () => {
+      unlisten();
+      this.#pokes.delete(poke);
+      this.#wakeups = undefined;
+      await wakeups?.[Symbol.asyncDispose]();
+    };
+  }
+
+  #poke(): void {
+    for (const poke of this.#pokes) poke();
+  }
+
+  // ── handles ──
+
+  #obey(id: string, signal: AbortSignal): void {
+    const cancel = (): void =>
+      void this.#cancel(id, String((signal.reason as Error | undefined)?.message ?? "aborted")).catch((error: unknown) => {
+        if (!RathError.is(error, "run.ended")) this.#runtime.warn(`Run ${id} could not be cancelled: ${textOfThrown(error)}`);
+      });
+    if (signal.aborted) cancel();
+    else signal.addEventListener("abort", cancel, { once: true });
   }
 
   async #cancel(id: string, reason: string): Promise<void> {
+    const row = await this.#row(id);
+    if (hasEnded(row.status))
+      throw new RathError("run.ended", `Run ${id} has ended (${row.status}): there is nothing left to cancel.`, { details: { run: id } });
+    await requestCancel(this.#runtime, id, reason, "user");
     const running = this.#executing.get(id) ?? this.#paused.get(id);
     if (running !== undefined) return running.cancel(reason);
-    const row = await this.#row(id);
-    if (hasEnded(row.status)) return;
     const lease = await claimRun(this.#runtime, await this.#runtime.store(), id, this.#worker);
-    if (lease === undefined)
-      throw new RathError("run.busy", `Run ${id} is being executed by ${row.owner}: cancel it there.`, { retryable: true });
-    this.#parked.delete(id);
+    // Whoever executes it was woken, and obeys.
+    if (lease === undefined) return;
     const record = await loadRun(this.#runtime, id);
     const execution = takeUp(this.#runtime, record, lease, this.#worker);
-    await cancelParked(execution, record, row, reason);
-    await (await this.#runtime.store()).release(lease);
+    const ending = await this.#endingOf(row, record, execution);
+    if (record.ended === undefined && ending !== undefined) await this.#endNow(row, record, execution, ending);
+    else await (await this.#runtime.store()).release(lease);
   }
 
   #handle<Output>(row: RunRow): Run<Output> {
@@ -231,8 +434,8 @@ export class Runs {
               session: settled.session,
               details: { ...settled.diverged },
             });
-          await this.#wakeIfAnswered(id, settled.pending);
-          if (!this.#executing.has(id)) await new Promise((resolve) => setTimeout(resolve, pollMs));
+          await this.#look();
+          if (!this.#executing.has(id)) await this.#later();
           this.#runtime.assertOpen();
         }
       },
@@ -259,8 +462,12 @@ export class Runs {
         const settled = settledOf(this.#runtime, await loadRun(this.#runtime, id), status);
         if (settled !== undefined) return settled;
       }
-      await new Promise((resolve) => setTimeout(resolve, pollMs));
+      await this.#later();
     }
+  }
+
+  #later(): Promise<void> {
+    return new Promise((resolve) => setTimeout(resolve, pollMs));
   }
 
   async #row(id: string): Promise<RunRow> {
@@ -283,4 +490,12 @@ export class Runs {
       );
     return workflow;
   }
+}
+
+/** The runs that a run has started. */
+function childrenOf(runtime: Runtime, { log }: Execution): readonly string[] {
+  const children: string[] = [];
+  for (let node = log.tip; node !== undefined; node = node.prior)
+    if (node.kind === "run.spawned") children.push((node.data<"run.spawned">(runtime.platform) as DataOf<"run.spawned">).run);
+  return children;
 }

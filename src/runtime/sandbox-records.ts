@@ -4,7 +4,7 @@ import type { DataOf, EventKind } from "../session/event.ts";
 import type { Log } from "../session/log.ts";
 import type { SandboxRecord } from "../session/session.ts";
 import type { Store } from "../store/store.ts";
-import { rowOfRun } from "./run.ts";
+import { rowOfRun } from "./run-row.ts";
 import type { Runtime } from "./runtime.ts";
 import { isDeadHere } from "./worker-id.ts";
 

@@ -28,7 +28,10 @@ export interface Times {
   readonly parkGraceMs: number;
   /** How long the end of a run waits for effects that may not be repeated. */
   readonly closeMs: number;
+  /** How long a run is kept from others after its holder was last heard of. */
   readonly leaseMs: number;
+  /** How often somebody looks for runs that are due, and for news of those that are held here. */
+  readonly lookMs: number;
   /** How long work outside a run waits for a person before it says so. */
   readonly remindMs: number;
 }
@@ -75,7 +78,11 @@ export interface Services {
   nameOf(workflow: object, around?: object): string;
   readonly times: Times;
   readonly answers: {
-    wait(question: string, until: string | undefined, execution: { readonly closed: boolean }): Promise<Given | "expired" | "closed">;
+    wait(
+      question: string,
+      until: string | undefined,
+      execution: { readonly closed: boolean; readonly mode: string },
+    ): Promise<Given | "expired" | "closed">;
     drop(execution: object): void;
   };
   store(): Promise<Store>;

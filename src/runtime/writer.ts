@@ -31,6 +31,7 @@ const oldestMs = 5;
 const lasting: ReadonlySet<string> = new Set([
   "run.started",
   "run.resumed",
+  "run.spawned",
   "sandbox.opened",
   "sandbox.closed",
   "workspace.captured",
@@ -43,6 +44,7 @@ export class Writer {
   readonly #after = new Set<Writer>();
   #buffer: Node[] = [];
   #row: RunRow | undefined;
+  #last = false;
   #store: Store | undefined;
   /** Written perhaps: the store did not say. */
   #doubtful: readonly Node[] | undefined;
@@ -52,6 +54,8 @@ export class Writer {
   order = 0;
   /** Events in order since the last signed statement. */
   unsigned: Node[] = [];
+  /** The lease was given back with the last commit. */
+  released = false;
   /** The last commit left out what the run said of itself, because a branch had moved. */
   retracted = false;
   /** Adds a signed statement to what is about to be written, when one is due. */
@@ -101,9 +105,10 @@ export class Writer {
     this.unsigned.push(node);
   }
 
-  /** The run's row goes with the next commit. */
-  setRow(row: RunRow): void {
+  /** The run's row goes with the next commit; with the last one the lease is given back too. */
+  setRow(row: RunRow, last = false): void {
     this.#row = row;
+    this.#last = last;
   }
 
   /** Resolves when everything recorded so far is on disk. */
@@ -139,6 +144,8 @@ export class Writer {
         if (this.#landed(written.head)) nodes = nodes.filter((node) => !node.stored);
         else {
           nodes = this.#relink(nodes, written.session);
+          // What was said last is said again, and its row with it.
+          if (this.retracted) row = undefined;
           await this.#runtime.memories.noteMoved(nodes);
         }
         if (nodes.length === 0 && row === undefined) return;
@@ -167,14 +174,21 @@ export class Writer {
     const store = this.#store ?? (await this.#runtime.store());
     this.#store = store;
     const branches = this.#branches(nodes);
+    const { lease } = this.#owner;
+    const release = this.#last && row !== undefined && lease !== undefined;
     try {
-      return await store.append({ branches, blobs: blobsOf(nodes), lease: this.#owner.lease, run: row, relaxed });
+      const written = await store.append({ branches, blobs: blobsOf(nodes), lease, run: row, relaxed, ...(release ? { release } : {}) });
+      if (written.ok && release) this.released = true;
+      return written;
     } catch (error) {
       // The outcome is not known: it is, once the heads are read again, now or when the next write meets them.
       this.#doubtful = nodes;
       const heads = await Promise.all(branches.map(async ({ session }) => this.#runtime.storedHead(session)));
       this.#doubtful = undefined;
-      if (branches.length > 0 && branches.every((branch, index) => heads[index] === branch.events.at(-1)?.id)) return { ok: true };
+      if (branches.length > 0 && branches.every((branch, index) => heads[index] === branch.events.at(-1)?.id)) {
+        if (release) this.released = true;
+        return { ok: true };
+      }
       throw error;
     }
   }

@@ -169,6 +169,7 @@ function turn(counted: State, node: Node, kind: EventKind): State {
     case "workflow.left":
     case "run.started":
     case "run.resumed":
+    case "run.spawned":
     case "run.parked":
     case "run.ended":
     case "run.signed":

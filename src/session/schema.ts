@@ -345,6 +345,10 @@ export const schemas = {
     deadline: iso.optional(),
     /** The cancelled run that this one makes good: it executes `onCancel`. */
     compensates: z.string().optional(),
+    /** The workflow has an `onCancel`. */
+    onCancel: z.literal(true).optional(),
+    /** The run inside which it was started. */
+    parent: z.string().optional(),
     limits: z
       .strictObject({
         rounds: z.number().optional(),
@@ -362,6 +366,7 @@ export const schemas = {
     /** What `describe()` says now, where that differs from the start. */
     revision: z.string().optional(),
   }),
+  "run.spawned": z.strictObject({ run: z.string(), workflow: z.string() }),
   "run.parked": z.strictObject({ pending: z.array(id), wakeAt: iso.optional() }),
   "run.ended": z.strictObject({
     status: z.enum(["done", "failed", "cancelled"]),

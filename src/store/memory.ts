@@ -225,10 +225,10 @@ function take(
   { now, forMs }: { readonly now: number; readonly forMs: number },
 ): TakenRun[] {
   const time = new Date(now).toISOString();
-  const isDue = ({ row, owner, expires, woken }: Run): boolean =>
-    (owner === undefined || expires <= now) &&
-    (woken || (row.wakeAt !== undefined && row.wakeAt <= time)) &&
-    workflows.includes(row.workflow);
+  const isDue = ({ row, owner, expires, woken }: Run): boolean => {
+    const wants = owner === undefined ? woken || (row.wakeAt !== undefined && row.wakeAt <= time) : expires <= now;
+    return wants && workflows.includes(row.workflow);
+  };
   return [...state.runs.values()]
     .filter(isDue)
     .sort((a, b) => (b.row.priority ?? 0) - (a.row.priority ?? 0) || (a.row.wakeAt ?? time).localeCompare(b.row.wakeAt ?? time))
@@ -240,7 +240,7 @@ function take(
 }
 
 function taken(run: Run, worker: string, expires: number): Lease {
-  const abandoned = run.owner !== undefined;
+  const abandoned = run.owner !== undefined && run.owner !== worker;
   Object.assign(run, { epoch: run.epoch + 1, owner: worker, expires, woken: false });
   return abandoned ? { ...lease(run), abandoned } : lease(run);
 }

@@ -64,7 +64,8 @@ export type Written =
 
 /**
  * A run as it is found: what it executes, where it stands, and when it goes on by itself. It is due when nobody holds its lease
- * and it was woken or its `wakeAt` has come, by the store's clock; what its status means is no business of the store.
+ * and it was woken, or its `wakeAt` has come by the store's clock, or its last holder let the lease expire without giving it back.
+ * What its status means is no business of the store.
  */
 export interface RunRow {
   readonly id: string;

@@ -23,8 +23,10 @@ export type Described = Workflow & { readonly description: string };
 let entering: (workflow: Workflow, session: Session, how: Entering) => Promise<Session>;
 
 /**
- * Extend it and write `forward` as a method. `name` and `description` are read if present; they are not declared, so no
- * `override` is needed. User code between effects must be deterministic: time, chance and ids come from the session.
+ * Extend it and write `forward` as a method. `name`, `description`, `version`, `input` (a schema that the newest message of a
+ * run's session must fit, as JSON or text) and `onCancel(session)` (makes good what a cancelled run did, as a run of its own)
+ * are read if present; they are not declared, so no `override` is needed. User code between effects must be deterministic:
+ * time, chance and ids come from the session.
  *
  * @example
  * class Migrate extends Workflow {
@@ -91,6 +93,14 @@ export abstract class Workflow {
 /** Calls `forward` and says more of how it is entered. */
 export function forwardWith(workflow: Workflow, session: Session, how: Pick<Entering, "memory">): Promise<Session> {
   return entering(workflow, session, how);
+}
+
+/** Calls `onCancel`, which makes good what a cancelled run did, as `forward` is called: entering and leaving are recorded. */
+export function compensateWith(workflow: Workflow, session: Session): Promise<Session> {
+  const { onCancel } = workflow as { readonly onCancel?: (session: Session) => Promise<Session> };
+  if (typeof onCancel !== "function")
+    throw new RathError("workflow.invalid", `${String(workflow)} has no onCancel any more, but a cancelled run of it is to be made good.`);
+  return placeOf(session).context.host.enter(session, workflow, async (inner) => onCancel.call(workflow, inner), {});
 }
 
 export function isWorkflow(value: object): value is Workflow {

@@ -1,0 +1,30 @@
+/**
+ * Cancelling from anywhere. The request is the only event of a log derived from `run.started`, written with a wake-up: it outlives
+ * whoever asked, and whoever executes the run or takes it up next obeys it.
+ */
+
+import { parseEnvelope } from "../session/codec.ts";
+import { RathError } from "../session/errors.ts";
+import type { Runtime } from "./runtime.ts";
+import type { Given } from "./services.ts";
+
+/** Asks for it, durably. Somebody may have asked before: the first reason counts. */
+export async function requestCancel(runtime: Runtime, run: string, reason: string, by: string): Promise<void> {
+  const question = await startedOf(runtime, run);
+  try {
+    await runtime.answers.give(question, { by, reason, cancel: true }, run);
+  } catch (error) {
+    if (!RathError.is(error, "pending.answered")) throw error;
+  }
+}
+
+/** The request, when there is one. */
+export function cancelOf(runtime: Runtime, started: string): Promise<Given | undefined> {
+  return runtime.answers.find(started);
+}
+
+async function startedOf(runtime: Runtime, run: string): Promise<string> {
+  for await (const event of (await runtime.store()).events({ session: run, to: 1 }))
+    if (parseEnvelope(runtime.platform.text(event.envelope)).kind === "run.started") return event.id;
+  throw new RathError("run.not-found", `There is no run ${run} in this store.`, { details: { run } });
+}

@@ -1,0 +1,197 @@
+/** A run is queued durably before anybody executes it: what it was asked for is checked and recorded here. */
+
+import { durationMs } from "../session/duration.ts";
+import { RathError } from "../session/errors.ts";
+import { givenLimits, givenTime, kindOf, unsupported } from "../session/given.ts";
+import { keyedRunId } from "../session/id.ts";
+import { current, type Node } from "../session/log.ts";
+import { accepting } from "../session/question.ts";
+import type { Duration, Limits, Schema, Session } from "../session/session.ts";
+import { standardOf } from "../session/standard-schema.ts";
+import { placeOf } from "../session/value.ts";
+import { whatOf } from "../session/what.ts";
+import type { RunRow } from "../store/store.ts";
+import type { Workflow } from "../workflow/workflow.ts";
+import { Execution } from "./execution.ts";
+import type { RunRecord } from "./run-record.ts";
+import { rowOfRun } from "./run-row.ts";
+import type { Runtime } from "./runtime.ts";
+import { inside } from "./services.ts";
+
+/** How a durable run is started. */
+export interface RunOptions {
+  /** The same key and input give the same run, in this process or another. */
+  readonly key?: string | undefined;
+  /** Of several that wait for a worker the highest goes first; 0 when left out. */
+  readonly priority?: number | undefined;
+  /** It fails with `run.deadline` if it has not ended by then, also while it waits. */
+  readonly deadline?: Duration | Date | undefined;
+  /** Over the run and everything under it. A run that it starts itself has limits of its own. */
+  readonly limits?: Limits | undefined;
+  /** Aborting it cancels the run, durably. */
+  readonly signal?: AbortSignal | undefined;
+  /** Only queues it, for whoever works on this store (`rath.work`, `openrath worker`). Without it this Rath executes it. */
+  readonly queue?: boolean | undefined;
+}
+
+export const runOptions = ["key", "priority", "deadline", "limits", "signal", "queue"] as const;
+
+/** What a run is started as, beside its options. */
+export interface Starting {
+  readonly name: string;
+  /** Undefined where only its name is known: whoever executes it knows more. */
+  readonly workflow: Workflow | undefined;
+  /** The cancelled run that it makes good. */
+  readonly compensates?: string | undefined;
+}
+
+export interface Queued {
+  readonly execution: Execution;
+  readonly input: Node;
+  readonly row: RunRow;
+}
+
+/** Queues a new run; undefined when one with its key is there already. */
+export async function queueRun(runtime: Runtime, starting: Starting, session: Session, options: RunOptions): Promise<Queued | undefined> {
+  const { platform } = runtime;
+  const { node: head } = runtime.here(session);
+  const { key } = options;
+  const parent = runAround();
+  const started = startedAs(runtime, starting, options, parent);
+  const id =
+    starting.compensates === undefined
+      ? key === undefined
+        ? platform.newId()
+        : keyedRunId(platform, key)
+      : compensationOf(runtime, starting.compensates);
+  const known = key !== undefined || starting.compensates !== undefined;
+  if (known && (await rowOfRun(await runtime.store(), id)) !== undefined) return undefined;
+  const execution = new Execution(runtime, id, "run");
+  const free = head.log.tip === head && head.log.owner === undefined && head.log.open === 0;
+  const input = free ? head : execution.fork(head, execution.scope, `run ${id.slice(0, 8)}`, head.by);
+  execution.own(input.log);
+  execution.record(input);
+  execution.journal("run.started", { ...started, input: { session: input.log.id, head: input.id } });
+  const row: RunRow = {
+    id,
+    key: key === undefined ? undefined : runtime.clean(key),
+    session: input.log.id,
+    workflow: starting.name,
+    status: "queued",
+    wakeAt: platform.time(),
+    ...(options.priority === undefined ? {} : { priority: options.priority }),
+  };
+  execution.writer.setRow(row);
+  parent?.journal("run.spawned", { run: id, workflow: starting.name });
+  try {
+    await execution.writer.flush();
+  } catch (error) {
+    execution.close();
+    if (known && RathError.is(error, "store.conflict")) return undefined;
+    throw error;
+  }
+  return { execution, input: current(input), row: { ...row, session: current(input).log.id } };
+}
+
+/** The durable run inside one of whose effects this is called. */
+function runAround(): Execution | undefined {
+  const execution = inside.getStore()?.execution as Execution | undefined;
+  return execution?.mode === "run" && !execution.closed ? execution : undefined;
+}
+
+const revisions = new WeakMap<Workflow, string>();
+
+/** Of its description, which is made once. */
+export function revisionOf(workflow: Workflow): string {
+  const known = revisions.get(workflow) ?? workflow.describe().revision;
+  revisions.set(workflow, known);
+  return known;
+}
+
+/** The id of the run that makes a cancelled one good: there is one, however often somebody tries. */
+export function compensationOf(runtime: Runtime, run: string): string {
+  return keyedRunId(runtime.platform, `cancelled ${run}`);
+}
+
+function startedAs(
+  runtime: Runtime,
+  { name, workflow, compensates }: Starting,
+  options: RunOptions,
+  parent: Execution | undefined,
+): Readonly<Record<string, unknown>> {
+  const { key, priority, deadline, limits } = options;
+  if (priority !== undefined && !Number.isFinite(priority)) throw unsupported("priority", `is ${kindOf(priority)}`, "give a finite number");
+  return {
+    workflow: name,
+    ...(key === undefined ? {} : { key }),
+    ...(priority === undefined ? {} : { priority }),
+    ...(deadline === undefined ? {} : { deadline: timeOf(runtime, deadline) }),
+    ...(limits === undefined ? {} : { limits: defined(givenLimits(limits)) }),
+    ...(workflow === undefined ? {} : { revision: revisionOf(workflow) }),
+    ...(hasOnCancel(workflow) && compensates === undefined ? { onCancel: true } : {}),
+    ...(compensates === undefined ? {} : { compensates }),
+    ...(parent === undefined ? {} : { parent: parent.id }),
+  };
+}
+
+function hasOnCancel(workflow: Workflow | undefined): boolean {
+  return typeof (workflow as { readonly onCancel?: unknown } | undefined)?.onCancel === "function";
+}
+
+function timeOf(runtime: Runtime, deadline: Duration | Date): string {
+  const time = givenTime(deadline);
+  return "until" in time ? time.until : new Date(Date.parse(runtime.platform.time()) + durationMs(time.for)).toISOString();
+}
+
+function defined(limits: Limits): Limits {
+  return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
+}
+
+/**
+ * A workflow that has an `input` schema is started only with an input that fits: the newest thing said to it by a user, as
+ * JSON where it is JSON, else as the text it is.
+ */
+export async function checkInput(workflow: Workflow, name: string, session: Session): Promise<void> {
+  const schema = (workflow as { readonly input?: unknown }).input as Schema | undefined;
+  if (schema === undefined || schema === null || standardOf(schema) === undefined) return;
+  const said = session.messages.findLast(({ role }) => role === "user")?.text;
+  const problems: string[] = [];
+  for (const value of readings(said)) {
+    try {
+      await accepting(schema)(value);
+      return;
+    } catch (error) {
+      problems.push((error as Error).message.replace("The answer does not fit the question: ", ""));
+    }
+  }
+  throw new RathError("run.invalid-input", `The input of "${name}" does not fit its schema: ${problems[0]} Nothing was started.`, {
+    session,
+    details: { workflow: name, problems },
+  });
+}
+
+function readings(said: string | undefined): readonly unknown[] {
+  if (said === undefined) return [undefined];
+  try {
+    return [JSON.parse(said), said];
+  } catch {
+    return [said];
+  }
+}
+
+/** Refuses a key that was used for another workflow or another input. */
+export async function sameRun(runtime: Runtime, record: RunRecord, name: string, session: Session, key: string): Promise<void> {
+  const { node } = placeOf(session);
+  const what = (place: Node): string => whatOf(place, runtime.platform, (at) => runtime.textOf(at), new Map());
+  const original =
+    record.input.kind === "session.forked" && record.input.log.fork?.label === `run ${record.id.slice(0, 8)}`
+      ? (record.input.parent as Node)
+      : record.input;
+  const sameInput = node.stored ? original.id === node.id || record.input.id === node.id : what(original) === what(node);
+  if (record.started.workflow === name && sameInput) return;
+  throw new RathError(
+    "run.key-reused",
+    `Key "${key}" belongs to run ${record.id} of "${record.started.workflow}"${sameInput ? "" : " with another input"}: use another key.`,
+    { details: { run: record.id, key } },
+  );
+}

@@ -1,0 +1,50 @@
+/** A run as its record shows it: what it has come to, and what it waits for. */
+import { RathError } from "../session/errors.ts";
+import { isCalled, isReturned, isStarted } from "../session/event.ts";
+import { callOf } from "../session/fold.ts";
+import type { Log, Node } from "../session/log.ts";
+import type { Pending } from "../session/session.ts";
+import { pendingOf } from "../session/views.ts";
+import type { Settled } from "./run.ts";
+import { findEvent, type RunRecord } from "./run-record.ts";
+import type { Runtime } from "./runtime.ts";
+
+/** Where a run stands now, read from its record. */
+export function settledOf(runtime: Runtime, record: RunRecord, status: string): Settled | undefined {
+  const branch: Log = record.input.log;
+  const last = record.ended?.result;
+  const place = (last === undefined ? undefined : findEvent(branch, last.head)) ?? record.program.at(-1) ?? record.input;
+  const session = runtime.outside(place);
+  switch (status) {
+    case "done":
+      return { status: "done", session };
+    case "failed":
+      return {
+        status: "failed",
+        session,
+        error: new RathError((record.ended?.code as "run.failed" | undefined) ?? "run.failed", record.ended?.message ?? "the run failed", {
+          session,
+        }),
+      };
+    case "cancelled":
+      return { status: "cancelled", session };
+    case "waiting":
+      return { status: "waiting", session, pending: pendingIn(runtime, record) };
+    default:
+      return undefined;
+  }
+}
+
+/** What a run waits for: what it said when it was parked, else its calls that have no result, each under its newest mark. */
+export function pendingIn(runtime: Runtime, record: RunRecord): readonly Pending[] {
+  const open = new Map<Node, Node>();
+  for (const node of record.program) {
+    if (isCalled(node.kind)) open.set(node, node);
+    else if (isStarted(node.kind)) open.set(callOf(node), node);
+    else if (isReturned(node.kind)) open.delete(callOf(node));
+  }
+  const last = record.journal.findLast((node) => node.kind === "run.parked" || node.kind === "run.resumed");
+  const asked = last?.kind === "run.parked" ? new Set(last.data<"run.parked">(runtime.platform).pending) : new Set<string>();
+  const marks = [...open.values()];
+  return (asked.size === 0 ? marks : marks.filter((mark) => asked.has(mark.id))).map((mark) => pendingOf(mark, runtime.platform));
+}

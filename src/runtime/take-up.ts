@@ -1,0 +1,77 @@
+/** A run that is there already is taken up: claimed, loaded, and gone on with after what it recorded, or ended without executing it. */
+import { RathError } from "../session/errors.ts";
+import { isCalled, isReturned, isStarted } from "../session/event.ts";
+import { callOf } from "../session/fold.ts";
+import type { Node } from "../session/log.ts";
+import type { Lease, RunRow, Store } from "../store/store.ts";
+import type { Workflow } from "../workflow/workflow.ts";
+import { Execution } from "./execution.ts";
+import { type Ending, finish } from "./finish.ts";
+import { revisionOf } from "./queue-run.ts";
+import type { RunRecord } from "./run-record.ts";
+import { rowOfRun } from "./run-row.ts";
+import type { Runtime } from "./runtime.ts";
+import { isDeadHere } from "./worker-id.ts";
+
+/** Takes the run's lease, at once if its owner was a process of this host that is dead. */
+export async function claimRun(runtime: Runtime, store: Store, id: string, worker: string): Promise<Lease | undefined> {
+  const lease = await store.claim(id, worker, runtime.times.leaseMs);
+  if (lease !== undefined) return lease;
+  const owner = (await rowOfRun(store, id))?.owner;
+  return owner !== undefined && isDeadHere(owner) ? store.claim(id, worker, runtime.times.leaseMs, { from: owner }) : undefined;
+}
+
+/** An execution that goes on after what the run has recorded. */
+export function takeUp(runtime: Runtime, record: RunRecord, lease: Lease, worker: string, workflow?: Workflow): Execution {
+  const execution = new Execution(runtime, record.id, "run", record.log);
+  execution.lease = lease;
+  for (const log of new Set(record.events.map((node) => node.log))) if (log.owner === undefined) log.rewind();
+  execution.writer.order = record.events.reduce((highest, { order }) => Math.max(highest, order), -1) + 1;
+  execution.signer.restore(record.journal, record.events);
+  execution.own(record.input.log);
+  execution.newest = record.program.at(-1) ?? record.input;
+  const revision = workflow === undefined ? undefined : revisionOf(workflow);
+  execution.journal("run.resumed", {
+    worker,
+    epoch: lease.epoch,
+    ...(lease.abandoned === true ? { abandoned: true } : {}),
+    ...(revision === undefined || revision === record.started.revision ? {} : { revision }),
+  });
+  return execution;
+}
+
+/**
+ * How often in a row a run was taken up after its worker had died or was cut off, without anything being recorded meanwhile:
+ * such a run may be what kills them.
+ */
+export function deathsOf(runtime: Runtime, record: RunRecord): number {
+  const progress = record.program.at(-1)?.order ?? -1;
+  return record.journal.filter(
+    (node) => node.kind === "run.resumed" && node.order > progress && node.data<"run.resumed">(runtime.platform).abandoned === true,
+  ).length;
+}
+
+export function poisoned(run: string, deaths: number): RathError {
+  return new RathError(
+    "run.poisoned",
+    `Run ${run} was taken up ${deaths} times in a row by workers that died without recording anything: it is not tried again. Fork its session and start another run once the cause is known.`,
+    { details: { run, deaths } },
+  );
+}
+
+export function overdue(run: string, deadline: string): RathError {
+  return new RathError("run.deadline", `Run ${run} had not ended by its deadline, ${deadline}.`, { details: { run, deadline } });
+}
+
+/** Ends a run without executing it: its open calls are closed, then it is marked. */
+export async function endUnexecuted(execution: Execution, record: RunRecord, row: RunRow, ending: Ending): Promise<Node> {
+  const returned = new Set(record.program.filter((node) => isReturned(node.kind)).map(callOf));
+  const begun = new Set(record.program.filter((node) => isStarted(node.kind)).map(callOf));
+  const reason = ending.status === "cancelled" ? ending.reason : "the run failed";
+  for (const call of record.program) {
+    if (!isCalled(call.kind) || returned.has(call)) continue;
+    const unknown = call.facts.started === true || begun.has(call);
+    execution.closeRecorded(call, unknown ? "unknown" : "cancelled", reason);
+  }
+  return finish(execution, ending, row);
+}

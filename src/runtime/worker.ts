@@ -1,0 +1,138 @@
+/** The loop that takes due runs of the store and has them executed here, as many at once as it is told. */
+import { durationMs } from "../session/duration.ts";
+import { RathError } from "../session/errors.ts";
+import { givenDuration, givenOptions, kindOf, unsupported } from "../session/given.ts";
+import type { Duration } from "../session/session.ts";
+import { textOfThrown } from "../session/thrown.ts";
+
+/** How a Rath works on runs that anybody started. */
+export interface WorkOptions {
+  /** How many runs are executed at once; 16 when left out. Runs that wait for a person or a timer do not count. */
+  readonly concurrency?: number | undefined;
+  /** Ends the work: nothing new is begun, what is under way is given time, the rest is left for others. */
+  readonly signal?: AbortSignal | undefined;
+  /** How long effects that are under way get when the work ends; 10 seconds when left out. */
+  readonly drain?: Duration | undefined;
+  /** Told how the work goes, whenever that changes. */
+  readonly report?: ((state: WorkState) => void) | undefined;
+}
+
+/** How a worker is doing. */
+export interface WorkState {
+  readonly worker: string;
+  readonly status: "working" | "draining" | "stopped";
+  /** Runs under way here. */
+  readonly executing: number;
+  /** Runs taken since it began. */
+  readonly taken: number;
+  /** When it last looked for work and the store answered. */
+  readonly looked: string | undefined;
+  /** Why it could not, since. */
+  readonly problem: string | undefined;
+}
+
+/** What the loop needs of those who execute. */
+export interface Executes {
+  readonly worker: string;
+  readonly lookMs: number;
+  now(): string;
+  /** Takes up to this many runs; each promise resolves when the run has ended, waits or was left. */
+  take(limit: number): Promise<readonly Promise<void>[]>;
+  /** Calls `poke` whenever there may be something to take, until the returned function is called. */
+  listen(poke: () => void): Promise<() => Promise<void>>;
+  drain(forMs: number): Promise<void>;
+  warn(message: string): void;
+}
+
+const most = 10_000;
+const longestPauseMs = 5000;
+
+export async function work(runs: Executes, options: WorkOptions): Promise<void> {
+  const { concurrency = 16, signal, drain = "10s", report } = givenOptions(options, ["concurrency", "signal", "drain", "report"], "work");
+  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > most)
+    throw unsupported("concurrency", `is ${kindOf(concurrency)} (${String(concurrency)})`, `give a whole number from 1 to ${most}`);
+  const drainMs = durationMs(givenDuration(drain));
+  const bell = new Bell();
+  const under = new Set<Promise<void>>();
+  let state: WorkState = { worker: runs.worker, status: "working", executing: 0, taken: 0, looked: undefined, problem: undefined };
+  const tell = (change: Partial<WorkState>): void => {
+    state = { ...state, ...change, executing: under.size };
+    report?.(state);
+  };
+  const ring = (): void => bell.ring();
+  signal?.addEventListener("abort", ring, { once: true });
+  const unlisten = await runs.listen(ring);
+  try {
+    const stopped = (): boolean => signal?.aborted === true;
+    for (let failures = 0; !stopped(); ) {
+      const free = concurrency - under.size;
+      const taken = free === 0 ? [] : await takeOrSay(runs, free, failures, tell);
+      failures = taken === undefined ? failures + 1 : 0;
+      for (const run of taken ?? []) {
+        const done = run.then(() => {
+          under.delete(done);
+          tell({});
+          bell.ring();
+        });
+        under.add(done);
+      }
+      if (taken !== undefined && free > 0) tell({ taken: state.taken + taken.length, looked: runs.now(), problem: undefined });
+      // As many as were asked for: there may be more, as soon as there is room.
+      const more = taken !== undefined && free > 0 && taken.length === free && under.size < concurrency;
+      if (!more && !stopped()) await bell.wait(pause(runs.lookMs, failures));
+    }
+    tell({ status: "draining" });
+    await runs.drain(drainMs);
+  } finally {
+    signal?.removeEventListener("abort", ring);
+    await unlisten();
+    tell({ status: "stopped" });
+  }
+}
+
+async function takeOrSay(
+  runs: Executes,
+  limit: number,
+  failures: number,
+  tell: (change: Partial<WorkState>) => void,
+): Promise<readonly Promise<void>[] | undefined> {
+  try {
+    return await runs.take(limit);
+  } catch (error) {
+    if (RathError.is(error, "rath.closed") || RathError.is(error, "store.newer-format")) throw error;
+    const problem = textOfThrown(error);
+    if (failures === 0) runs.warn(`Worker ${runs.worker} cannot look for work: ${problem}. It goes on trying.`);
+    tell({ problem });
+    return undefined;
+  }
+}
+
+/** Workers that began together do not look together for ever. */
+function pause(lookMs: number, failures: number): number {
+  return Math.min(lookMs * 2 ** failures, Math.max(lookMs, longestPauseMs)) * (0.75 + Math.random() / 2);
+}
+
+/** Rung by anybody; one who waits hears it once, also when it was rung just before. */
+class Bell {
+  #rung = false;
+  #hear: (() => void) | undefined;
+
+  ring(): void {
+    this.#rung = true;
+    this.#hear?.();
+  }
+
+  async wait(forMs: number): Promise<void> {
+    if (!this.#rung)
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, forMs);
+        this.#hear = () => {
+          clearTimeout(timer);
+          // Whoever rings in the same turn is heard with it.
+          setImmediate(resolve);
+        };
+      });
+    this.#hear = undefined;
+    this.#rung = false;
+  }
+}
