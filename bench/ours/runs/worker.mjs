@@ -14,19 +14,19 @@ answer({
   },
 
   /** So many lanes at once, each with one run after another, started and executed here. */
-  execute: ({ workflow, lanes, runsPerLane }) => inLanes(lanes, runsPerLane, async () => (await start(workflow)).result()),
+  execute: ({ workflow, lanes, runsPerLane }) => inLanes(lanes, lanes * runsPerLane, async () => (await start(workflow)).result()),
 
   /** Starts runs here that wait for a person; the memory they take then. */
   async park({ count, lanes }) {
     const settle = async () => (await (await start("question")).settle()).status;
-    await inLanes(lanes, 1, settle);
+    await inLanes(lanes, lanes, settle); // warm-up
     const before = settleHeap();
-    await inLanes(lanes, count / lanes, settle);
+    await inLanes(lanes, count, settle);
     return settleHeap() - before;
   },
 
   /** Queues runs for whoever works on the store. */
-  queue: ({ workflow, count }) => inLanes(count < 16 ? 1 : 16, count < 16 ? count : count / 16, () => start(workflow, { queue: true })),
+  queue: ({ workflow, count }) => inLanes(16, count, () => start(workflow, { queue: true })),
 
   /** Takes runs until `rest`; says how many it took whenever it has nothing to do. */
   work({ concurrency }) {
@@ -71,10 +71,12 @@ function start(workflow, options) {
   return rath.run(workflow, rath.session("begin"), options);
 }
 
+/** Does something so many times, as many at once as there are lanes. */
 async function inLanes(lanes, times, work) {
+  let begun = 0;
   await Promise.all(
     Array.from({ length: lanes }, async () => {
-      for (let i = 0; i < times; i++) await work();
+      while (begun++ < times) await work();
     }),
   );
 }
