@@ -34,7 +34,8 @@ interface Run {
   epoch: number;
   owner: string | undefined;
   expires: number;
-  woken: boolean;
+  /** Since when it has news. */
+  woken: string | undefined;
 }
 
 interface State {
@@ -71,14 +72,14 @@ export function memoryStore(options: MemoryOptions = {}): Store {
       const run = open().runs.get(id);
       if (run === undefined) return undefined;
       const held = run.owner !== undefined && run.owner !== worker && run.owner !== from && run.expires > clock();
-      return held ? undefined : taken(run, worker, clock() + forMs);
+      return held ? undefined : taken(run, worker, { now: clock(), forMs });
     },
     take: async (query, worker, forMs) => take(open(), query, worker, { now: clock(), forMs }),
     renew: async ({ run: id, epoch }, forMs) => {
       const run = open().runs.get(id);
       if (run?.owner === undefined || run.epoch !== epoch) return undefined;
       run.expires = clock() + forMs;
-      run.woken = false;
+      run.woken = undefined;
       return lease(run);
     },
     release: async ({ run: id, epoch }) => {
@@ -115,14 +116,14 @@ function append(state: State, write: Write, now: number): Written {
   if (write.run !== undefined) {
     const { owner: _, woken: __, ...row } = write.run;
     const known = state.runs.get(row.id);
-    if (known === undefined) state.runs.set(row.id, { row, epoch: 0, owner: undefined, expires: 0, woken: false });
+    if (known === undefined) state.runs.set(row.id, { row, epoch: 0, owner: undefined, expires: 0, woken: undefined });
     else known.row = row;
   }
   const held = write.release === true && write.lease !== undefined ? state.runs.get(write.lease.run) : undefined;
   if (held !== undefined) held.owner = undefined;
   for (const id of write.wake ?? []) {
     const run = state.runs.get(id);
-    if (run !== undefined) run.woken = true;
+    if (run !== undefined) run.woken ??= new Date(now).toISOString();
   }
   return { ok: true };
 }
@@ -214,7 +215,7 @@ function runs(state: State, { id, status, key, dueBefore, owner, woken }: RunQue
 }
 
 function rowOf({ row, owner, expires, woken }: Run, now: number): RunRow {
-  return { ...row, owner: expires > now ? owner : undefined, ...(woken ? { woken } : {}) };
+  return { ...row, owner: expires > now ? owner : undefined, ...(woken === undefined ? {} : { woken: true }) };
 }
 
 /** The most urgent of those that are due and that the worker knows. */
@@ -225,23 +226,33 @@ function take(
   { now, forMs }: { readonly now: number; readonly forMs: number },
 ): TakenRun[] {
   const time = new Date(now).toISOString();
-  const isDue = ({ row, owner, expires, woken }: Run): boolean => {
-    const wants = owner === undefined ? woken || (row.wakeAt !== undefined && row.wakeAt <= time) : expires <= now;
-    return wants && workflows.includes(row.workflow);
-  };
+  const isDue = (run: Run): boolean => dueSince(run) <= time && workflows.includes(run.row.workflow);
   return [...state.runs.values()]
     .filter(isDue)
-    .sort((a, b) => (b.row.priority ?? 0) - (a.row.priority ?? 0) || (a.row.wakeAt ?? time).localeCompare(b.row.wakeAt ?? time))
+    .sort((a, b) => (b.row.priority ?? 0) - (a.row.priority ?? 0) || compare(dueSince(a), dueSince(b)))
     .slice(0, Math.max(0, limit))
     .map((run) => {
-      const lease = taken(run, worker, now + forMs);
+      const lease = taken(run, worker, { now, forMs });
       return { row: rowOf(run, now), lease };
     });
 }
 
-function taken(run: Run, worker: string, expires: number): Lease {
-  const abandoned = run.owner !== undefined && run.owner !== worker;
-  Object.assign(run, { epoch: run.epoch + 1, owner: worker, expires, woken: false });
+/** News or its own time, whichever came first, or when its holder let it go; a time after all others if it has none of them. */
+function dueSince({ row: { wakeAt = never }, woken = never, owner, expires }: Run): string {
+  if (owner !== undefined) return new Date(expires).toISOString();
+  return wakeAt < woken ? wakeAt : woken;
+}
+
+const never = "~";
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+function taken(run: Run, worker: string, { now, forMs }: { readonly now: number; readonly forMs: number }): Lease {
+  const abandoned = run.owner !== undefined && (run.owner !== worker || run.expires <= now);
+  Object.assign(run, { epoch: run.epoch + 1, owner: worker, expires: now + forMs, woken: undefined });
   return abandoned ? { ...lease(run), abandoned } : lease(run);
 }
 

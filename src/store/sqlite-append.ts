@@ -13,7 +13,7 @@ import { encodeFrame, type FramePlace, sealFrame } from "./frame.ts";
 import { copyBlob, type PackedBlob, packBlob, putBlob } from "./sqlite-blobs.ts";
 import { type Frames, perLog } from "./sqlite-frames.ts";
 import { addLog, findLog } from "./sqlite-logs.ts";
-import { epochOf, keyConflict, putRun } from "./sqlite-runs.ts";
+import { epochOf, keyConflict, putRun, releaseLease, wakeRun } from "./sqlite-runs.ts";
 import type { BranchWrite, LogAbout, StoredEvent, Write, Written } from "./store.ts";
 
 interface PackedFrame {
@@ -77,7 +77,7 @@ export class Appends {
     return new Promise((resolve, reject) => {
       const branches = write.branches.map(packBranch);
       const blobs = (write.blobs ?? []).map(copyBlob);
-      const copy = { ...write, run: write.run && { ...write.run } };
+      const copy = { ...write, run: write.run && { ...write.run }, wake: write.wake?.slice() };
       this.#queue.push({ branches, write: copy, blobs, resolve, reject });
       this.#count();
       this.#flushing ??= this.#flush();
@@ -151,8 +151,7 @@ export class Appends {
   #single({ branches, write, blobs }: Entry, durable: boolean): boolean {
     const [branch, ...others] = branches;
     const [frame, ...more] = branch?.frames ?? [];
-    if (branch === undefined || frame === undefined || others.length + more.length + blobs.length > 0 || write.run !== undefined)
-      return false;
+    if (branch === undefined || frame === undefined || others.length + more.length + blobs.length > 0 || touchesRuns(write)) return false;
     const log = this.#logs.get(branch.session);
     const writer = frame.run === undefined ? undefined : log?.writers.get(frame.run);
     if (log === undefined || writer === undefined || log.head !== branch.expectedHead || branch.head === undefined) return false;
@@ -196,6 +195,8 @@ export class Appends {
     for (const branch of branches) this.#insert(branch);
     for (const blob of blobs) putBlob(this.#connection, blob);
     if (write.run !== undefined) putRun(this.#connection, write.run);
+    if (write.release === true && write.lease !== undefined) releaseLease(this.#connection, write.lease);
+    for (const run of write.wake ?? []) wakeRun(this.#connection, run);
     return { ok: true };
   }
 
@@ -260,6 +261,10 @@ export class Appends {
     const row = this.#frames.byWriter(writer, (log + 1) * perLog - 1);
     return row === undefined ? Number.NEGATIVE_INFINITY : this.#frames.numbers(row).last.order;
   }
+}
+
+function touchesRuns({ run, release, wake }: Write): boolean {
+  return run !== undefined || release === true || (wake !== undefined && wake.length > 0);
 }
 
 function packBranch({ session, expectedHead, events, about }: BranchWrite): PackedBranch {

@@ -1,6 +1,17 @@
-import { closeSync, copyFileSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openDatabase } from "../sqlite/driver.ts";
 import { migrate, pragma } from "../sqlite/format.ts";
@@ -40,7 +51,7 @@ describe("the SQLite file", () => {
   test("carries our mark, the format and WAL", async () => {
     await filled();
     const database = openDatabase(path);
-    expect([pragma(database, "application_id"), pragma(database, "user_version")]).toEqual([storeFormat.applicationId, 1]);
+    expect([pragma(database, "application_id"), pragma(database, "user_version")]).toEqual([storeFormat.applicationId, 2]);
     expect(database.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
     expect(database.prepare("PRAGMA page_size").get()).toEqual({ page_size: 4096 });
     database.close();
@@ -104,17 +115,40 @@ describe("the SQLite file", () => {
   test("is brought to a newer format in one transaction", async () => {
     const events = await filled();
     const database = openDatabase(path);
-    const steps = ["the first step is done already", "CREATE TABLE later (x INTEGER) STRICT"];
+    const steps = [...storeFormat.steps.map(() => "this step is done already"), "CREATE TABLE later (x INTEGER) STRICT"];
     expect(() => migrate(database, path, { ...storeFormat, steps: [...steps, "NOT SQL"] })).toThrow();
-    expect(pragma(database, "user_version")).toBe(1);
+    expect(pragma(database, "user_version")).toBe(storeFormat.steps.length);
     expect(database.prepare("SELECT name FROM sqlite_master WHERE name = 'later'").get()).toBeUndefined();
     migrate(database, path, { ...storeFormat, steps });
     migrate(database, path, { ...storeFormat, steps });
-    expect(pragma(database, "user_version")).toBe(2);
-    database.exec("PRAGMA user_version = 1");
+    expect(pragma(database, "user_version")).toBe(steps.length);
+    database.exec(`PRAGMA user_version = ${storeFormat.steps.length}`);
     database.close();
     await using store = sqliteStore(path);
     expect(await collect(store.events({ session: "s" }))).toHaveLength(events.length);
+  });
+
+  test("of the first format is upgraded with its runs, held or parked", async () => {
+    mkdirSync(dirname(path));
+    const database = openDatabase(path);
+    migrate(database, path, { ...storeFormat, steps: storeFormat.steps.slice(0, 1) });
+    database.exec(`
+      INSERT INTO runs (tenant, project, id, session, workflow, status, wake_at, owner, epoch, lease_expires) VALUES
+        ('default', 'default', 'parked', 's', 'w', 'waiting', NULL, NULL, 1, NULL),
+        ('default', 'default', 'later', 's', 'w', 'waiting', '2999-01-01T00:00:00.000Z', NULL, 1, NULL),
+        ('default', 'default', 'due', 's', 'w', 'waiting', '2026-01-01T00:00:00.000Z', NULL, 4, NULL),
+        ('default', 'default', 'dead', 's', 'w', 'running', '2025-01-01T00:00:00.000Z', 'a', 7, 1000),
+        ('default', 'default', 'held', 's', 'w', 'running', '2025-01-01T00:00:00.000Z', 'a', 1, ${Date.now() + 60_000})`);
+    expect(pragma(database, "user_version")).toBe(1);
+    database.close();
+    await using store = sqliteStore(path);
+    expect((await collect(store.runs({ owner: "a" }))).map(({ id }) => id)).toEqual(["held"]);
+    expect(await store.take({ workflows: ["w"], limit: 9 }, "b", 1000)).toMatchObject([
+      { row: { id: "dead", owner: "b" }, lease: { epoch: 8, abandoned: true } },
+      { row: { id: "due", owner: "b" }, lease: { epoch: 5 } },
+    ]);
+    await store.append({ branches: [], wake: ["parked"] });
+    expect(await store.take({ workflows: ["w"], limit: 9 }, "b", 1000)).toMatchObject([{ row: { id: "parked" } }]);
   });
 
   test("is made once by many stores that start together", async () => {

@@ -2,7 +2,7 @@
 import { RathError } from "../session/errors.ts";
 import type { Connection } from "../sqlite/connection.ts";
 import type { SqlValue } from "../sqlite/driver.ts";
-import type { Lease, RunQuery, RunRow } from "./store.ts";
+import type { Lease, RunQuery, RunRow, TakenRun } from "./store.ts";
 
 interface Row {
   readonly no: number;
@@ -14,8 +14,11 @@ interface Row {
   readonly wake_at: string | null;
   readonly owner: string | null;
   readonly lease_expires: number | null;
+  readonly priority: number;
+  readonly woken_at: string | null;
 }
 
+const columns = "no, id, key, session, workflow, status, wake_at, owner, lease_expires, priority, woken_at";
 const pageRows = 64;
 const ours = "tenant = ? AND project = ? AND id = ?";
 
@@ -40,41 +43,61 @@ export function keyConflict(connection: Connection, run: RunRow): RathError | un
   );
 }
 
-/** Part of an append. Owner and epoch of a row that is there stay as they are. */
+/** Part of an append. Owner and epoch of a row that is there stay as they are, and so does that it was woken. */
 export function putRun(connection: Connection, run: RunRow): void {
   const { tenant, project } = connection;
   connection
     .statement(
-      `INSERT INTO runs (tenant, project, id, key, session, workflow, status, wake_at, epoch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)
-       ON CONFLICT (tenant, project, id) DO UPDATE SET key = excluded.key, session = excluded.session, workflow = excluded.workflow, status = excluded.status, wake_at = excluded.wake_at`,
+      `INSERT INTO runs (tenant, project, id, key, session, workflow, status, wake_at, priority, epoch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+       ON CONFLICT (tenant, project, id) DO UPDATE SET key = excluded.key, session = excluded.session, workflow = excluded.workflow,
+         status = excluded.status, wake_at = excluded.wake_at, priority = excluded.priority`,
     )
-    .run(tenant, project, run.id, run.key ?? null, run.session, run.workflow, run.status, run.wakeAt ?? null);
+    .run(tenant, project, run.id, run.key ?? null, run.session, run.workflow, run.status, run.wakeAt ?? null, run.priority ?? 0);
+}
+
+/** Part of an append. A run that was woken before keeps its earlier time, and so its place. */
+export function wakeRun(connection: Connection, run: string): void {
+  const { tenant, project, clock } = connection;
+  connection.statement(`UPDATE runs SET woken_at = ? WHERE ${ours} AND woken_at IS NULL`).run(isoTime(clock()), tenant, project, run);
 }
 
 /** Raises the epoch unless somebody else's lease lasts. An unknown run cannot be claimed. */
 export function claimRun(connection: Connection, run: string, worker: string, forMs: number, from: string | undefined): Lease | undefined {
   const { tenant, project } = connection;
   const now = connection.clock();
-  return leaseOf(
-    connection
-      .statement<LeaseRow>(
-        `UPDATE runs SET owner = ?, epoch = epoch + 1, lease_expires = ?
-         WHERE ${ours} AND (owner IS NULL OR owner = ? OR owner = ? OR lease_expires <= ?) RETURNING id, epoch, lease_expires`,
-      )
-      .get(worker, now + forMs, tenant, project, run, worker, from ?? worker, now),
-  );
+  const row = connection.statement<Row>(`SELECT ${columns} FROM runs WHERE ${ours}`).get(tenant, project, run);
+  if (row === undefined) return undefined;
+  const holder = holderOf(row, now);
+  if (holder !== undefined && holder !== worker && holder !== from) return undefined;
+  const abandoned = row.owner !== null && (row.owner !== worker || holder === undefined);
+  return takeOver(connection, row.no, worker, { now, forMs, abandoned }).lease;
+}
+
+interface Takeover {
+  readonly now: number;
+  readonly forMs: number;
+  readonly abandoned: boolean;
+}
+
+/** Part of a transaction that has found the run free. */
+export function takeOver(connection: Connection, no: number, worker: string, { now, forMs, abandoned }: Takeover): TakenRun {
+  const taken = connection
+    .statement<Row & LeaseRow>(
+      `UPDATE runs SET owner = ?, epoch = epoch + 1, lease_expires = ?, woken_at = NULL WHERE no = ? RETURNING ${columns}, epoch`,
+    )
+    .get(worker, now + forMs, no) as Row & LeaseRow;
+  return { row: runRow(taken, now), lease: abandoned ? { ...leaseOf(taken), abandoned } : leaseOf(taken) };
 }
 
 /** Also after it expired, as long as nobody took over. */
 export function renewLease(connection: Connection, lease: Lease, forMs: number): Lease | undefined {
   const { tenant, project, clock } = connection;
-  return leaseOf(
-    connection
-      .statement<LeaseRow>(
-        `UPDATE runs SET lease_expires = ? WHERE ${ours} AND epoch = ? AND owner IS NOT NULL RETURNING id, epoch, lease_expires`,
-      )
-      .get(clock() + forMs, tenant, project, lease.run, lease.epoch),
-  );
+  const renewed = connection
+    .statement<LeaseRow>(
+      `UPDATE runs SET lease_expires = ?, woken_at = NULL WHERE ${ours} AND epoch = ? AND owner IS NOT NULL RETURNING id, epoch, lease_expires`,
+    )
+    .get(clock() + forMs, tenant, project, lease.run, lease.epoch);
+  return renewed && leaseOf(renewed);
 }
 
 /** Nothing happens if it was taken over. */
@@ -86,10 +109,11 @@ export function releaseLease(connection: Connection, lease: Lease): void {
 }
 
 /** Runs in order of creation, a page at a time. */
-export async function* runPages(connection: Connection, { id, status, key, dueBefore }: RunQuery): AsyncGenerator<RunRow[], void> {
+export async function* runPages(connection: Connection, query: RunQuery): AsyncGenerator<RunRow[], void> {
+  const { id, status, key, dueBefore, owner, woken } = query;
   const where = ["no > ?", "tenant = ?", "project = ?"];
   const values: SqlValue[] = [connection.tenant, connection.project];
-  const also = (condition: string, value: string | undefined): void => {
+  const also = (condition: string, value: SqlValue | undefined): void => {
     if (value === undefined) return;
     where.push(condition);
     values.push(value);
@@ -98,7 +122,10 @@ export async function* runPages(connection: Connection, { id, status, key, dueBe
   also("status = ?", status);
   also("key = ?", key);
   also("wake_at < ?", dueBefore);
-  const sql = `SELECT no, id, key, session, workflow, status, wake_at, owner, lease_expires FROM runs WHERE ${where.join(" AND ")} ORDER BY no LIMIT ${pageRows}`;
+  also("owner = ?", owner);
+  also("lease_expires > ?", owner === undefined ? undefined : connection.clock());
+  if (woken) where.push("woken_at IS NOT NULL");
+  const sql = `SELECT ${columns} FROM runs WHERE ${where.join(" AND ")} ORDER BY no LIMIT ${pageRows}`;
   let last: number | undefined = 0;
   while (last !== undefined) {
     const from: number = last;
@@ -114,12 +141,16 @@ interface LeaseRow {
   readonly lease_expires: number;
 }
 
-function leaseOf(row: LeaseRow | undefined): Lease | undefined {
-  return row && { run: row.id, epoch: row.epoch, expires: new Date(row.lease_expires).toISOString() };
+function leaseOf(row: LeaseRow): Lease {
+  return { run: row.id, epoch: row.epoch, expires: isoTime(row.lease_expires) };
+}
+
+/** Whose lease lasts. */
+function holderOf({ owner, lease_expires }: Row, now: number): string | undefined {
+  return owner !== null && lease_expires !== null && lease_expires > now ? owner : undefined;
 }
 
 function runRow(row: Row, now: number): RunRow {
-  const held = row.lease_expires !== null && row.lease_expires > now;
   return {
     id: row.id,
     key: row.key ?? undefined,
@@ -127,6 +158,12 @@ function runRow(row: Row, now: number): RunRow {
     workflow: row.workflow,
     status: row.status,
     wakeAt: row.wake_at ?? undefined,
-    owner: held ? (row.owner ?? undefined) : undefined,
+    owner: holderOf(row, now),
+    ...(row.priority === 0 ? {} : { priority: row.priority }),
+    ...(row.woken_at === null ? {} : { woken: true }),
   };
+}
+
+export function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
 }

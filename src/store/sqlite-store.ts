@@ -16,6 +16,7 @@ import { logPages } from "./sqlite-logs.ts";
 import { sessionPages, writtenPages } from "./sqlite-read.ts";
 import { claimRun, releaseLease, renewLease, runPages } from "./sqlite-runs.ts";
 import { sweepBlobs } from "./sqlite-sweep.ts";
+import { takeRuns } from "./sqlite-take.ts";
 import type { Store } from "./store.ts";
 
 /** How a SQLite store is opened. */
@@ -63,6 +64,7 @@ export function storeOn(path: string, options: SqliteOptions, open: OpenDatabase
     runs: (query) => items(runPages(connection, query)),
     claim: (run, worker, forMs, from) =>
       connection.patiently(() => connection.transaction(true, () => claimRun(connection, run, worker, forMs, from?.from))),
+    take: (query, worker, forMs) => takeRuns(connection, query, worker, forMs),
     // Losing these in a power cut costs nothing: every holder of a lease died with it.
     renew: (lease, forMs) => connection.patiently(() => connection.transaction(false, () => renewLease(connection, lease, forMs))),
     release: (lease) => connection.patiently(() => connection.transaction(false, () => releaseLease(connection, lease))),

@@ -1,6 +1,6 @@
 /** A store as somebody else would write it: a plain object over maps that stand for a server. Everything is copied on its way in and out. */
 import { RathError } from "openrath";
-import type { LogAbout, RunRow, Store, StoredEvent, Write, Written } from "openrath/store";
+import type { Lease, LogAbout, RunRow, Store, StoredEvent, Write, Written } from "openrath/store";
 
 interface Log {
   readonly about: LogAbout;
@@ -12,6 +12,8 @@ interface Held {
   epoch: number;
   owner: string | undefined;
   until: number;
+  /** Since when it has news. */
+  woken: string | undefined;
 }
 
 export function redisStore(url: string): Store {
@@ -35,6 +37,19 @@ export function redisStore(url: string): Store {
     return undefined;
   }
 
+  const rowOf = ({ row, owner, until, woken }: Held): RunRow => ({
+    ...row,
+    owner: until > Date.now() ? owner : undefined,
+    ...(woken === undefined ? {} : { woken: true }),
+  });
+
+  function takeOver(run: Held, worker: string, forMs: number): Lease {
+    const abandoned = run.owner !== undefined && (run.owner !== worker || run.until <= Date.now());
+    Object.assign(run, { epoch: run.epoch + 1, owner: worker, until: Date.now() + forMs, woken: undefined });
+    const lease = { run: run.row.id, epoch: run.epoch, expires: new Date(run.until).toISOString() };
+    return abandoned ? { ...lease, abandoned } : lease;
+  }
+
   async function* read<T>(items: () => Iterable<T>): AsyncGenerator<T, void> {
     check();
     for (const item of [...items()]) yield structuredClone(item);
@@ -56,8 +71,15 @@ export function redisStore(url: string): Store {
       }
       for (const { hash, bytes } of write.blobs ?? []) blobs.set(hash, structuredClone(bytes));
       if (write.run !== undefined) {
-        const held = runs.get(write.run.id) ?? { row: write.run, epoch: 0, owner: undefined, until: 0 };
-        runs.set(write.run.id, Object.assign(held, { row: structuredClone(write.run) }));
+        const held = runs.get(write.run.id) ?? { row: write.run, epoch: 0, owner: undefined, until: 0, woken: undefined };
+        const { owner: _, woken: __, ...row } = structuredClone(write.run);
+        runs.set(row.id, Object.assign(held, { row }));
+      }
+      const released = write.release && write.lease && runs.get(write.lease.run);
+      if (released) released.owner = undefined;
+      for (const id of write.wake ?? []) {
+        const run = runs.get(id);
+        if (run !== undefined) run.woken ??= new Date().toISOString();
       }
       return { ok: true };
     },
@@ -84,27 +106,38 @@ export function redisStore(url: string): Store {
           passed ||= name === after;
         }
       }),
-    runs: ({ id, status, key, dueBefore }) =>
+    runs: ({ id, status, key, dueBefore, owner, woken }) =>
       read(function* () {
-        for (const { row, owner, until } of runs.values()) {
+        for (const row of [...runs.values()].map(rowOf)) {
           const fits = (id ?? row.id) === row.id && (status ?? row.status) === row.status && (key ?? row.key) === row.key;
           const due = dueBefore === undefined || (row.wakeAt !== undefined && row.wakeAt < dueBefore);
-          if (fits && due) yield { ...row, owner: until > Date.now() ? owner : undefined };
+          if (fits && due && (owner ?? row.owner) === row.owner && (woken ?? row.woken) === row.woken) yield row;
         }
       }),
     async claim(id, worker, forMs, { from } = {}) {
       check();
       const run = runs.get(id);
       const held = run?.owner !== undefined && run.owner !== worker && run.owner !== from && run.until > Date.now();
-      if (run === undefined || held) return undefined;
-      Object.assign(run, { epoch: run.epoch + 1, owner: worker, until: Date.now() + forMs });
-      return { run: id, epoch: run.epoch, expires: new Date(run.until).toISOString() };
+      return run === undefined || held ? undefined : takeOver(run, worker, forMs);
+    },
+    async take({ workflows, limit }, worker, forMs) {
+      check();
+      const now = new Date().toISOString();
+      const since = ({ row, woken }: Held): string => [row.wakeAt ?? "never", woken ?? "never"].sort()[0] as string;
+      return [...runs.values()]
+        .filter((run) => workflows.includes(run.row.workflow) && rowOf(run).owner === undefined && since(run) <= now)
+        .sort((a, b) => (b.row.priority ?? 0) - (a.row.priority ?? 0) || since(a).localeCompare(since(b)))
+        .slice(0, Math.max(0, limit))
+        .map((run) => {
+          const lease = takeOver(run, worker, forMs);
+          return structuredClone({ row: rowOf(run), lease });
+        });
     },
     async renew({ run: id, epoch }, forMs) {
       check();
       const run = runs.get(id);
       if (run?.owner === undefined || run.epoch !== epoch) return undefined;
-      run.until = Date.now() + forMs;
+      Object.assign(run, { until: Date.now() + forMs, woken: undefined });
       return { run: id, epoch, expires: new Date(run.until).toISOString() };
     },
     async release({ run: id, epoch }) {
