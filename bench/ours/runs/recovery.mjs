@@ -5,7 +5,8 @@ import { row } from "../../report.mjs";
 import { startOurs, stopAll } from "./start.mjs";
 import { clock } from "./workflows.mjs";
 
-const LEASE_MS = 30_000;
+/** How long a lease lasts by default (src/openrath.ts). */
+const LEASE_MS = 5000;
 
 export async function recovery({ quick, stores }) {
   const rows = [];

@@ -33,7 +33,7 @@ class Question extends Workflow {
 /** Says that it is in a step which never ends by itself; whoever repeats it says so again. */
 class Endless extends Workflow {
   async forward(session) {
-    const begun = await session.do("begin", () => "begun", { repeat: "once" });
+    const begun = await session.do("begin", () => "begun", { repeat: "safe" });
     return begun.do(
       "never ends",
       ({ signal }) => {
