@@ -12,6 +12,7 @@ import { workers } from "./runs/workers.mjs";
 export function measure({ quick }) {
   return inDirectory((directory) =>
     withPostgres(directory, async (database) => {
+      process.env["OPENRATH_HOME"] = join(directory, "home"); // where a runtime on PostgreSQL keeps its key
       let files = 0;
       /** Each makes an empty store and returns its address. */
       const stores = new Map([
