@@ -21,7 +21,7 @@ import { runStream } from "./run-stream.ts";
 import { settledOf } from "./run-view.ts";
 import type { Runtime } from "./runtime.ts";
 import { claimRun, deathsOf, endUnexecuted, overdue, poisoned, takeUp } from "./take-up.ts";
-import { type WorkOptions, work } from "./worker.ts";
+import { type RunWork, type WorkOptions, work } from "./worker.ts";
 
 /** A handle on a durable run, whoever executes it. */
 export interface Run<out Output = unknown> {
@@ -166,7 +166,7 @@ export class Runs {
         worker: this.#worker,
         lookMs: this.#runtime.times.lookMs,
         now: () => this.#runtime.platform.time(),
-        take: (limit) => this.#take(limit),
+        take: (limit) => this.#take(limit, options.onRun),
         listen: (poke) => this.#listen(poke),
         drain: async (forMs) => void (await Promise.all([...this.#executing.values()].map((run) => run.drain(forMs)))),
         warn: (message) => this.#runtime.warn(message),
@@ -351,15 +351,19 @@ export class Runs {
 
   // ── working for others ──
 
-  async #take(limit: number): Promise<readonly Promise<void>[]> {
+  async #take(limit: number, onRun: WorkOptions["onRun"]): Promise<readonly Promise<void>[]> {
     const store = await this.#runtime.store();
     this.#runtime.assertOpen();
     const taken = await store.take({ workflows: Object.keys(this.#workflows), limit }, this.#worker, this.#runtime.times.leaseMs);
     return taken.map(async ({ row, lease }) => {
+      const tell = (status: RunWork["status"]): void => onRun?.({ run: row.id, session: row.session, workflow: row.workflow, status });
       try {
+        tell("taken");
         const run = await this.#goOn(row, lease, this.#named(row.workflow), { onDivergence: "pause" });
-        await run?.settled;
+        // One that was ended at once is not executed: its row says how.
+        tell(run === undefined ? ((await this.#row(row.id)).status as RunWork["status"]) : (await run.settled).status);
       } catch (error) {
+        tell("left");
         // Its lease is not given back: it is tried again when that has run out, here or elsewhere.
         if (!this.#runtime.closed && !RathError.is(error, "rath.closed"))
           this.#runtime.warn(`Run ${row.id} could not be executed here: ${textOfThrown(error)}`);
