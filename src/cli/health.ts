@@ -63,8 +63,14 @@ function listening(server: Server, host: string, port: number): Promise<void> {
 
 function answer(source: HealthSource, { method, url = "" }: IncomingMessage, response: ServerResponse): void {
   const path = url.split("?")[0];
-  if (path !== "/health" && path !== "/ready") return give(response, method, 404, { error: "there are /health and /ready" });
-  if (method !== "GET" && method !== "HEAD") return give(response, method, 405, { error: "ask with GET" }, { allow: "GET, HEAD" });
+  if (path !== "/health" && path !== "/ready") {
+    give(response, method, 404, { error: "there are /health and /ready" });
+    return;
+  }
+  if (method !== "GET" && method !== "HEAD") {
+    give(response, method, 405, { error: "ask with GET" }, { allow: "GET, HEAD" });
+    return;
+  }
   const state = source.state();
   const works = worksWell(source, state);
   const good = path === "/health" ? works : works && state?.status === "working";

@@ -27,7 +27,10 @@ async function main(): Promise<void> {
     if (name !== "OpenRathWarning" || argv.includes("--quiet") || argv.includes("-q")) return;
     process.stderr.write(`warning: ${neutral(message)}\n`);
   });
-  const code = await runCli(argv, processHost(interruption.signal, () => void process.on("SIGTERM", () => interrupt(143))));
+  const code = await runCli(
+    argv,
+    processHost(interruption.signal, () => void process.on("SIGTERM", () => interrupt(143))),
+  );
   // What a user's program left open must not keep the command from ending; what was written must arrive first.
   process.stderr.write("", () => process.stdout.write("", () => process.exit(code)));
 }

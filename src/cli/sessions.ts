@@ -37,6 +37,13 @@ export async function runRows({ runtime }: Project, session?: string): Promise<r
   return rows;
 }
 
+/** A run by a beginning of its id that no other run has. */
+export async function runNamed(cli: Cli, name: string): Promise<RunRow | undefined> {
+  const found = name === "" ? [] : (await runRows(await cli.project())).filter(({ id }) => id.startsWith(name.toLowerCase()));
+  if (found.length > 1) throw new Fault(exits.usage, `${name} is the beginning of ${found.length} ids of runs: write more of it.`);
+  return found[0];
+}
+
 /** A run by a beginning of its id, or the newest run of a session named so that has not ended; else the newest. */
 export function findOpenRun(cli: Cli, name: string): Promise<RunRow> {
   return findRun(cli, name, (runs) => runs.findLast(({ status }) => !hasEnded(status)) ?? runs.at(-1));

@@ -1,7 +1,6 @@
 /** The runs this Rath executes, and handles on any run of the store. */
 
 import { RathError } from "../session/errors.ts";
-import type { DataOf } from "../session/event.ts";
 import { keyedRunId } from "../session/id.ts";
 import type { Node } from "../session/log.ts";
 import type { Limits, RunStatus, Session } from "../session/session.ts";
@@ -9,7 +8,7 @@ import type { Stream } from "../session/stream.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import type { Lease, RunRow, Wakeups } from "../store/store.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
-import { cancelOf, requestCancel } from "./cancel.ts";
+import { cancelOf, childrenOf, requestCancel } from "./cancel.ts";
 import type { Execution } from "./execution.ts";
 import type { Ending } from "./finish.ts";
 import { Hints } from "./hints.ts";
@@ -494,12 +493,4 @@ export class Runs {
       );
     return workflow;
   }
-}
-
-/** The runs that a run has started. */
-function childrenOf(runtime: Runtime, { log }: Execution): readonly string[] {
-  const children: string[] = [];
-  for (let node = log.tip; node !== undefined; node = node.prior)
-    if (node.kind === "run.spawned") children.push((node.data<"run.spawned">(runtime.platform) as DataOf<"run.spawned">).run);
-  return children;
 }

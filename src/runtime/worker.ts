@@ -59,7 +59,12 @@ const most = 10_000;
 const longestPauseMs = 5000;
 
 export async function work(runs: Executes, options: WorkOptions): Promise<void> {
-  const { concurrency = 16, signal, drain = "10s", report } = givenOptions(options, ["concurrency", "signal", "drain", "report", "onRun"], "work");
+  const {
+    concurrency = 16,
+    signal,
+    drain = "10s",
+    report,
+  } = givenOptions(options, ["concurrency", "signal", "drain", "report", "onRun"], "work");
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > most)
     throw unsupported("concurrency", `is ${kindOf(concurrency)} (${String(concurrency)})`, `give a whole number from 1 to ${most}`);
   const drainMs = durationMs(givenDuration(drain));

@@ -4,7 +4,7 @@ import { dirname, resolve } from "node:path";
 import { RathError } from "../session/errors.ts";
 import { Connection } from "./connection.ts";
 import { type Database, failureOf, openDatabase } from "./driver.ts";
-import { type Format, pragma } from "./format.ts";
+import { type Format, formatOf, pragma } from "./format.ts";
 import { corrupt, refuseForeign } from "./open.ts";
 
 /** A file of ours, and what can be done with it while others use it. */
@@ -12,7 +12,7 @@ export interface DatabaseFile {
   readonly path: string;
   /** The format that this version of the package reads and writes. */
   readonly newest: number;
-  /** The format it has; undefined while there is no file. Changes nothing. */
+  /** The format it has; undefined while there is no file. Changes nothing; a newer format than ours is refused. */
   format(): number | undefined;
   bytes(): number;
   /** Brings it to the newest format. A newer one is refused. */
@@ -44,7 +44,7 @@ export function databaseFile(at: string, format: Format, counted: Readonly<Recor
   return {
     path,
     newest: format.steps.length,
-    format: () => (existsSync(path) ? read((database) => pragma(database, "user_version")) : undefined),
+    format: () => (existsSync(path) ? read((database) => formatOf(database, path, format.steps)) : undefined),
     bytes: () => [path, `${path}-wal`].reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0),
     migrate: async () => {
       const none = { tenant: "default", project: "default", clock: Date.now };
@@ -98,7 +98,9 @@ function copy(database: Database, from: string, to: string): void {
     sync(dirname(to));
   } catch (cause) {
     rmSync(to, { force: true });
-    throw new RathError("store.unavailable", `${from} could not be copied to ${to}: ${(cause as Error).message}. No copy was kept.`, { cause });
+    throw new RathError("store.unavailable", `${from} could not be copied to ${to}: ${(cause as Error).message}. No copy was kept.`, {
+      cause,
+    });
   }
 }
 

@@ -32,7 +32,8 @@ async function cancel(cli: Cli, name: string, reason: string | undefined): Promi
   const row = await progressing(cli, "waiting until it is cancelled", "times", () => ended(async () => rowOfRun(store, id)));
   const short = await shortIds(cli);
   const cancelled = hasEnded(row.status);
-  if (cli.asJson) cli.data({ run: id, session: row.session, workflow: row.workflow, status: row.status, owner: row.owner ?? null, cancelled });
+  if (cli.asJson)
+    cli.data({ run: id, session: row.session, workflow: row.workflow, status: row.status, owner: row.owner ?? null, cancelled });
   else if (cancelled)
     cli.note(
       row.status === "cancelled"

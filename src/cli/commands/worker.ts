@@ -50,7 +50,8 @@ async function work(cli: Cli, { concurrency, drain, health, verbose }: Options):
   const { signal } = cli.host;
   cli.host.heedTermination?.();
   cli.handlesInterrupt = true;
-  const server = health === undefined ? undefined : await serveHealth(health, { state: () => state, concurrency, now: () => cli.host.now() });
+  const server =
+    health === undefined ? undefined : await serveHealth(health, { state: () => state, concurrency, now: () => cli.host.now() });
   const draining = (): void =>
     cli.note(show`stopping: nothing new is begun, what is under way has ${seconds(forMs)}; once more stops at once`);
   signal.addEventListener("abort", draining, { once: true });
