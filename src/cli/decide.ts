@@ -38,5 +38,5 @@ export async function decide(cli: Cli, name: string, kind: Pending["kind"], deci
   await rath.decide(pending.id, given);
   if (cli.asJson) return cli.data({ pending, decision: given });
   cli.note(show`recorded, by ${given.by}: ${pendingText(pending)}`);
-  if (pending.run !== undefined) cli.next(`openrath resume ${(await shortIds(cli))(pending.run)}`);
+  if (pending.run !== undefined) cli.next(`openrath resume ${(await shortIds(cli))(pending.run)}, unless a worker goes on with it`);
 }

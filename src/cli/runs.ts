@@ -3,6 +3,7 @@ import { cancelOf } from "../runtime/cancel.ts";
 import { loadRun } from "../runtime/run-record.ts";
 import { hasEnded } from "../runtime/run-row.ts";
 import { pendingIn } from "../runtime/run-view.ts";
+import { isDeadHere } from "../runtime/worker-id.ts";
 import { parseEnvelope } from "../session/codec.ts";
 import type { DataOf } from "../session/event.ts";
 import type { Node } from "../session/log.ts";
@@ -93,16 +94,17 @@ function dataOf({ row, started, since }: Item): object {
   };
 }
 
-/** One that runs, and that nobody holds any more, was left by a worker that died. */
+/** One that runs, and that nobody holds any more, was left by a worker that died; of one on this host that is known at once. */
 function workerOf({ owner, status }: RunRow): string {
-  return owner ?? (status === "running" ? "died" : "");
+  if (owner === undefined) return status === "running" ? "died" : "";
+  return isDeadHere(owner) ? `${owner} died` : owner;
 }
 
 /** When it goes on by itself. */
 function goesOn({ status, owner, woken, wakeAt }: RunRow, now: Date): string {
   if (hasEnded(status) || owner !== undefined) return "";
   if (status === "running" || woken === true || (wakeAt !== undefined && Date.parse(wakeAt) <= now.getTime())) return "with a worker";
-  return wakeAt === undefined ? "" : within(wakeAt, now);
+  return wakeAt === undefined ? "with an answer" : within(wakeAt, now);
 }
 
 type Field = readonly [name: string, value: Showable];
@@ -164,7 +166,7 @@ function field(name: string, value: Showable | undefined): readonly Field[] {
 }
 
 function statusText(cli: Cli, row: RunRow): Showable {
-  if (row.owner !== undefined) return show`${statusInk(cli, row.status)}, executed by ${row.owner}`;
+  if (row.owner !== undefined && !isDeadHere(row.owner)) return show`${statusInk(cli, row.status)}, executed by ${row.owner}`;
   return row.status === "running"
     ? show`${statusInk(cli, row.status)}, but its worker died: the next one takes it up`
     : statusInk(cli, row.status);

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 import { hasEnded, rowOfRun } from "../../runtime/run-row.ts";
+import { RathError } from "../../session/errors.ts";
 import type { RunRow } from "../../store/store.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
@@ -9,8 +10,8 @@ import { progressing } from "../progress.ts";
 import { findOpenRun, shortIds } from "../sessions.ts";
 import { show } from "../shown.ts";
 
-/** Whoever executes it obeys within a second; one that is not there any more cannot. */
-const patienceMs = 5000;
+/** Whoever executes it obeys within a second. One that cannot any more loses the run after a lease, and then it is ended from here. */
+const patienceMs = 8000;
 const everyMs = 100;
 
 export function define(command: Command, cli: Cli): void {
@@ -27,9 +28,18 @@ export function define(command: Command, cli: Cli): void {
 async function cancel(cli: Cli, name: string, reason: string | undefined): Promise<void> {
   const { rath, runtime } = await cli.project();
   const { id } = await findOpenRun(cli, name);
-  await (await rath.attach(id)).cancel(reason);
+  const run = await rath.attach(id);
+  await run.cancel(reason);
   const store = await runtime.store();
-  const row = await progressing(cli, "waiting until it is cancelled", "times", () => ended(async () => rowOfRun(store, id)));
+  const look = async (): Promise<RunRow> => {
+    const row = (await rowOfRun(store, id)) as RunRow;
+    if (row.owner !== undefined || hasEnded(row.status)) return row;
+    await run.cancel(reason).catch((error: unknown) => {
+      if (!RathError.is(error, "run.ended")) throw error;
+    });
+    return (await rowOfRun(store, id)) as RunRow;
+  };
+  const row = await progressing(cli, "waiting until it is cancelled", "times", () => ended(look));
   const short = await shortIds(cli);
   const cancelled = hasEnded(row.status);
   if (cli.asJson)
@@ -46,14 +56,14 @@ async function cancel(cli: Cli, name: string, reason: string | undefined): Promi
   }
   throw new Fault(
     exits.timeout,
-    `Run ${id} is to be cancelled, but ${row.owner ?? "nobody"} has not obeyed yet. The request is on record: it is obeyed when its worker answers, or by the next one that takes it up.`,
+    `Run ${id} is to be cancelled, but its worker ${row.owner ?? ""} has not obeyed yet. The request is on record: it is obeyed when its worker answers, or by the next one that takes it up.`,
     { next: `openrath show ${short(id)}` },
   );
 }
 
-async function ended(look: () => Promise<RunRow | undefined>): Promise<RunRow> {
+async function ended(look: () => Promise<RunRow>): Promise<RunRow> {
   for (const until = performance.now() + patienceMs; ; await sleep(everyMs)) {
-    const row = (await look()) as RunRow;
+    const row = await look();
     if (hasEnded(row.status) || performance.now() > until) return row;
   }
 }
