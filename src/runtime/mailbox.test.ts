@@ -170,6 +170,16 @@ describe("signals", () => {
     expect(woken).toEqual([run.id]);
   });
 
+  test("are not missed when the lease is renewed before anybody looks", async () => {
+    const store = memoryStore();
+    await using rath = rathOn(store, {}, { parkGraceMs: 60_000, lookMs: 60_000, leaseMs: 150 });
+    await using other = rathOn(store);
+    const run = await rath.run(receiving(1), rath.session("go"));
+    await waiting(rath, run.id);
+    await other.send(run.id, "order", "soon"); // the next renewal takes note of it
+    expect((await run.result()).output).toEqual(["soon"]);
+  });
+
   test("may have no data", async () => {
     await using rath = rathOn(memoryStore());
     const run = await rath.run(new Flow((session) => session.receive("go")), rath.session("wait"));

@@ -128,7 +128,7 @@ export class OpenEffect implements Open {
       const call = this.#named;
       const facts = toFacts({ acted, files, counted, injected, outside, trusted, outcome, attempts: 1, source: id, call });
       const returned = await this.#return(withTrees(source.node.kind, source.data) as Data, facts, source.at);
-      reuse?.reused(this.#called, returned, source.node);
+      if (!source.changed) reuse?.reused(this.#called, returned, source.node);
       return returned;
     }
     if (run === undefined) return this.effect.op === "receive" ? this.#received() : this.#waited();

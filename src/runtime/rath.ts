@@ -92,6 +92,7 @@ export interface Rath extends AsyncDisposable {
    * `run.ended` when there is nobody to send to; nothing is changed then.
    *
    * @example
+   * const run = await rath.run(workflow, session);
    * await rath.send(run.id, "paid", { amount: 12 }, { by: "service:payments", key: "payment-7" });
    */
   send(
