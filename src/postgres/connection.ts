@@ -31,13 +31,14 @@ export interface PostgresOptions {
 export class Connection {
   readonly tenant: string;
   readonly project: string;
+  /** The PostgreSQL schema of the tables. */
+  readonly schema: string;
   /** The database as errors name it. */
   readonly place: string;
   readonly #source: string | PostgresPool;
   readonly #address: Address | undefined;
   readonly #options: PostgresOptions;
   readonly #format: Format;
-  readonly #schema: string;
   readonly #patienceMs: number;
   readonly #queries = new Map<string, { readonly text: string; readonly name: string }>();
   #pool: Promise<Pool> | undefined;
@@ -52,7 +53,7 @@ export class Connection {
     this.place = this.#address?.place ?? "The PostgreSQL database";
     this.#options = options;
     this.#format = format;
-    this.#schema = schemaOf(options.schema);
+    this.schema = schemaOf(options.schema);
     this.#patienceMs = options.patienceMs ?? 10_000;
   }
 
@@ -72,7 +73,7 @@ export class Connection {
 
   /** SQL with the schema's real name: tables are written `openrath.x`. */
   sql(text: string): string {
-    return text.replaceAll("openrath.", `"${this.#schema}".`).replaceAll("openrath_schema", `"${this.#schema}"`);
+    return text.replaceAll("openrath.", `"${this.schema}".`).replaceAll("openrath_schema", `"${this.schema}"`);
   }
 
   /** A statement that changes nothing, or that may be executed twice: asked again while the server is away. */
@@ -83,6 +84,18 @@ export class Connection {
   /** A statement that must not be executed twice: asked again only when it is certain that nothing was done. */
   write<Row>(sql: string, values: unknown[] = []): Promise<Row[]> {
     return this.#patiently(sql, values, (failure) => failure === "again") as Promise<Row[]>;
+  }
+
+  /** A statement of somebody else's, as it is: neither prepared nor asked again unless nothing was done. */
+  async raw(text: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }> {
+    await this.open();
+    const query = values === undefined || values.length === 0 ? { text } : { text, values };
+    return {
+      rows: await this.#insist(
+        () => this.#send(query),
+        (failure) => failure === "again",
+      ),
+    };
   }
 
   /** Connects, and brings the tables to the newest format; every other call does it too. */
@@ -108,7 +121,7 @@ export class Connection {
 
   async #patiently(sql: string, values: unknown[], mayRepeat: (failure: string) => boolean): Promise<readonly unknown[]> {
     await this.open();
-    const query = { ...this.#prepared(sql), values, binary: true };
+    const query = { ...this.#prepared(sql), values };
     return this.#insist(() => this.#send(query), mayRepeat);
   }
 

@@ -12,13 +12,11 @@ export interface PostgresPool {
   connect?(): Promise<unknown>;
 }
 
-/** A statement; one with a name is prepared once per connection. */
+/** A statement; one with a name is prepared once per connection. Its columns come as text, which the driver's parsers read: int8 must be cast to float8 to be a number. */
 export interface Query {
   readonly text: string;
   readonly values?: unknown[];
   readonly name?: string;
-  /** Columns come as bytes, which spares bytea a detour over hex digits. */
-  readonly binary?: boolean;
 }
 
 export interface Result {
