@@ -1,9 +1,10 @@
 /** The databases behind a project, as whoever operates them sees them: that of the store and that of its memory. */
+import type { DatabaseTables } from "../store/postgres-upkeep.ts";
 import { type DatabaseFile, storeFileOf } from "../store/sqlite-upkeep.ts";
 import type { Cli } from "./cli.ts";
 import { exits, Fault } from "./fault.ts";
 import type { Finding } from "./finding.ts";
-import { plural, size } from "./format.ts";
+import { plural, seconds, size } from "./format.ts";
 import { show } from "./shown.ts";
 
 export interface Database {
@@ -17,6 +18,8 @@ export interface Database {
   check(): Promise<readonly Finding[]>;
   /** Where it is kept in a file of its own. */
   readonly file?: DatabaseFile;
+  /** Where it is kept in PostgreSQL. */
+  readonly tables?: DatabaseTables;
 }
 
 /** Looking through larger files takes seconds, in which nothing can be drawn. */
@@ -24,7 +27,11 @@ const largeBytes = 64 * 1024 * 1024;
 
 export async function databasesOf(cli: Cli, store: string | undefined): Promise<readonly Database[]> {
   const { runtime } = await cli.project({ store });
-  const kept = storeFileOf(await runtime.store());
+  const open = await runtime.store();
+  const kept = storeFileOf(open);
+  const { storeTablesOf } = await import("../store/postgres-upkeep.ts");
+  const tables = storeTablesOf(open);
+  if (tables !== undefined) return [inTables(tables)];
   if (kept === undefined)
     throw new Fault(exits.usage, "This store is neither a file nor a PostgreSQL database of ours: look after it with its own tools.");
   const { memoryFileOf } = await import("../memory/sqlite-upkeep.ts");
@@ -42,6 +49,44 @@ function inFile(cli: Cli, what: Database["what"], file: DatabaseFile): Database 
     migrate: () => file.migrate(),
     check: async () => checkFile(cli, what, file),
   };
+}
+
+function inTables(tables: DatabaseTables): Database {
+  const { place, newest, schema } = tables;
+  return {
+    ...{ what: "store", tables, newest, place: `${place}, schema ${schema}` },
+    format: () => tables.format(),
+    migrate: () => tables.migrate(),
+    check: () => checkTables(tables),
+  };
+}
+
+/** Leases are judged by the server's clock, deadlines and timers by the machine's. */
+const mostSkewMs = 1000;
+
+async function checkTables(tables: DatabaseTables): Promise<readonly Finding[]> {
+  const format = await tables.format();
+  if (format === undefined) return [{ check: "store", status: "none", detail: `${tables.place} has no schema ${tables.schema} yet` }];
+  const finding = formatFinding("store", format, tables.newest);
+  if (finding.status !== "ok") return [finding];
+  const { factsOf } = await import("../store/postgres-upkeep.ts");
+  const { server, skewMs, boss, bytes, counts } = await factsOf(tables);
+  const skewed = Math.abs(skewMs) > mostSkewMs;
+  return [
+    finding,
+    { check: "server", status: "ok", detail: `PostgreSQL ${server}, ${tables.place}` },
+    {
+      ...{ check: "clock", status: skewed ? "warn" : "ok" },
+      detail: skewed
+        ? `the server's is ${seconds(Math.abs(skewMs))} ${skewMs > 0 ? "ahead of" : "behind"} this machine's`
+        : "that of this machine",
+      fix: skewed ? "let both follow the same time server" : undefined,
+    },
+    boss === undefined
+      ? { check: "pg-boss", status: "none", detail: "no worker has made its tables yet" }
+      : { check: "pg-boss", status: "ok", detail: `tables of version ${boss}` },
+    { check: "store holds", status: "ok", detail: `${countsOf(counts)}, ${size(bytes)} in the database` },
+  ];
 }
 
 function checkFile(cli: Cli, what: Database["what"], file: DatabaseFile): readonly Finding[] {
@@ -65,8 +110,13 @@ export function formatFinding(what: Database["what"], now: number, newest: numbe
 }
 
 export function countsText(file: DatabaseFile): string {
-  const counts = Object.entries(file.counts()).map(([noun, number]) => plural(number, singular(noun)));
-  return `${counts.join(", ")}, ${size(file.bytes())}`;
+  return `${countsOf(file.counts())}, ${size(file.bytes())}`;
+}
+
+function countsOf(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .map(([noun, number]) => plural(number, singular(noun)))
+    .join(", ");
 }
 
 function singular(noun: string): string {

@@ -4,12 +4,14 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { memoryFile } from "../../memory/sqlite-upkeep.ts";
 import { memoryBeside } from "../../openrath.ts";
+import type { DatabaseTables } from "../../store/postgres-upkeep.ts";
 import { type DatabaseFile, storeFile } from "../../store/sqlite-upkeep.ts";
 import type { Cli } from "../cli.ts";
 import { countsText, type Database, databasesOf } from "../databases.ts";
 import { exits, Fault } from "../fault.ts";
 import type { Finding } from "../finding.ts";
 import { count, plural, size } from "../format.ts";
+import { dump } from "../pg-dump.ts";
 import { printList } from "../print-list.ts";
 import { progressing } from "../progress.ts";
 import { sessionRows } from "../sessions.ts";
@@ -131,15 +133,13 @@ async function verified(cli: Cli, all: boolean): Promise<readonly Finding[]> {
 async function backup(cli: Cli, to: string, { store }: Options): Promise<void> {
   const databases = await databasesOf(cli, store);
   const file = resolve(cli.host.cwd, to);
+  const tables = databases.find((database) => database.tables !== undefined)?.tables;
+  if (tables !== undefined) return dumped(cli, tables, file);
   const copies = databases.flatMap(({ what, file: from }) =>
     from === undefined || from.format() === undefined ? [] : [{ what, from, to: what === "store" ? file : memoryBeside(file) }],
   );
   if (copies.length === 0) throw new Fault(exits.notFound, "There is nothing to back up: there is no database yet.");
-  for (const copy of copies)
-    if ((await stat(copy.to).catch(() => undefined)) !== undefined)
-      throw new Fault(exits.differs, `${copy.to} is there already, and backups overwrite nothing.`, {
-        next: "name a file that is not there yet",
-      });
+  for (const copy of copies) await refuseExisting(copy.to);
   for (const copy of copies) {
     if (cli.host.err.isTTY) cli.note(show`copying ${copy.from.path}, ${size(copy.from.bytes())} …`);
     copy.from.copyTo(copy.to);
@@ -156,6 +156,20 @@ async function backup(cli: Cli, to: string, { store }: Options): Promise<void> {
   });
   cli.note(show`${cli.errInk.dim(`signing-key.pem is not in it: keep a copy of that elsewhere, where only you can read it.`)}`);
   cli.next(`openrath db check --store ${file}`);
+}
+
+async function dumped(cli: Cli, tables: DatabaseTables, file: string): Promise<void> {
+  await refuseExisting(file);
+  if ((await tables.format()) === undefined) throw new Fault(exits.notFound, "There is nothing to back up: there is no database yet.");
+  const bytes = await progressing(cli, "dumping", "files", () => dump(tables, file));
+  if (cli.asJson) return cli.data([{ what: "store", file, bytes }]);
+  cli.print(show`store\t${file}\t${size(bytes)}`);
+  cli.next(`pg_restore --dbname=URL ${file}, into a database without these schemas`);
+}
+
+async function refuseExisting(file: string): Promise<void> {
+  if ((await stat(file).catch(() => undefined)) === undefined) return;
+  throw new Fault(exits.differs, `${file} is there already, and backups overwrite nothing.`, { next: "name a file that is not there yet" });
 }
 
 function copyOf({ what, to }: { readonly what: Database["what"]; readonly to: string }): DatabaseFile {
