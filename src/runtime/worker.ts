@@ -79,6 +79,7 @@ export async function work(runs: Executes, options: WorkOptions): Promise<void> 
   signal?.addEventListener("abort", ring, { once: true });
   const unlisten = await runs.listen(ring);
   try {
+    tell({});
     const stopped = (): boolean => signal?.aborted === true;
     for (let failures = 0; !stopped(); ) {
       const free = concurrency - under.size;

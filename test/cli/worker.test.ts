@@ -6,7 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { openrath } from "../../src/index.ts";
 import { openDatabase } from "../../src/sqlite/driver.ts";
+import { call } from "../golden-cli/world.ts";
 
 const source = fileURLToPath(new URL("../../src/", import.meta.url));
 const tsx = fileURLToPath(new URL("../../node_modules/tsx/dist/loader.mjs", import.meta.url));
@@ -88,9 +90,14 @@ class Called {
   }
 }
 
-async function cli(...argv: readonly string[]): Promise<{ readonly code: unknown; readonly out: string; readonly err: string }> {
-  const called = new Called(argv);
-  return { code: await called.ended, out: called.out, err: called.err };
+/** A call from another process than the workers': this one. */
+const cli = (...argv: readonly string[]) =>
+  call(undefined, argv, { terminal: false, cwd: tmpdir(), env: { OPENRATH_STORE: file(), USER: "ada" }, now: () => new Date() });
+const file = (): string => join(folder, ".openrath/store.db");
+
+async function queued(workflow: string, input = ""): Promise<string> {
+  await using rath = openrath({ store: file() });
+  return (await rath.run(workflow, rath.session(input), { queue: true })).id;
 }
 const witness = async (): Promise<readonly string[]> => (await readFile(join(folder, "witness"), "utf8")).trim().split("\n");
 
@@ -100,16 +107,14 @@ describe("workers", () => {
     const [, health = ""] = await first.says(/health: (\S+)/);
     const [, name] = await first.says(/^worker (\S+) works on .*store\.db, 16 runs at once\nworkflows: quick, slow$/m);
     expect(await (await fetch(health)).json()).toMatchObject({ status: "working", worker: name, executing: 0 });
-    const slow = (await cli("run", "slow", "--queue", "--quiet")).out.trim();
+    const slow = await queued("slow");
     await first.says(new RegExp(`${slow} slow taken`));
     const second = new Called(["worker", "--verbose", "--concurrency", "2"]);
     await second.says(/workflows/);
     const inputs = ["a", "b", "c", "d"];
-    const queued = await Promise.all(inputs.map((input) => cli("run", "quick", "--queue", "--input", input, "--quiet")));
-    for (const { out } of queued)
-      await Promise.race(
-        [first, second].map((worker) => worker.says(new RegExp(`${out.trim()} quick done`)).catch(() => new Promise(() => {}))),
-      );
+    const runs = await Promise.all(inputs.map((input) => queued("quick", input)));
+    for (const run of runs)
+      await Promise.race([first, second].map((worker) => worker.says(new RegExp(`${run} quick done`)).catch(() => new Promise(() => {}))));
     expect((await witness()).filter((line) => !line.startsWith("sleeps")).sort()).toEqual(inputs);
 
     first.child.kill("SIGKILL");
@@ -117,9 +122,9 @@ describe("workers", () => {
     const listed = JSON.parse((await cli("ls", "--runs", "--status", "running", "--json")).out) as readonly { readonly owner: string }[];
     expect(listed).toMatchObject([{ id: slow, workflow: "slow", owner: (await second.says(/^worker (\S+)/))[1] }]);
 
-    expect(await cli("cancel", slow, "--reason", "enough")).toMatchObject({ code: 0, err: expect.stringContaining("cancelled") });
+    expect(await cli("cancel", slow, "--reason", "enough")).toMatchObject({ exit: 0, err: expect.stringContaining("cancelled") });
     await second.says(new RegExp(`${slow} slow cancelled`));
-    expect(await cli("cancel", slow)).toMatchObject({ code: 4, out: "" });
+    expect(await cli("cancel", slow)).toMatchObject({ exit: 4, out: "" });
 
     second.child.kill("SIGTERM");
     expect(await second.ended).toBe(0);
@@ -129,7 +134,7 @@ describe("workers", () => {
 
   test("a second signal ends one at once, and its run is there for others", async () => {
     const worker = new Called(["worker", "--verbose", "--jsonl"]);
-    const run = (await cli("run", "slow", "--queue", "--quiet")).out.trim();
+    const run = await queued("slow");
     await worker.says(new RegExp(`${run} slow taken`));
     worker.child.kill("SIGTERM");
     await worker.says(/stopping/);
@@ -143,7 +148,7 @@ describe("workers", () => {
       .map((line) => JSON.parse(line) as { readonly status: string; readonly taken: number });
     expect(states.at(0)).toMatchObject({ status: "working", taken: 0 });
     expect(states.at(-1)).toMatchObject({ status: "draining", taken: 1 });
-    expect(await cli("cancel", run, "--json")).toMatchObject({ code: 0, out: expect.stringContaining('"cancelled": true') });
+    expect(await cli("cancel", run, "--json")).toMatchObject({ exit: 0, out: expect.stringContaining('"cancelled": true') });
   }, 60_000);
 });
 
@@ -154,8 +159,7 @@ describe("a worker that cannot work", () => {
     expect([await none.ended, none.err]).toEqual([2, expect.stringContaining("names no workflows")]);
     await rm(empty, { recursive: true });
 
-    const file = join(folder, ".openrath/store.db");
-    const database = openDatabase(file);
+    const database = openDatabase(file());
     const format = database.prepare<{ user_version: number }>("PRAGMA user_version").get()?.user_version;
     database.exec("PRAGMA user_version = 99");
     const newer = new Called(["worker", "--json"]);
