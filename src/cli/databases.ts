@@ -103,7 +103,7 @@ function checkFile(cli: Cli, what: Database["what"], file: DatabaseFile): readon
   ];
 }
 
-export function formatFinding(what: Database["what"], now: number, newest: number): Finding {
+function formatFinding(what: Database["what"], now: number, newest: number): Finding {
   const check = `${what} format`;
   if (now === newest) return { check, status: "ok", detail: `${now}, the newest` };
   return { check, status: "fail", detail: `${now}; this version of openrath writes ${newest}`, fix: "openrath db migrate" };

@@ -5,7 +5,7 @@ import type { DatabaseTables } from "../store/postgres-upkeep.ts";
 import { exits, Fault } from "./fault.ts";
 
 /** What to type where it cannot be done from here. */
-export function dumpCommand({ schema }: DatabaseTables, file: string): string {
+function dumpCommand({ schema }: DatabaseTables, file: string): string {
   return `pg_dump --format=custom --schema=${schema} --schema=${schema}_boss --file=${file} "$DATABASE_URL"`;
 }
 

@@ -57,6 +57,10 @@ describe("a file", () => {
       err: expect.stringContaining("overwrite nothing"),
     });
     expect(before.equals(await readFile(join(folder, "kept/copy.db")))).toBe(true);
+    expect(await db(["check", "--store", "kept/copy.db"])).toMatchObject({
+      exit: 0,
+      out: expect.stringContaining("signatures\twarn\t1 session"),
+    });
     await using copy = openrath({ store: join(folder, "kept/copy.db") });
     expect((await copy.open(session)).output).toBe("said");
     const found = await copy.memory.search("tides");
@@ -124,7 +128,14 @@ describe("PostgreSQL", () => {
     const secret = new URL(url).password;
     const none = await onServer("check");
     expect(none).toMatchObject({ exit: 0, out: expect.stringContaining("no schema openrath yet") });
-    expect(await onServer("migrate")).toMatchObject({ exit: 0, err: expect.stringContaining("no database yet") });
+    expect(await onServer("migrate", "--check")).toMatchObject({
+      exit: 4,
+      out: expect.stringMatching(/^store\t0\t1\tPostgreSQL at .*, schema openrath$/m),
+    });
+    const tables = await withClient(url, (client) => client.query("SELECT to_regclass('openrath.logs')::text AS logs"));
+    expect(tables.rows).toEqual([{ logs: null }]);
+    expect(await onServer("migrate")).toMatchObject({ exit: 0, err: expect.stringContaining("migrated store") });
+    expect(await onServer("migrate")).toMatchObject({ exit: 0, err: "There is nothing to do.\n" });
     await using rath = openrath({ store: url, workflows: { say } });
     await (await rath.run("say", rath.session("Hello"))).settle();
     const checked = await onServer("check");
