@@ -1,5 +1,5 @@
 /** `openrath db`: the database behind the store: bring it to this version's format, check it, copy it. */
-import { chmod, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { memoryFile } from "../../memory/sqlite-upkeep.ts";
@@ -176,7 +176,7 @@ async function backup(cli: Cli, to: string, { store }: Options): Promise<void> {
   for (const copy of copies) {
     if (cli.host.err.isTTY) cli.note(show`copying ${copy.from.path}, ${size(copy.from.bytes())} …`);
     copy.from.copyTo(copy.to);
-    await proven(copy.what === "store" ? storeFile(copy.to) : memoryFile(copy.to));
+    proven(copy.what === "store" ? storeFile(copy.to) : memoryFile(copy.to));
   }
   printList(cli, copies, {
     columns: [
@@ -210,10 +210,8 @@ function copyOf({ what, to }: { readonly what: Database["what"]; readonly to: st
 }
 
 /** A copy that cannot be read is none. */
-async function proven(copy: DatabaseFile): Promise<void> {
+function proven(copy: DatabaseFile): void {
   const problems = copy.problems();
   if (problems.length > 0)
     throw new Fault(exits.differs, `${copy.path} is a damaged copy: ${problems[0]}. Do not rely on it.`, { next: "openrath db check" });
-  // SQLite may have left a log beside it that others could read.
-  for (const suffix of ["", "-wal", "-shm"]) await chmod(copy.path + suffix, 0o600).catch(() => {});
 }
