@@ -219,7 +219,8 @@ async function openMemory(options: RathOptions): Promise<MemoryStore> {
   return sqliteMemory(memoryBeside(path), project === undefined ? {} : { project });
 }
 
-function memoryBeside(path: string): string {
+/** Where the memory of a store in a file is. */
+export function memoryBeside(path: string): string {
   return join(dirname(path), `${parse(path).name}.memory.db`);
 }
 
