@@ -5,6 +5,8 @@ import type { Entry } from "./inspect.ts";
 /** A call of an effect, and how far it came. */
 export interface Call {
   readonly call: string;
+  /** The signals it waits for. */
+  readonly signal: string | undefined;
   /** It has a result. */
   readonly settled: boolean;
   /** It began only after somebody said that it may. */
@@ -15,10 +17,10 @@ export interface Call {
 export function callsOf(entries: readonly Entry[]): readonly Call[] {
   const calls = new Map<string, { -readonly [K in keyof Call]: Call[K] }>();
   let last: string | undefined;
-  for (const { id, kind, call } of entries) {
+  for (const { id, kind, call, names } of entries) {
     if (kind === undefined) continue;
     if (isCalled(kind)) {
-      calls.set(id, { call: id, settled: false, started: false });
+      calls.set(id, { call: id, signal: names.mailbox?.signal, settled: false, started: false });
       last = id;
     }
     const about = calls.get(call ?? last ?? "");

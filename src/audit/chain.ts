@@ -1,6 +1,6 @@
 /** How the events of a record hang together: parents, steps, times, logs, answers, blobs. */
 import { isCalled, isReturned } from "../session/event.ts";
-import { answerLogId } from "../session/id.ts";
+import { answerLogId, mailboxLogId } from "../session/id.ts";
 import type { Platform } from "../session/platform.ts";
 import type { LogAbout } from "../store/store.ts";
 import type { Gathered, GatheredLog } from "./gather.ts";
@@ -9,6 +9,7 @@ import type { Entry, Finding } from "./inspect.ts";
 /** What is wrong with the links between the events of a record. */
 export function checkChain(platform: Platform, gathered: Gathered): readonly Finding[] {
   const findings: Finding[] = [];
+  const taken = new Map<string, string>();
   for (const log of gathered.logs.values()) {
     if (log.length === 0) continue;
     findings.push(...checkRow(gathered, log));
@@ -20,6 +21,7 @@ export function checkChain(platform: Platform, gathered: Gathered): readonly Fin
       checkPosition(log, entry, entries[index - 1], say);
     });
     findings.push(...checkAnswers(platform, gathered, log, entries));
+    findings.push(...checkSignals(platform, gathered, log, entries, taken));
   }
   return findings;
 }
@@ -95,7 +97,7 @@ function checkRow(gathered: Gathered, log: GatheredLog): Finding[] {
 const ofRuns = /^(?:run\.|sandbox\.|workspace\.|memory\.|budget\.)/;
 
 function sortOf(kind: string): LogAbout["log"] {
-  return ofRuns.test(kind) ? "run" : kind === "answer.given" ? "answer" : "session";
+  return ofRuns.test(kind) ? "run" : kind === "answer.given" || kind === "signal.sent" ? "answer" : "session";
 }
 
 /** A result has a call; an answer it names is the answer to that call. An answer is alone in the log of its question. */
@@ -131,5 +133,40 @@ function checkAnswers(platform: Platform, gathered: Gathered, log: GatheredLog, 
       });
     }
   });
+  return findings;
+}
+
+/** A signal lies in the mailbox of its name and run. Who takes it waits for that name in that run, and nobody else takes it there. */
+function checkSignals(
+  platform: Platform,
+  gathered: Gathered,
+  log: GatheredLog,
+  entries: readonly Entry[],
+  taken: Map<string, string>,
+): Finding[] {
+  const findings: Finding[] = [];
+  let last: Entry | undefined;
+  for (const entry of entries) {
+    const { id, kind, names, run } = entry;
+    if (kind === "receive.called") last = entry;
+    if (kind === "signal.sent" && names.mailbox !== undefined) {
+      const { signal, run: to = "" } = names.mailbox;
+      if (mailboxLogId(platform, to, signal) !== log.id)
+        findings.push({ event: id, problem: `it is the signal "${signal}" to run ${to}, but does not lie in that mailbox`, field: "data" });
+    }
+    if (names.signal === undefined) continue;
+    const say = (problem: string): unknown => findings.push({ event: id, problem, field: "data.signal" });
+    const signal = gathered.entries.get(names.signal);
+    const { mailbox } = signal?.names ?? {};
+    if (signal?.kind !== undefined && signal.kind !== "signal.sent") say(`it names ${signal.id} as its signal, which is none`);
+    else if (mailbox !== undefined && mailbox.signal !== (last?.names.mailbox?.signal ?? mailbox.signal))
+      say(`it took the signal "${mailbox.signal}" and waited for another one`);
+    // What a rerun reuses was taken by the run before it.
+    if (entry.source !== undefined) continue;
+    if (mailbox !== undefined && mailbox.run !== run) say(`it took a signal that was sent to run ${mailbox.run}`);
+    const other = taken.get(names.signal);
+    if (other !== undefined) say(`it took a signal that ${other} had taken`);
+    taken.set(names.signal, id);
+  }
   return findings;
 }

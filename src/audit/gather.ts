@@ -1,12 +1,12 @@
 /**
  * Which stored events are the record of a place: its ancestors, and all that every run wrote which wrote one of them, with the
- * answers to their questions, until nothing is added. Of the run that a Rath keeps for effects outside any workflow only the
- * ancestors count, because it is shared by sessions that have nothing to do with each other.
+ * answers to their questions and the signals they took, until nothing is added. Of the run that a Rath keeps for effects outside
+ * any workflow only the ancestors count, because it is shared by sessions that have nothing to do with each other.
  *
  * In every log the record is a prefix. What is missing or cannot be read becomes a finding.
  */
 import { RathError } from "../session/errors.ts";
-import { answerLogId } from "../session/id.ts";
+import { answerLogId, mailboxLogId } from "../session/id.ts";
 import type { Platform } from "../session/platform.ts";
 import type { LogRow, RunRow, Store, StoredEvent } from "../store/store.ts";
 import { callsOf } from "./calls.ts";
@@ -137,7 +137,7 @@ class Gathering implements Gathered {
       this.entries.set(entry.id, entry);
       for (const flaw of entry.flaws) this.findings.push({ event: entry.id, ...flaw });
       for (const parent of entry.parents) this.#want(parent, { by: entry.id, as: "its parent", field: "envelope.parents" });
-      const { origin, answer } = entry.names;
+      const { origin, answer, signal } = entry.names;
       if (origin !== undefined)
         this.#want(origin.head, {
           by: entry.id,
@@ -146,6 +146,7 @@ class Gathering implements Gathered {
             : { as: "what it was detached from", field: "data.from" }),
         });
       if (answer !== undefined) this.#want(answer, { by: entry.id, as: "the answer it names", field: "data.answer" });
+      if (signal !== undefined) this.#want(signal, { by: entry.id, as: "the signal it took", field: "data.signal" });
       if (entry.run !== undefined && !this.#asked.has(entry.run)) {
         this.#asked.add(entry.run);
         this.#newRuns.push(entry.run);
@@ -179,22 +180,26 @@ class Gathering implements Gathered {
     }
   }
 
-  /** Answers that no result names: not taken yet, or they said that something may run. */
+  /** Answers and signals that no result names: not taken yet, or they said that something may run. */
   async #findAnswers(): Promise<boolean> {
     let found = false;
     for (const log of [...this.logs.values()]) {
-      for (const { call, settled, started } of callsOf(log.entries.slice(0, log.length))) {
+      for (const { call, signal, settled, started } of callsOf(log.entries.slice(0, log.length))) {
         if (settled && !started) continue;
-        const id = answerLogId(this.#platform, call);
+        const id = signal === undefined ? answerLogId(this.#platform, call) : this.#mailbox(call, signal);
         if (this.#asked.has(id)) continue;
         this.#asked.add(id);
         const answer = await this.#load(id);
-        if (answer === undefined || answer.length > 0) continue;
+        if (answer === undefined || answer.length === answer.entries.length) continue;
         this.#take(answer, answer.entries.length - 1);
         found = true;
       }
     }
     return found;
+  }
+
+  #mailbox(call: string, signal: string): string {
+    return mailboxLogId(this.#platform, this.entries.get(call)?.run ?? "", signal);
   }
 
   async #load(id: string): Promise<OpenLog | undefined> {

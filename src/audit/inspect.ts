@@ -40,6 +40,10 @@ export interface Names {
   readonly origin?: Place | undefined;
   /** The answer that settled an effect. */
   readonly answer?: string | undefined;
+  /** The signal that a `receive` took. */
+  readonly signal?: string | undefined;
+  /** Which signals a `receive` waits for, and which of which run a signal is. */
+  readonly mailbox?: { readonly signal: string; readonly run?: string | undefined } | undefined;
   /** The question an answer is for. */
   readonly question?: string | undefined;
   /** The run whose work a `workflow.entered` begins. */
@@ -63,6 +67,8 @@ export interface Entry {
   readonly parents: readonly string[];
   /** The call that a result in a batch names. */
   readonly call: string | undefined;
+  /** The result that a rerun reused. */
+  readonly source: string | undefined;
   readonly names: Names;
   readonly blobs: readonly BlobReference[];
   /** Trees of files it names. */
@@ -108,6 +114,7 @@ function inspect(platform: Platform, schemas: Schemas, event: StoredEvent): Entr
     at: envelope?.at ?? "",
     parents: envelope?.parents ?? [],
     call: envelope?.facts.call,
+    source: envelope?.facts.source,
     names: data === undefined || envelope === undefined ? {} : namesIn(envelope.kind, data.value),
     blobs: data?.blobs ?? [],
     trees: data?.trees ?? [],
@@ -233,6 +240,15 @@ function namesIn(kind: EventKind, value: unknown): Names {
       return { ended: (value as DataOf<"run.ended">).status };
     case "answer.given":
       return { question: (value as DataOf<"answer.given">).question };
+    case "receive.called":
+    case "signal.sent": {
+      const { signal, run } = value as { readonly signal: string; readonly run?: string };
+      return { mailbox: { signal, run } };
+    }
+    case "receive.returned": {
+      const { answer, signal } = value as DataOf<"receive.returned">;
+      return { answer, signal };
+    }
     case "workflow.entered":
       return { run: (value as DataOf<"workflow.entered">).run };
     case "run.signed":

@@ -68,10 +68,17 @@ export async function nextOf(tracing: Tracing, node: Node, item?: MemoryItem): P
     case "route.called":
     case "route.returned":
     case "ask.called":
-    case "ask.returned": {
+    case "ask.returned":
+    case "receive.called":
+    case "receive.returned": {
       const call = node.kind.endsWith(".called") ? node : callOf(node);
       const result = node === call ? finder.resultOf(call) : node;
-      return [...(await decisionsOn(tracing, call, result)), ...inside(tracing, node), ...(await callersOf(tracing, call))];
+      return [
+        ...(await decisionsOn(tracing, call, result)),
+        ...(await sentTo(tracing, result)),
+        ...inside(tracing, node),
+        ...(await callersOf(tracing, call)),
+      ];
     }
     case "model.returned":
       return [modelStep(tracing, callOf(node))];
@@ -97,6 +104,7 @@ export async function nextOf(tracing: Tracing, node: Node, item?: MemoryItem): P
       return said === undefined ? [] : [spoken(tracing, "wrote", said)];
     }
     case "answer.given":
+    case "signal.sent":
       return [];
     default:
       return around(tracing, node);
@@ -144,6 +152,13 @@ async function decisionsOn({ finder, runtime }: Tracing, call: Node, result: Nod
     const relation = answer.data<"answer.given">(platform)?.approve === true ? "approved" : "decided";
     return [{ relation, node: answer, words: wordsOf(answer, platform), leaf: true }];
   });
+}
+
+/** The signal that a `receive` took. */
+async function sentTo({ finder, runtime }: Tracing, result: Node | undefined): Promise<readonly Step[]> {
+  const named = result?.kind === "receive.returned" ? result.data<"receive.returned">(runtime.platform)?.signal : undefined;
+  const signal = named === undefined ? undefined : await finder.find(named);
+  return signal === undefined ? [] : [{ relation: "sent", node: signal, words: wordsOf(signal, runtime.platform), leaf: true }];
 }
 
 /** An answer lies in a log of its own, named after what it answers: the call, or a mark that it was started. */

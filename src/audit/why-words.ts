@@ -41,6 +41,12 @@ export function wordsOf(node: Node, platform: Platform): string {
     }
     case "answer.given":
       return answerWords(node, platform);
+    case "receive.called":
+      return `${node.by} waited for the signal ${plain(node.data<"receive.called">(platform).signal)}`;
+    case "signal.sent": {
+      const { signal, data } = node.data<"signal.sent">(platform);
+      return `${plain(node.by)} sent ${plain(signal)}${data === undefined ? "" : ` ${valueWords(data)}`}`;
+    }
     case "session.merged": {
       const { branches, reason } = node.data<"session.merged">(platform);
       return `${node.by} merged ${branches.length + 1} branches${because(reason)}`;
@@ -79,9 +85,9 @@ function replyWords(node: Node, platform: Platform): string {
 
 function resultWords(node: Node, platform: Platform): string {
   const asked = callOf(node).data<"do.called">(platform) as
-    | { readonly name?: string; readonly question?: string; readonly input?: unknown }
+    | { readonly name?: string; readonly question?: string; readonly signal?: string; readonly input?: unknown }
     | undefined;
-  const name = asked?.name ?? asked?.question ?? node.kind.slice(0, node.kind.indexOf("."));
+  const name = asked?.name ?? asked?.question ?? asked?.signal ?? node.kind.slice(0, node.kind.indexOf("."));
   const outcome = outcomeOf(node, platform);
   const changes = actedOf(node, platform)?.changes ?? [];
   const [first, ...others] = changes;

@@ -58,6 +58,7 @@ export function eventLine(event: Event, find: FindEvent): string {
     case "check.called":
     case "ask.called":
     case "wait.called":
+    case "receive.called":
     case "route.called":
       return `${opOf(event)} ${callName(event)}${inputOf(event)}`;
     case "tool.returned":
@@ -65,6 +66,7 @@ export function eventLine(event: Event, find: FindEvent): string {
     case "check.returned":
     case "ask.returned":
     case "wait.returned":
+    case "receive.returned":
     case "route.returned":
       return `${opOf(event)} ${nameOf(event, find)}${ended(event)}`;
     case "tool.started":
@@ -92,6 +94,8 @@ export function eventLine(event: Event, find: FindEvent): string {
       return `budget: ${event.data.spent} of ${event.data.of} ${event.data.limit}`;
     case "answer.given":
       return "answer";
+    case "signal.sent":
+      return `signal ${event.data.signal}${event.data.data === undefined ? "" : ` ${valueText(event.data.data)}`}`;
     default:
       return (event satisfies never as Event).kind;
   }
@@ -113,6 +117,7 @@ function callName({ kind, data }: Event): string {
   const {
     name,
     question,
+    signal,
     until,
     for: span,
     model,
@@ -120,13 +125,14 @@ function callName({ kind, data }: Event): string {
   } = (data ?? {}) as {
     readonly name?: string;
     readonly question?: string;
+    readonly signal?: string;
     readonly until?: string;
     readonly for?: string;
     readonly model?: string;
     readonly candidates?: readonly { readonly name: string }[];
   };
   if (kind === "route.called") return (candidates ?? []).map((candidate) => candidate.name).join("|");
-  return name ?? question ?? until ?? span ?? model ?? "";
+  return name ?? question ?? signal ?? until ?? span ?? model ?? "";
 }
 
 function inputOf({ data }: Event): string {

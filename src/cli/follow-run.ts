@@ -149,7 +149,9 @@ async function tell(cli: Cli, run: Run, settled: Settled, heard: Heard, ms: numb
 }
 
 function tellPending(cli: Cli, pending: readonly Pending[]): void {
-  cli.warn(show`${cli.errInk.yellow("waiting")} for ${plural(pending.filter((one) => one.kind !== "timer").length, "answer")}`);
+  cli.warn(
+    show`${cli.errInk.yellow("waiting")} for ${plural(pending.filter(({ kind }) => kind !== "timer" && kind !== "signal").length, "answer")}`,
+  );
   for (const one of pending) {
     cli.warn(show`  ${one.kind} ${shortEvent(one.id)}: ${pendingText(one)}`);
     const command = answerCommand(one, shortEvent(one.id));

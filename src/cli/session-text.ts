@@ -34,6 +34,8 @@ export function pendingText(pending: Pending): string {
       return `${pending.tool}${pending.input === undefined ? "" : ` ${valueText(pending.input)}`}`;
     case "unknown":
       return `${pending.op}: started, and nobody knows whether it happened`;
+    case "signal":
+      return `the signal ${pending.signal}`;
     case "timer":
       return `until ${pending.wakes}`;
     case "process":
@@ -53,6 +55,7 @@ export function answerCommand(pending: Pending, id: string): string | undefined 
     case "unknown":
       return `openrath resolve ${id}`;
     case "timer":
+    case "signal":
     case "process":
       return undefined;
     default:

@@ -408,6 +408,7 @@ export class Execution {
     for (const effect of this.open) effect.abort("the run ended");
     void this.runtime.closeSandboxes(this, "the run ended").catch(() => {}); // who else still holds one: whoever ended in order said so before
     this.runtime.answers.drop(this);
+    this.runtime.mailbox.drop(this);
     this.writer.abandon();
     for (const log of this.#owned) {
       if (log.owner !== this) continue;

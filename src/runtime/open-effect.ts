@@ -12,13 +12,14 @@ import type { Probed } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import { isTrustedWork } from "../session/trust.ts";
 import { deadlineOf, pendingOf } from "../session/views.ts";
-import { InnerContext, reasonOf, whenStopped } from "./effect-context.ts";
+import { InnerContext, reasonOf, unless } from "./effect-context.ts";
 import type { Execution, Open } from "./execution.ts";
 import { Interrupted, interruptible } from "./interrupt.ts";
 import { link } from "./link.ts";
+import { noMailbox } from "./mailbox.ts";
 import { remind } from "./remind.ts";
 import { type Given, inside } from "./services.ts";
-import { failure, isUnknown, setCause } from "./thrown-effect.ts";
+import { denied, failure, isUnknown, setCause } from "./thrown-effect.ts";
 
 export type Batch = { readonly index: number; readonly size: number };
 type Data = Readonly<Record<string, unknown>>;
@@ -127,10 +128,10 @@ export class OpenEffect implements Open {
       const call = this.#named;
       const facts = toFacts({ acted, files, counted, injected, outside, trusted, outcome, attempts: 1, source: id, call });
       const returned = await this.#return(withTrees(source.node.kind, source.data) as Data, facts, source.at);
-      reuse?.reused(this.#called, returned, source.node);
+      if (!source.changed) reuse?.reused(this.#called, returned, source.node);
       return returned;
     }
-    if (run === undefined) return this.#waited();
+    if (run === undefined) return this.effect.op === "receive" ? this.#received() : this.#waited();
     if (this.#started) return this.#live();
     const verdict = reuse?.asks(this.effect) === true ? "ask" : await this.effect.before?.();
     if (verdict === "ask") return this.#approval();
@@ -343,14 +344,29 @@ export class OpenEffect implements Open {
   /** Waits for an answer or until its time. */
   async #waited(): Promise<Node> {
     const { op } = this.effect;
-    const given = await this.#wait(this.deadline);
+    const given = await this.#answer(this.deadline);
     if (given === "expired" && op === "wait") return this.#settled("ok", {});
     if (typeof given === "string") return this.#unanswered(given);
-    const answer = given.id;
+    return this.#accepted(given.data.answer, { answer: given.id });
+  }
+
+  /** Waits for a signal or until its time. */
+  async #received(): Promise<Node> {
+    const execution = this.#execution;
+    // A rerun that finds no equal result is no run that anybody can send to.
+    if (execution.mode !== "run") return this.#settled("error", failure(noMailbox()));
+    const { mailbox } = execution.runtime;
+    const given = await this.#wait(() => mailbox.receive(execution, this.called, this.deadline, this.#context.signal));
+    return typeof given === "string" ? this.#unanswered(given) : this.#accepted(given.data, { signal: given.id });
+  }
+
+  /** What came from outside is the result if it fits. */
+  async #accepted(given: unknown, from: Data): Promise<Node> {
     try {
-      return this.#settled("ok", { value: await this.effect.accept?.(given.data.answer), answer });
+      const value = await this.effect.accept?.(given);
+      return this.#settled("ok", value === undefined ? from : { value, ...from });
     } catch (error) {
-      return this.#settled("error", { ...failure(error), answer });
+      return this.#settled("error", { ...failure(error), ...from });
     }
   }
 
@@ -366,7 +382,7 @@ export class OpenEffect implements Open {
       if (found?.happened === true) return this.#settled("ok", this.#told(found.output));
       if (found?.happened === false) return this.#startAgain();
     }
-    const given = await this.#wait(undefined);
+    const given = await this.#answer(undefined);
     if (typeof given === "string") return this.#unanswered(given, "unknown");
     const { outcome } = given.data;
     this.#more = { ...this.#more, answer: given.id };
@@ -386,7 +402,7 @@ export class OpenEffect implements Open {
       this.#execution.runtime.warn(
         `"${String(this.effect.called["name"])}" may not be repeated and found no equal result: decide on ${this.mark.id}, or rerun with effects: "live".`,
       );
-    const given = await this.#wait(undefined);
+    const given = await this.#answer(undefined);
     if (typeof given === "string") return this.#unanswered(given);
     this.#more = { answer: given.id };
     if (given.data.approve !== true) return this.#settled("denied", { reason: given.data.reason ?? "denied" });
@@ -420,17 +436,22 @@ export class OpenEffect implements Open {
     return this.#live();
   }
 
-  async #wait(until: string | undefined): Promise<Given | "expired" | "stopped"> {
+  #answer(until: string | undefined): Promise<Given | "expired" | "stopped"> {
+    const { answers } = this.#execution.runtime;
+    return this.#wait(() => unless(this.#context.signal, answers.wait(this.mark.id, until, this.#execution)));
+  }
+
+  async #wait<T>(coming: () => Promise<T | "closed">): Promise<T> {
     await this.#execution.writer.flush();
     this.waiting = true;
-    const { by, signal } = this.#context;
+    const { by } = this.#context;
     const { runtime, watched, mode } = this.#execution;
     const pending = pendingOf(this.mark, runtime.platform);
     watched?.({ type: "pending", pending, by, session: this.called.log.id });
     const answered =
       watched === undefined && mode !== "run" ? remind(pending, runtime.times.remindMs, (message) => runtime.warn(message)) : undefined;
     this.#execution.delivery.schedule();
-    const given = await unless(signal, runtime.answers.wait(this.mark.id, until, this.#execution));
+    const given = await coming();
     answered?.();
     this.waiting = false;
     return given === "closed" ? this.#gone() : given;
@@ -466,21 +487,6 @@ export class OpenEffect implements Open {
   get #named(): string | undefined {
     return this.#batch === undefined ? undefined : this.called.id;
   }
-}
-
-/** A rule does not allow what it did. */
-function denied(reason: string): EffectResult {
-  return new EffectResult("denied", { reason, problem: "policy" });
-}
-
-/** What comes, or "stopped" as soon as the signal says so. */
-function unless<T>(signal: AbortSignal | undefined, coming: Promise<T>): Promise<T | "stopped"> {
-  if (signal === undefined) return coming;
-  return new Promise((resolve, reject) => {
-    const stop = (): void => resolve("stopped");
-    if (signal.aborted) stop();
-    coming.then(resolve, reject).finally(whenStopped(signal, stop));
-  });
 }
 
 export function closedRath(): RathError {

@@ -13,17 +13,24 @@ import type { Session, Totals } from "../session/session.ts";
 import { SessionValue } from "../session/value.ts";
 import type { Execution } from "./execution.ts";
 import { link } from "./link.ts";
+import { noMailbox } from "./mailbox.ts";
 import { type Batch, never, OpenEffect } from "./open-effect.ts";
 import { causeOf } from "./thrown-effect.ts";
 
 /** Performs one effect. The head is claimed before this returns. */
 export function perform(execution: Execution, head: Node, context: Context, effect: Effect): Promise<Session> {
+  if (effect.op === "receive" && !canReceive(execution)) throw noMailbox();
   const called = call(execution, head, context, effect, undefined);
   return follow(execution, called, effect, context, undefined, (returned) => {
     const session = conclude(returned, effect, context);
     const handed = execution.reuse?.handedFor(returned) ?? returned;
     return handed === returned ? session : new SessionValue(handed, context);
   });
+}
+
+/** Only runs that were started durably are sent to; a rerun takes what one of them was sent. */
+function canReceive({ mode, reuse }: Execution): boolean {
+  return mode === "run" || mode === "replay" || reuse !== undefined;
 }
 
 /** Performs several effects at once: calls in order in one commit, results as they come; resolves when the last one is there. */
@@ -170,8 +177,10 @@ function conclude(returned: Node, effect: Effect, context: Context): Session {
   const outcome = returned.facts.outcome ?? "unknown";
   if (outcome === "ok" || effect.failureIsValue === true) return session;
   const data = returned.data<"do.returned">(context.host.platform);
-  const asked = callOf(returned).data(context.host.platform) as { readonly name?: string; readonly question?: string } | undefined;
-  const name = asked?.name ?? asked?.question ?? effect.op;
+  const asked = callOf(returned).data(context.host.platform) as
+    | { readonly name?: string; readonly question?: string; readonly signal?: string }
+    | undefined;
+  const name = asked?.name ?? asked?.question ?? asked?.signal ?? effect.op;
   const said = data?.message ?? data?.reason;
   const code = outcome === "error" ? "effect.failed" : (`effect.${outcome}` as const);
   const ended = outcome === "error" ? "failed" : outcome === "unknown" ? "has an unknown outcome" : `was ${outcome}`;

@@ -1,5 +1,6 @@
 /** What the compiler tells users of a Rath. Checked by `npm run check:types`; nothing here runs. */
 import { expectTypeOf } from "vitest";
+import { z } from "zod";
 import type { OutputOf, Rath, Session } from "../index.ts";
 import type { Stored } from "../session/session.ts";
 import { Workflow } from "../workflow/workflow.ts";
@@ -48,6 +49,13 @@ export async function whatCompiles(rath: Rath, session: Session): Promise<void> 
   await session.wait("10");
   expectTypeOf((await session.do("x", (): unknown => 1)).output).toEqualTypeOf<unknown>();
   expectTypeOf((await session.ask("?", undefined, { expires: "1d" })).output).toEqualTypeOf<string>();
+  expectTypeOf((await session.receive("paid")).output).toEqualTypeOf<unknown>();
+  expectTypeOf((await session.receive("paid", z.object({ amount: z.number() }), { expires: "1d" })).output).toEqualTypeOf<{
+    amount: number;
+  }>();
+  await rath.send(run.id, "paid", { amount: 3 }, { by: "service:shop", key: "k" });
+  // @ts-expect-error a duration has a unit
+  await session.receive("paid", undefined, { expires: "10" });
   for (const event of session.events())
     if (event.kind === "message.added") expectTypeOf(event.data.role).toEqualTypeOf<"user" | "system">();
 }

@@ -10,6 +10,7 @@ import { pendingOf } from "../session/views.ts";
 import type { LogRow } from "../store/store.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
 import { fetchBlobs, fromStored } from "./load.ts";
+import type { SendOptions } from "./mailbox.ts";
 import { type RunOptions, runOptions } from "./queue-run.ts";
 import { checkReady } from "./ready.ts";
 import { loadRun } from "./run-record.ts";
@@ -81,10 +82,25 @@ export interface Rath extends AsyncDisposable {
   }): AsyncIterable<SandboxRecord>;
   /** What people ask of memory: search, evidence, uses, and taking it back. */
   readonly memory: Memory;
-  /** What waits for a person: questions, approvals, effects with an unknown outcome; and timers. */
+  /** What waits for a person: questions, approvals, effects with an unknown outcome; and for timers and signals. */
   pending(query?: { readonly run?: string | undefined; readonly session?: string | undefined }): Promise<readonly Pending[]>;
   /** Answers something pending. Exactly one answer wins; later ones are refused with `pending.answered`. */
   decide(pending: string, decision: Decision): Promise<void>;
+  /**
+   * Sends a signal to a run that `session.receive` in it takes, now or later, exactly once; it is durable when this resolves. `data`
+   * is what JSON can say, stored without secrets; sent again with the same `key` it is one signal. Rejects with `run.not-found` or
+   * `run.ended` when there is nobody to send to; nothing is changed then.
+   *
+   * @example
+   * const run = await rath.run(workflow, session);
+   * await rath.send(run.id, "paid", { amount: 12 }, { by: "service:payments", key: "payment-7" });
+   */
+  send(
+    run: string,
+    signal: string,
+    data?: unknown,
+    options?: { readonly by?: string | undefined; readonly key?: string | undefined },
+  ): Promise<void>;
   /** Reads a bundle, verifies it, and gives the session it holds. Adds no event to it. */
   import(source: string | AsyncIterable<Uint8Array>): Promise<Session>;
   /** Checks the store and memory, and of a workflow its models, keys and tools, before anything is spent. */
@@ -227,6 +243,12 @@ export class RathOnStore implements Rath {
       return;
     }
     throw new RathError("pending.not-found", `Nothing is pending under ${id}: see rath.pending().`, { details: { pending: id } });
+  }
+
+  async send(run: string, signal: string, data?: unknown, options: SendOptions = {}): Promise<void> {
+    this.#runtime.assertOpen();
+    await this.#runtime.mailbox.send(run, signal, data, options);
+    await this.#runs.wake(run);
   }
 
   /** Whether a call has its result on disk. */

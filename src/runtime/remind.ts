@@ -23,6 +23,7 @@ function wanted(pending: Pending): readonly [string | undefined, string] {
     case "unknown":
       return [`"${pending.op}", of which nobody knows the outcome,`, "outcome"];
     case "timer":
+    case "signal":
     case "process":
       return [undefined, ""];
     default:

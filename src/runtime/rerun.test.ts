@@ -46,6 +46,19 @@ describe("rerun", () => {
     expect((await rath.open(done.id)).head).toBe(done.head);
   });
 
+  test("that changes a result does what has no input again after it: its history is another one", async () => {
+    await using rath = memory();
+    const calls: string[] = [];
+    const flow = new Flow(async (session) => {
+      const first = await session.do("first", () => "a", { repeat: "safe" });
+      return first.do("second", () => calls.push("second"), { repeat: "safe" });
+    });
+    const done = await flow.forward(rath.session("go"));
+    const again = await rerun(done, flow, { change: { event: idOf(done, "first"), output: "b" } });
+    expect(again).toMatchObject({ reused: 0, of: 2 });
+    expect(calls).toHaveLength(2);
+  });
+
   test("of a program whose inputs do not name what they depend on reuses 19: only inputs tell", async () => {
     await using rath = memory();
     const blind = new Flow(async (session) => {

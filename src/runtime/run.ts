@@ -93,7 +93,8 @@ export class RunExecution {
     execution.onFenced = (error) => this.#end({ status: "failed", session: this.#newest(), error });
     execution.onStill = () => void this.#diverged().catch((error: unknown) => this.#failed(error));
     const { leaseMs } = this.#runtime.times;
-    this.#renewal = setInterval(() => void this.#renew(leaseMs), leaseMs / 3);
+    // Renewing takes note that it was woken: whoever renews must look.
+    this.#renewal = setInterval(() => void this.look().catch(() => {}), leaseMs / 3); // what failed is tried at the next one
     if (signal !== undefined) this.#obey(signal);
     this.#limitTime();
     if (this.#over) return;
@@ -136,14 +137,14 @@ export class RunExecution {
     await this.#finish(() => finish(this.#execution, ending, this.row), undefined, true);
   }
 
-  /** Somebody woke the run from outside: to cancel it, or with an answer that it waits for. */
+  /** Somebody woke the run from outside: to cancel it, or with an answer or a signal that it waits for. */
   async look(): Promise<void> {
     await this.#renew(this.#runtime.times.leaseMs);
     const started = this.#execution.log.first?.id;
     if (this.#over || started === undefined) return;
     const cancel = await cancelOf(this.#runtime, started);
     if (cancel !== undefined) await this.cancel(cancel.data.reason ?? "cancelled");
-    else await this.#runtime.answers.look(this.#execution);
+    else await Promise.all([this.#runtime.answers.look(this.#execution), this.#runtime.mailbox.look(this.id)]);
   }
 
   /** Begins nothing more, gives what is under way this long, and leaves the run for others. */
@@ -163,6 +164,7 @@ export class RunExecution {
     const execution = this.#execution;
     execution.ending = true;
     this.#runtime.answers.drop(execution);
+    this.#runtime.mailbox.drop(execution);
     await this.#runtime.closeSandboxes(execution, "the run was left").catch(() => {});
     // A paused one goes on when somebody says how.
     const row = this.#paused ? undefined : { ...this.row, status: "queued", wakeAt: this.#runtime.platform.time() };
@@ -271,6 +273,7 @@ export class RunExecution {
     // From here on nothing goes on in this process: an answer that comes now wakes the parked run.
     execution.ending = true;
     this.#runtime.answers.drop(execution);
+    this.#runtime.mailbox.drop(execution);
     await this.#runtime.closeSandboxes(execution, "the run waits");
     const key = await this.#runtime.key();
     await execution.sayLast(() => {

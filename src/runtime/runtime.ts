@@ -2,7 +2,6 @@
  * The host of sessions: implements their verbs against a store. It owns the executions of this process and what is known of
  * logs in memory; it keeps no transcript, no state and no log of its own.
  */
-
 import { withTrees } from "../session/acted.ts";
 import { dataText } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
@@ -32,6 +31,7 @@ import { applyFiles, filesAt } from "./file-verbs.ts";
 import type { Key } from "./key.ts";
 import { link } from "./link.ts";
 import { inTurn, loadLogs, rowOf } from "./load.ts";
+import { Mailbox } from "./mailbox.ts";
 import { Memories, type MemoryOptions } from "./memories.ts";
 import { conflictsOf, mergeBranches } from "./merge-verbs.ts";
 import { closedRath, never } from "./open-effect.ts";
@@ -59,9 +59,7 @@ export interface RuntimeOptions extends MemoryOptions {
 
 const unjudged: Judgement = Object.freeze({ asks: () => undefined });
 
-interface Standing {
-  readonly node: Node;
-  readonly context: Context;
+interface Standing extends Place {
   readonly execution: Execution;
 }
 
@@ -72,6 +70,7 @@ export class Runtime implements Host, Services {
   readonly relaxed: boolean;
   readonly times: Times;
   readonly answers: Answers;
+  readonly mailbox: Mailbox = new Mailbox(this);
   readonly sandboxes: Sandboxes;
   readonly memories: Memories;
   /** Effects outside any workflow belong to one run per runtime. */
@@ -469,6 +468,7 @@ export class Runtime implements Host, Services {
     this.closed = true;
     // Who waits for an answer outside a run is told before anybody is forgotten.
     this.answers.close();
+    this.mailbox.close();
     for (const execution of this.#executions) execution.close(closedRath());
     this.effects.close();
     await this.#options.places.close();

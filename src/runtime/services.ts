@@ -85,6 +85,15 @@ export interface Services {
     ): Promise<Given | "expired" | "closed">;
     drop(execution: object): void;
   };
+  readonly mailbox: {
+    receive(
+      execution: { readonly id: string; readonly closed: boolean },
+      called: Node,
+      until: string | undefined,
+      stop: AbortSignal | undefined,
+    ): Promise<{ readonly id: string; readonly data: unknown } | "expired" | "stopped" | "closed">;
+    drop(execution: object): void;
+  };
   store(): Promise<Store>;
   key(): Promise<Key>;
   /** The key, once it was opened. */

@@ -1,5 +1,6 @@
-/** What the code of an effect threw: what is stored of it, and what stays in this process. */
+/** What the code of an effect threw, or was not allowed to do: what is stored of it, and what stays in this process. */
 import { RathError } from "../session/errors.ts";
+import { EffectResult } from "../session/host.ts";
 import type { Node } from "../session/log.ts";
 import { textOfThrown } from "../session/thrown.ts";
 
@@ -11,6 +12,11 @@ export function isUnknown(error: unknown): boolean {
 export function failure(error: unknown): { readonly message: string; readonly name?: string } {
   const message = textOfThrown(error);
   return error instanceof Error && error.name !== "Error" ? { message, name: String(error.name) } : { message };
+}
+
+/** A rule does not allow what it did. */
+export function denied(reason: string): EffectResult {
+  return new EffectResult("denied", { reason, problem: "policy" });
 }
 
 const causes = new WeakMap<Node, unknown>();

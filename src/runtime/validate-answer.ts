@@ -26,6 +26,8 @@ export async function validateAnswer(pending: Pending, decision: Decision, op: O
         return;
       throw invalid('an effect with an unknown outcome takes { outcome: "run-again" } or { outcome: { type: "ok", value } } and the like');
     }
+    case "signal":
+      throw invalid(`it waits for the signal "${pending.signal}": send it with rath.send(run, ${JSON.stringify(pending.signal)}, data)`);
     case "timer":
       throw invalid(`a ${op} ends at its time`);
   }

@@ -64,9 +64,10 @@ function describeEvent(node: Node, platform: Platform): string | undefined {
     case "route.returned":
     case "ask.returned":
     case "check.returned":
+    case "receive.returned":
     case "wait.returned": {
       const call = callOf(node).data<"do.called">(platform) as Record<string, unknown> | undefined;
-      const name = call?.["name"] ?? call?.["question"] ?? "";
+      const name = call?.["name"] ?? call?.["question"] ?? call?.["signal"] ?? "";
       const verdict =
         node.kind === "check.returned" && node.facts.outcome === "ok" ? (data["passed"] ? "passed" : "failed") : node.facts.outcome;
       const value = data["value"] === undefined ? (data["message"] ?? data["reason"] ?? "") : show(data["value"]);

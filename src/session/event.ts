@@ -69,6 +69,8 @@ export const versions: Readonly<Record<EventKind, number>> = {
   "ask.returned": 1,
   "wait.called": 1,
   "wait.returned": 1,
+  "receive.called": 1,
+  "receive.returned": 1,
   "recall.called": 1,
   "recall.returned": 1,
   "remember.called": 1,
@@ -87,10 +89,11 @@ export const versions: Readonly<Record<EventKind, number>> = {
   "memory.published": 1,
   "budget.crossed": 1,
   "answer.given": 1,
+  "signal.sent": 1,
 };
 
 /** The effects there are: each has `op.called`, perhaps `op.started`, and `op.returned`. */
-export type Op = "do" | "check" | "ask" | "wait" | "model" | "tool" | "route" | "recall" | "remember" | "forget";
+export type Op = "do" | "check" | "ask" | "wait" | "receive" | "model" | "tool" | "route" | "recall" | "remember" | "forget";
 export type CalledKind = `${Op}.called` & EventKind;
 export type StartedKind = `${Op}.started` & EventKind;
 export type ReturnedKind = `${Op}.returned` & EventKind;

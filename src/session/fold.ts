@@ -179,6 +179,7 @@ function turn(counted: State, node: Node, kind: EventKind): State {
     case "memory.published":
     case "budget.crossed":
     case "answer.given":
+    case "signal.sent":
       return counted;
     case "message.added":
       return { ...spoken(counted, node), tainted: taintedBy(counted, node), stopped: undefined, rejected: undefined };
@@ -205,6 +206,7 @@ function turn(counted: State, node: Node, kind: EventKind): State {
     case "check.called":
     case "ask.called":
     case "wait.called":
+    case "receive.called":
     case "tool.called":
     case "route.called":
     case "recall.called":
@@ -223,6 +225,7 @@ function turn(counted: State, node: Node, kind: EventKind): State {
     case "do.returned":
       return { ...within(close(counted, node), node), output: node };
     case "ask.returned":
+    case "receive.returned":
       return { ...close(counted, node), output: node };
     case "check.returned":
       return { ...close(counted, node), checks: chain(node, counted.checks) };

@@ -18,6 +18,16 @@ export function givenName(value: unknown, field: string): string {
   return text;
 }
 
+const longestSignal = 200;
+
+/** The name of a signal, or its key: short, since mailboxes are named by it and searched for it. */
+export function givenSignal(value: unknown, field = "signal"): string {
+  const name = givenName(value, field);
+  if (name === "" || name.length > longestSignal)
+    throw unsupported(field, `has ${name.length} characters`, `give a name of 1 to ${longestSignal}`);
+  return name;
+}
+
 export function givenContent(content: Content): Content {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) throw unsupported("content", `is ${kindOf(content)}`, "give a string or a list of parts");

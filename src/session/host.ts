@@ -63,6 +63,7 @@ export type PureKind = Exclude<
   | "memory.published"
   | "budget.crossed"
   | "answer.given"
+  | "signal.sent"
   | "session.created"
   | "session.forked"
   | "session.detached"
@@ -110,7 +111,7 @@ export interface Effect {
   /** What is asked, and what a recorded call is matched by. */
   readonly called: Readonly<Record<string, unknown>>;
   readonly repeat: Repeat;
-  /** Absent when it waits for a person or a timer. */
+  /** Absent when it waits for a person, a timer or a signal. */
   readonly run?: EffectCode | undefined;
   /** Asked before it starts: nothing lets it go on, "ask" waits for a person's approval, a result ends it. */
   readonly before?: (() => Verdict | Promise<Verdict>) | undefined;
@@ -125,7 +126,7 @@ export interface Effect {
   readonly attempts?: number | undefined;
   /** Asked after a crash before a person is: did it happen? */
   readonly probe?: ((key: string, context: EffectContext) => Promise<Probed | undefined>) | undefined;
-  /** Makes a value of a person's answer; throws when it does not fit the question. */
+  /** Makes a value of a person's answer, or of a signal; throws when it does not fit what was asked for. */
   readonly accept?: ((answer: unknown) => unknown) | undefined;
   /** What is stored of a result; default `{ value }`. */
   readonly store?: ((value: unknown) => Readonly<Record<string, unknown>>) | undefined;

@@ -34,6 +34,11 @@ export function answerLogId(platform: Platform, question: EventId): SessionId {
   return derivedUuid(platform, ["answer", question]);
 }
 
+/** The log of all signals of one name that are sent to a run. */
+export function mailboxLogId(platform: Platform, run: string, signal: string): SessionId {
+  return derivedUuid(platform, ["mailbox", run, signal]);
+}
+
 /** A run started with a key is found by it, so that two starters race for one log. */
 export function keyedRunId(platform: Platform, key: string): string {
   return derivedUuid(platform, ["run", key]);

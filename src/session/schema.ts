@@ -288,6 +288,9 @@ export const schemas = {
   "ask.returned": z.strictObject(result),
   "wait.called": z.strictObject({ until: iso.optional(), for: duration.optional() }),
   "wait.returned": z.strictObject(result),
+  "receive.called": z.strictObject({ signal: z.string().min(1), answer: z.unknown().optional(), expires: duration.optional() }),
+  /** With the `signal.sent` that was taken. */
+  "receive.returned": z.strictObject({ ...result, signal: id.optional() }),
   "recall.called": z.strictObject({
     /** Absent when one is read by its key, or all of a scope are. */
     query: z.string().optional(),
@@ -439,6 +442,13 @@ export const schemas = {
     outcome: z.unknown().optional(),
     /** The run whose `run.started` is the question is to be cancelled. */
     cancel: z.literal(true).optional(),
+  }),
+  "signal.sent": z.strictObject({
+    run: z.string().min(1),
+    signal: z.string().min(1),
+    data: z.unknown().optional(),
+    /** Sent again with the same one, it is the same signal. */
+    key: z.string().min(1).optional(),
   }),
 } as const;
 

@@ -138,6 +138,18 @@ export interface Session<out Output = unknown> {
     answer: S,
     options?: { readonly to?: string | undefined; readonly expires?: Duration | undefined },
   ): Promise<Session<Infer<S>>>;
+  /**
+   * Waits for the next signal of this name that `rath.send` sent to the run and that no other `receive` of the run has taken, and
+   * gives its data. Signals sent before anybody asks are kept; each goes to exactly one `receive`, in the order of the calls. Data
+   * that does not fit the schema rejects with `effect.failed`, and the signal is taken all the same. Only for workflows started
+   * with `rath.run`: nobody can send to any other.
+   *
+   * @example
+   * const paid = await session.receive("paid", z.object({ amount: z.number() }), { expires: "7d" });
+   * console.log(paid.output.amount);
+   */
+  receive(signal: string, schema?: undefined, options?: { readonly expires?: Duration | undefined }): Promise<Session>;
+  receive<S extends Schema>(signal: string, schema: S, options?: { readonly expires?: Duration | undefined }): Promise<Session<Infer<S>>>;
   /** Judges the session and records the verdict. A check that throws has failed; it does not reject. */
   check(name: string, run: (context: EffectContext) => CheckResult | Promise<CheckResult>): Promise<Session<Output>>;
   /**
@@ -337,12 +349,13 @@ export interface PendingBase {
   readonly since: string;
   readonly by: string;
 }
-/** Something that waits for a person or a timer. */
+/** Something that waits for a person, a timer or a signal. */
 export type Pending =
   | (PendingBase & { readonly kind: "question"; readonly question: string; readonly answer: object })
   | (PendingBase & { readonly kind: "approval"; readonly tool: string; readonly input: unknown })
   | (PendingBase & { readonly kind: "unknown"; readonly op: string; readonly input: unknown })
   | (PendingBase & { readonly kind: "timer"; readonly wakes: string })
+  | (PendingBase & { readonly kind: "signal"; readonly signal: string })
   | (PendingBase & { readonly kind: "process"; readonly process: string; readonly command: string });
 /** What a person says about something pending, and who says it. */
 export type Decision = { readonly by: string; readonly reason?: string | undefined } & (

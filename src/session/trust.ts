@@ -46,6 +46,10 @@ export function trustOf(node: Node, platform: Platform): Trust {
     case "do.started":
     case "tool.called":
     case "tool.started":
+    // Whoever may send may send anything.
+    case "receive.called":
+    case "receive.returned":
+    case "signal.sent":
       return "untrusted";
     case "tool.returned":
       return node.facts.trusted === true ? trustAt(callOf(node)) : "untrusted";
@@ -93,6 +97,9 @@ export function originOf(node: Node, platform: Platform): MemoryOrigin {
     case "do.called":
     case "do.started":
     case "do.returned":
+    case "receive.called":
+    case "receive.returned":
+    case "signal.sent":
       return failed ? "failure" : "tool";
     case "remember.returned":
       return stagedBy(node, platform)?.item.origin ?? "model";

@@ -14,6 +14,7 @@ import {
   givenOptions,
   givenPlacement,
   givenRepeat,
+  givenSignal,
   givenText,
   givenTime,
   givenVerdict,
@@ -23,7 +24,7 @@ import type { Context, Effect, Place } from "./host.ts";
 import { derivedUuid } from "./id.ts";
 import { current, history, type Node } from "./log.ts";
 import type { ModelRequest } from "./message.ts";
-import { accepting, answerSchemaOf } from "./question.ts";
+import { accepting, answerSchemaOf, receiving } from "./question.ts";
 import { compressionsOf, readsOf, writesOf } from "./remembered.ts";
 import { modelCallBefore, requestOf } from "./request.ts";
 import type * as S from "./session.ts";
@@ -236,6 +237,18 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
       const to = options.to === undefined ? {} : { to: givenText(options.to, "to") };
       const called = { question: givenText(question, "question"), answer: answerSchemaOf(answer), ...to, ...expires };
       return { op: "ask", called, repeat: "safe", accept: accepting(answer) };
+    });
+  }
+  receive<A extends S.Schema>(
+    signal: string,
+    schema?: A,
+    options: { readonly expires?: S.Duration | undefined } = {},
+  ): Promise<S.Session<never>> {
+    return this.#perform(() => {
+      givenOptions(options, ["expires"], "receive");
+      const expires = options.expires === undefined ? {} : { expires: givenDuration(options.expires) };
+      const answer = schema === undefined ? {} : { answer: answerSchemaOf(schema) };
+      return { op: "receive", called: { signal: givenSignal(signal), ...answer, ...expires }, repeat: "safe", accept: receiving(schema) };
     });
   }
   wait(time: S.Duration | Date): Promise<S.Session<Output>> {

@@ -205,6 +205,8 @@ export function pendingOf(mark: Node, platform: Platform, call: Node = callUnder
       const { question, answer } = call.data<"ask.called">(platform);
       return { ...base, kind: "question", question, answer: answer as object };
     }
+    case "receive.called":
+      return { ...base, kind: "signal", signal: call.data<"receive.called">(platform).signal };
     case "wait.called":
       return { ...base, kind: "timer", wakes: deadlineOf(call, platform) ?? call.at };
     case "do.called":
@@ -219,7 +221,7 @@ export function pendingOf(mark: Node, platform: Platform, call: Node = callUnder
   }
 }
 
-/** When a wait ends or a question expires: a given time, or so long after the call. */
+/** When a wait ends, or a question or a receive expires: a given time, or so long after the call. */
 export function deadlineOf(call: Node, platform: Platform): string | undefined {
   const data = call.data(platform) as { readonly until?: string; readonly for?: Duration; readonly expires?: Duration } | undefined;
   const duration = data?.for ?? data?.expires;

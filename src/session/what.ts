@@ -107,6 +107,11 @@ function dataOf(node: Node, platform: Platform, text: (node: Node) => string): u
       const sizes = [dropped, kept].map((ranges) => ranges.map(({ events }) => events));
       return JSON.stringify([policy, sizes, shortened.map(({ to }) => to), replacementOf(node, platform)]);
     }
+    case "receive.returned": {
+      // Which of the signals it was is how it came about.
+      const { signal: _, ...rest } = node.data<"receive.returned">(platform);
+      return JSON.stringify(rest);
+    }
     case "tool.returned":
     case "route.returned":
     case "ask.returned":

@@ -3,7 +3,7 @@ import type { Event } from "./event.ts";
 
 /** One step back. "was-in-context" says that a model had read it, not that it was the cause. */
 export interface WhyHop {
-  readonly relation: "wrote" | "called" | "decided" | "was-in-context" | "justified" | "approved";
+  readonly relation: "wrote" | "called" | "decided" | "sent" | "was-in-context" | "justified" | "approved";
   readonly event: Event;
   readonly summary: string;
 }

@@ -19,7 +19,7 @@ import { branch, collect } from "../testing/store-case.ts";
 import { storedChain, storedEvent } from "../testing/stored-event.ts";
 import { storeFormat } from "./migrations/migrations.ts";
 import { sqliteStore } from "./sqlite.ts";
-import type { StoredEvent } from "./store.ts";
+import type { Store, StoredEvent, TakenRun } from "./store.ts";
 
 let folder: string;
 let path: string;
@@ -28,6 +28,15 @@ beforeEach(() => {
   path = join(folder, "deep", "store.db");
 });
 afterEach(() => rmSync(folder, { recursive: true }));
+
+const dueRun = {
+  id: "r",
+  key: undefined,
+  session: "s",
+  workflow: "w",
+  status: "queued",
+  wakeAt: "2026-01-01T00:00:00.000Z",
+};
 
 async function filled(): Promise<StoredEvent[]> {
   const events = storedChain([{ data: "a secret" }, {}], "s");
@@ -175,6 +184,38 @@ describe("the SQLite file", () => {
     ]);
     expect((await collect(a.events({ ids: [left.id, beside.id, right.id] }))).map(({ id }) => id)).toEqual([left.id, beside.id]);
     expect((await collect(b.events({ ids: [beside.id, root.id] }))).map(({ id }) => id)).toEqual([beside.id, root.id]);
+  });
+
+  test("is shared by workers that take from stores of their own: each run once, none left", async () => {
+    const stores = Array.from({ length: 6 }, () => sqliteStore(path));
+    const rows = Array.from({ length: 120 }, (_, i) => ({ ...dueRun, id: `r${i}`, priority: i % 3 }));
+    await Promise.all(rows.map((run) => stores[0]?.append({ branches: [], run })));
+    const taken: string[] = [];
+    const work = async (store: Store, worker: string): Promise<void> => {
+      let got: readonly TakenRun[];
+      do {
+        got = await store.take({ workflows: ["w"], limit: 3 }, worker, 60_000);
+        taken.push(...got.map(({ row }) => row.id));
+      } while (got.length > 0 && taken.length <= rows.length);
+    };
+    await Promise.all(stores.map((store, i) => work(store, `worker-${i}`)));
+    expect(taken).toHaveLength(rows.length);
+    expect(new Set(taken).size).toBe(rows.length);
+    for (const store of stores) await store[Symbol.asyncDispose]();
+  });
+
+  test("is only read by a worker that finds nothing due", async () => {
+    await using store = sqliteStore(path);
+    await store.append({ branches: [], run: { ...dueRun, wakeAt: "2999-01-01T00:00:00.000Z" } });
+    await store.append({ branches: [], run: { ...dueRun, id: "of another workflow", workflow: "v" } });
+    // Whoever writes now has to wait for this transaction, which ends only after the takes.
+    const other = openDatabase(path);
+    other.exec("BEGIN IMMEDIATE");
+    const version = pragma(other, "data_version");
+    for (const limit of [0, 16]) expect(await store.take({ workflows: ["w"], limit }, "a", 1000)).toEqual([]);
+    other.exec("COMMIT");
+    expect(pragma(other, "data_version")).toBe(version);
+    other.close();
   });
 
   test("keeps tenants and projects apart", async () => {

@@ -11,6 +11,7 @@ import type { Reopen } from "./store-case.ts";
 import { leaseCases } from "./store-lease-cases.ts";
 import { queryCases } from "./store-query-cases.ts";
 import { sweepCases } from "./store-sweep-cases.ts";
+import { takeCases } from "./store-take-cases.ts";
 
 /** A store under test. */
 export interface StoreConformance extends Conformance<Store> {
@@ -20,6 +21,6 @@ export interface StoreConformance extends Conformance<Store> {
 
 /** Registers the tests of the store contract. A skip that names no test is an error. */
 export function storeConformance(subject: StoreConformance): void {
-  const cases = [...appendCases, ...leaseCases, ...queryCases, ...sweepCases];
+  const cases = [...appendCases, ...leaseCases, ...takeCases, ...queryCases, ...sweepCases];
   registerReopening("store", subject, cases);
 }

@@ -155,6 +155,21 @@ const waiting: Case = {
   },
 };
 
+/** One signal that never comes, and one that is sent while the run is parked. */
+const signals: Case = {
+  record: async (rath) => {
+    const flow = new Flow("sells", async (session) => {
+      const quiet = await session.receive("stop", undefined, { expires: "1ms" }).catch((error: unknown) => sessionOf(error));
+      const paid = await quiet.receive("paid", z.object({ amount: z.number() }));
+      return paid.do("thank", () => `thanks for ${paid.output.amount}`);
+    });
+    const run = await rath.run(flow, rath.session("Sell"), { key: "sale 7" });
+    await run.settle();
+    await rath.send(run.id, "paid", { amount: 12 }, { by: "service:shop", key: "payment 7" });
+    return run.result();
+  },
+};
+
 /** A rerun whose changed effect may not be repeated unasked: somebody approves, and it starts. */
 const approved: Case = {
   record: async (rath) => {
@@ -183,6 +198,7 @@ export const sessionCases: Readonly<Record<string, Case>> = {
   failed,
   parked,
   waiting,
+  signals,
   approved,
 };
 

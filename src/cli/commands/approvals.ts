@@ -62,7 +62,7 @@ async function ls(cli: Cli, session: string | undefined): Promise<void> {
     data: (one) => one,
     empty: show`Nothing waits for a person.`,
   });
-  const [first] = pending;
+  const first = pending.find(({ kind }) => kind !== "timer" && kind !== "signal");
   if (first !== undefined && cli.onTerminal) cli.next(commandFor(first));
 }
 

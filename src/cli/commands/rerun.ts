@@ -84,7 +84,9 @@ async function asksFirst(
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, 50));
     if (over) return new Promise(() => {});
-    const asks = (await rath.pending()).filter((pending) => !before.has(pending.id) && pending.kind !== "timer");
+    const asks = (await rath.pending()).filter(
+      (pending) => !before.has(pending.id) && pending.kind !== "timer" && pending.kind !== "signal",
+    );
     if (asks.length > 0) return { asks };
   }
 }

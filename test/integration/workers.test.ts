@@ -1,0 +1,247 @@
+/** Workers: they take queued runs in order of urgency, follow each other when they die, drain, and give up what kills them. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import type { WorkState } from "../../src/runtime/worker.ts";
+import { memoryStore } from "../../src/store/memory.ts";
+import type { Store } from "../../src/store/store.ts";
+import { Flow } from "../support/flow.ts";
+import { cut, doomed, never, process, said, until, warned, working } from "../support/processes.ts";
+
+describe("a queued run", () => {
+  test("is executed by whoever works on the store and knows its workflow", async () => {
+    const store = memoryStore();
+    const client = process(store);
+    const run = await client.run("double", client.session("21"), { queue: true });
+    expect(await run.status()).toBe("queued");
+    working(process(store, { workflows: { other: new Flow(async (session) => session) } }));
+    await sleep(80);
+    expect(await run.status()).toBe("queued");
+    working(process(store, { workflows: { double: new Flow((session) => session.do("x", () => Number(said(session)) * 2)) } }));
+    expect((await run.result()).output).toBe(42);
+    expect(await run.status()).toBe("done");
+  });
+
+  test("of higher priority goes first, then the one that waits longest", async () => {
+    const store = memoryStore();
+    const client = process(store);
+    const order: string[] = [];
+    const note = new Flow((session) => session.do("note", () => void order.push(said(session))));
+    for (const [text, priority] of [
+      ["a", 0],
+      ["b", 5],
+      ["c", undefined],
+      ["d", 5],
+      ["e", -1],
+    ] as const) {
+      await client.run("note", client.session(text), { queue: true, ...(priority === undefined ? {} : { priority }) });
+      await sleep(3);
+    }
+    working(process(store, { workflows: { note } }), { concurrency: 1 });
+    await until(() => order.length === 5, "all were noted");
+    expect(order.join("")).toBe("bdace");
+  });
+
+  test("is executed once, by any number of workers, never more at a time than each was told", async () => {
+    const store = memoryStore();
+    const client = process(store);
+    const done: string[] = [];
+    const most = new Map<number, number>();
+    const flowOf = (worker: number): Flow => {
+      let now = 0;
+      return new Flow((session) =>
+        session.do("count", async () => {
+          most.set(worker, Math.max(most.get(worker) ?? 0, ++now));
+          await sleep(1);
+          now--;
+          done.push(session.id);
+        }),
+      );
+    };
+    const runs = await Promise.all(Array.from({ length: 60 }, () => client.run("count", client.session("x"), { queue: true })));
+    for (const worker of [0, 1, 2]) working(process(store, { workflows: { count: flowOf(worker) } }), { concurrency: 4 });
+    await Promise.all(runs.map((run) => run.result()));
+    expect(new Set(done).size).toBe(60);
+    expect(done.length).toBe(60);
+    for (const count of most.values()) expect(count).toBeLessThanOrEqual(4);
+  });
+
+  test("that parks holds no worker, and goes on with any of them when it is answered", async () => {
+    const store = memoryStore();
+    const client = process(store);
+    const ask = new Flow((session) => session.ask("May I?"));
+    const stop = working(process(store, { workflows: { ask } }), { concurrency: 1 });
+    const runs = await Promise.all([1, 2, 3].map(() => client.run("ask", client.session("x"), { queue: true })));
+    for (const run of runs) await run.settle();
+    await stop();
+    working(process(store, { workflows: { ask } }), { concurrency: 1 });
+    const pending = await client.pending();
+    expect(pending).toHaveLength(3);
+    for (const [index, one] of pending.entries()) await client.decide(one.id, { by: "ann", answer: `yes ${index}` });
+    const outputs = await Promise.all(runs.map(async (run) => (await run.result()).output));
+    expect([...outputs].sort()).toEqual(["yes 0", "yes 1", "yes 2"]);
+  });
+
+  test("keeps its timer when every process that knew of it is gone", async () => {
+    const store = memoryStore();
+    const client = process(store);
+    let begun = 0;
+    const nap = new Flow(async (session) => {
+      begun++;
+      return (await session.wait("1200ms")).do("awake", () => "up");
+    });
+    const stop = working(process(store, { workflows: { nap } }));
+    const run = await client.run("nap", client.session("x"), { queue: true });
+    expect((await run.settle()).status).toBe("waiting");
+    await stop();
+    working(process(store, { workflows: { nap } }));
+    expect((await run.result()).output).toBe("up");
+    expect(begun).toBe(2);
+  });
+
+  test("is asked for with an option that exists", async () => {
+    const client = process(memoryStore());
+    await expect(client.run("x", client.session("x"), { queued: true } as object)).rejects.toMatchObject({ code: "value.unsupported" });
+    await expect(client.run("x", client.session("x"))).rejects.toMatchObject({ code: "run.unknown-workflow" });
+    await expect(client.run("x", client.session("x"), { queue: true, priority: Number.NaN })).rejects.toMatchObject({
+      code: "value.unsupported",
+    });
+    await expect(client.work({ concurrency: 0 })).rejects.toMatchObject({ code: "value.unsupported" });
+    await expect(client.work({ concurency: 1 } as object)).rejects.toMatchObject({ code: "value.unsupported" });
+  });
+});
+
+describe("a worker", () => {
+  test("that dies is followed by another one, which repeats no finished effect", async () => {
+    const store = memoryStore();
+    const client = process(store);
+    const calls: string[] = [];
+    const flow = (last: () => Promise<string>): Flow =>
+      new Flow(async (session) => {
+        const first = await session.do("first", () => void calls.push("first"), { repeat: "once" });
+        return first.do("last", last, { repeat: "safe" });
+      });
+    const life = cut(store);
+    doomed(life.store, { workflows: { job: flow(never) } });
+    const run = await client.run("job", client.session("x"), { queue: true });
+    await until(() => calls.length === 1, "the first effect ran");
+    await sleep(20);
+    life.cut();
+    const began = Date.now();
+    working(process(store, { workflows: { job: flow(async () => "done") } }));
+    expect((await run.result()).output).toBe("done");
+    expect(Date.now() - began).toBeLessThan(2 * 400 + 300);
+    expect(calls).toEqual(["first"]);
+  });
+
+  test("drains: begins nothing more, lets what is under way end, and leaves the rest for others at once", async () => {
+    const store = memoryStore();
+    const client = process(store);
+    const log: string[] = [];
+    let release: () => void = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const job = (wait: Promise<void>): Flow =>
+      new Flow(async (session) => {
+        const one = await session.do(
+          "one",
+          async () => {
+            log.push("one begins");
+            await wait;
+            log.push("one ends");
+          },
+          { repeat: "once" },
+        );
+        return one.do("two", () => void log.push("two"), { repeat: "once" });
+      });
+    const states: WorkState[] = [];
+    const stop = new AbortController();
+    const first = process(store, { workflows: { job: job(held) } }, { leaseMs: 60_000 });
+    const done = first.work({ signal: stop.signal, report: (state) => states.push(state) });
+    const run = await client.run("job", client.session("x"), { queue: true });
+    await until(() => log.length === 1, "it began");
+    stop.abort();
+    setTimeout(release, 60);
+    await done;
+    expect(log).toEqual(["one begins", "one ends"]);
+    expect(states.map(({ status }) => status)).toContain("draining");
+    expect(states.at(-1)).toMatchObject({ status: "stopped", executing: 0, taken: 1 });
+    expect(await run.status()).toBe("queued");
+    working(process(store, { workflows: { job: job(Promise.resolve()) } }));
+    await run.result();
+    expect(log).toEqual(["one begins", "one ends", "two"]);
+  });
+
+  test("that cannot reach the store goes on trying, and says so once", async () => {
+    const store = memoryStore();
+    let broken = 3;
+    const rough: Store = {
+      ...store,
+      take: async (...args) => {
+        if (broken-- > 0) throw new Error("no route");
+        return store.take(...args);
+      },
+    };
+    const states: WorkState[] = [];
+    const stop = new AbortController();
+    const warnings = warned();
+    const rath = process(rough, { workflows: { x: new Flow((session) => session.do("x", () => 1)) } });
+    const done = rath.work({ signal: stop.signal, report: (state) => states.push(state) });
+    const client = process(store);
+    const run = await client.run("x", client.session("x"), { queue: true });
+    expect((await run.result()).output).toBe(1);
+    stop.abort();
+    await done;
+    expect(states.some(({ problem }) => problem === "no route")).toBe(true);
+    expect(states.at(-1)?.problem).toBeUndefined();
+    expect((await warnings()).filter((text) => text.includes("no route"))).toHaveLength(1);
+  });
+
+  test("gives up a run that kills its workers, after five of them died without a trace of progress", async () => {
+    const store = memoryStore();
+    const client = process(store);
+    const run = await client.run("bomb", client.session("x"), { queue: true });
+    let begun = 0;
+    for (let dead = 0; dead < 7 && (await run.status()) !== "failed"; dead++) {
+      const life = cut(store);
+      const before = begun;
+      const bomb = new Flow(() => {
+        begun++;
+        life.cut();
+        return never();
+      });
+      doomed(life.store, { workflows: { bomb } });
+      await until(async () => begun > before || (await run.status()) === "failed", "it was begun or given up");
+    }
+    expect(begun).toBe(6);
+    const settled = await run.settle();
+    expect(settled).toMatchObject({ status: "failed", error: { code: "run.poisoned" } });
+  });
+
+  test("does not count the deaths of a run that gets further each time", async () => {
+    const store = memoryStore();
+    const client = process(store);
+    const run = await client.run("long", client.session("x"), { queue: true });
+    let last = -1;
+    for (let dead = 0; dead < 9; dead++) {
+      const life = cut(store);
+      const long = new Flow(async (session) => {
+        let now = session;
+        for (let step = 0; step < 9; step++) {
+          now = await now.do(`step ${step}`, () => step, { repeat: "safe" });
+          if (step <= last) continue;
+          if (step < 8) {
+            await sleep(20);
+            life.cut();
+          }
+          last = step;
+          if (step < 8) await never();
+        }
+        return now;
+      });
+      doomed(life.store, { workflows: { long } });
+      await until(() => last >= dead, `step ${dead}`);
+    }
+    expect((await run.result()).output).toBe(8);
+  });
+});
