@@ -81,16 +81,17 @@ function backlog(connection: Connection, workflow: string, limit: number, now: n
   return found;
 }
 
-/** Few, as only the dead let their leases run out. */
+/** Due whatever their rows say: nobody else knows how far their holders came. Few, as only the dead let their leases run out. */
 function expired(connection: Connection, workflows: readonly string[], limit: number, now: number): Due[] {
   return connection
-    .statement<Due>(
-      `SELECT no, priority, due_at, 1 AS abandoned FROM runs INDEXED BY runs_held
-       WHERE tenant = ? AND project = ? AND owner IS NOT NULL AND lease_expires <= ? AND due_at <= ?
+    .statement<{ no: number; priority: number; lease_expires: number }>(
+      `SELECT no, priority, lease_expires FROM runs INDEXED BY runs_held
+       WHERE tenant = ? AND project = ? AND owner IS NOT NULL AND lease_expires <= ?
          AND workflow IN (SELECT value FROM json_each(?))
-       ORDER BY priority DESC, due_at, no LIMIT ?`,
+       ORDER BY priority DESC, lease_expires, no LIMIT ?`,
     )
-    .all(connection.tenant, connection.project, now, isoTime(now), JSON.stringify(workflows), limit);
+    .all(connection.tenant, connection.project, now, JSON.stringify(workflows), limit)
+    .map(({ no, priority, lease_expires }) => ({ no, priority, due_at: isoTime(lease_expires), abandoned: 1 }));
 }
 
 function byTime(a: Due, b: Due): number {

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { Key } from "../../src/runtime/key.ts";
 import type { RuntimeOptions } from "../../src/runtime/runtime.ts";
+import { postgresStore } from "../../src/store/postgres.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
 
@@ -26,7 +27,7 @@ export interface WorkerPlan {
 }
 
 export async function openWorkerStore({ store }: Pick<WorkerPlan, "store">): Promise<Store> {
-  return sqliteStore(store);
+  return store.startsWith("postgres") ? postgresStore(store) : sqliteStore(store);
 }
 
 /** All who work on one store sign with one key. */
