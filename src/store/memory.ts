@@ -226,7 +226,8 @@ function take(
   { now, forMs }: { readonly now: number; readonly forMs: number },
 ): TakenRun[] {
   const time = new Date(now).toISOString();
-  const isDue = (run: Run): boolean => dueSince(run) <= time && workflows.includes(run.row.workflow);
+  const isFree = ({ owner, expires }: Run): boolean => owner === undefined || expires <= now;
+  const isDue = (run: Run): boolean => isFree(run) && dueSince(run) <= time && workflows.includes(run.row.workflow);
   return [...state.runs.values()]
     .filter(isDue)
     .sort((a, b) => (b.row.priority ?? 0) - (a.row.priority ?? 0) || compare(dueSince(a), dueSince(b)))
@@ -237,10 +238,10 @@ function take(
     });
 }
 
-/** News or its own time, whichever came first, or when its holder let it go; a time after all others if it has none of them. */
+/** News, its own time, or when its holder let it go, whichever came first; a time after all others if it has none of them. */
 function dueSince({ row: { wakeAt = never }, woken = never, owner, expires }: Run): string {
-  if (owner !== undefined) return new Date(expires).toISOString();
-  return wakeAt < woken ? wakeAt : woken;
+  const left = owner === undefined ? never : new Date(expires).toISOString();
+  return [wakeAt, woken, left].sort(compare)[0] as string;
 }
 
 const never = "~";

@@ -87,7 +87,7 @@ const claiming = `WITH held AS MATERIALIZED (
 const taking = `WITH due AS MATERIALIZED (
     SELECT no, owner FROM openrath.runs WHERE tenant = $1 AND project = $2 AND workflow = ANY ($3::text[])
       AND (owner IS NULL AND (woken OR wake_at <= clock_timestamp()) OR owner IS NOT NULL AND lease_expires <= clock_timestamp())
-    ORDER BY priority DESC, coalesce(lease_expires, wake_at, clock_timestamp()), no LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED)
+    ORDER BY priority DESC, coalesce(least(wake_at, lease_expires), clock_timestamp()), no LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED)
   UPDATE openrath.runs r SET owner = $5, epoch = r.epoch + 1, lease_expires = ${until("$6")}, woken = false
   FROM due WHERE r.no = due.no RETURNING ${columns}, r.owner, ${lease.replace("r.id, ", "")}, due.owner IS NOT NULL AS abandoned`;
 
