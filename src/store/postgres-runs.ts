@@ -16,7 +16,7 @@ interface Row {
   readonly status: string;
   readonly wake_at: number | null;
   readonly priority: number;
-  readonly woken: boolean;
+  readonly woken_at: number | null;
   readonly owner: string | null;
 }
 
@@ -29,7 +29,8 @@ interface LeaseRow {
 }
 
 const pageRows = 64;
-const columns = `r.no::float8 AS no, r.id, r.key, r.session, r.workflow, r.status, ${ms("r.wake_at")} AS wake_at, r.priority, r.woken`;
+const mostTaken = 1000;
+const columns = `r.no::float8 AS no, r.id, r.key, r.session, r.workflow, r.status, ${ms("r.wake_at")} AS wake_at, ${ms("r.woken_at")} AS woken_at, r.priority`;
 const now = `${ms("clock_timestamp()")} AS now`;
 const lease = `r.id, r.epoch::float8 AS epoch, ${ms("r.lease_expires")} AS expires, ${now}`;
 const until = (place: string): string => `clock_timestamp() + ${place}::float8 * interval '1 millisecond'`;
@@ -50,10 +51,15 @@ export class Leases {
 
   /** Runs that somebody else is just taking, or whose holder is just appending, are passed over. */
   async take({ workflows, limit }: TakeQuery, worker: string, forMs: number): Promise<TakenRun[]> {
-    if (limit <= 0 || workflows.length === 0) return [];
-    const rows = await this.#ask<Row & LeaseRow>(taking, [[...workflows], Math.floor(limit), worker, forMs]);
+    if (!(limit >= 1) || workflows.length === 0) return [];
+    const rows = await this.#ask<Row & LeaseRow & { readonly due_at: number }>(taking, [
+      [...workflows],
+      Math.min(Math.floor(limit), mostTaken),
+      worker,
+      forMs,
+    ]);
     return rows
-      .sort((a, b) => b.priority - a.priority || (a.wake_at ?? a.now) - (b.wake_at ?? b.now) || a.no - b.no)
+      .sort((a, b) => b.priority - a.priority || a.due_at - b.due_at || a.no - b.no)
       .map((row) => ({ row: runRow(row), lease: leaseOf(row) as Lease }));
   }
 
@@ -78,20 +84,33 @@ export class Leases {
   }
 }
 
+// The owner before, as it is once nobody else changes the row.
+const held = "no, owner, lease_expires <= now() AS expired";
+const abandoned = (worker: string, before: string): string =>
+  `coalesce(${before}.owner <> ${worker} OR ${before}.expired, false) AS abandoned`;
+
 const claiming = `WITH held AS MATERIALIZED (
-    SELECT no, owner FROM openrath.runs WHERE tenant = $1 AND project = $2 AND id = $3
-      AND (owner IS NULL OR owner = $4 OR owner = $6 OR lease_expires <= clock_timestamp()) FOR NO KEY UPDATE)
-  UPDATE openrath.runs r SET owner = $4, epoch = r.epoch + 1, lease_expires = ${until("$5")}, woken = false
-  FROM held WHERE r.no = held.no RETURNING ${lease}, held.owner IS NOT NULL AS abandoned`;
+    SELECT ${held} FROM openrath.runs WHERE tenant = $1 AND project = $2 AND id = $3
+      AND (owner IS NULL OR owner = $4 OR owner = $6 OR lease_expires <= now()) FOR NO KEY UPDATE)
+  UPDATE openrath.runs r SET owner = $4, epoch = r.epoch + 1, lease_expires = ${until("$5")}, woken_at = NULL
+  FROM held WHERE r.no = held.no RETURNING ${lease}, ${abandoned("$4", "held")}`;
 
-const taking = `WITH due AS MATERIALIZED (
-    SELECT no, owner FROM openrath.runs WHERE tenant = $1 AND project = $2 AND workflow = ANY ($3::text[])
-      AND (owner IS NULL AND (woken OR wake_at <= clock_timestamp()) OR owner IS NOT NULL AND lease_expires <= clock_timestamp())
-    ORDER BY priority DESC, coalesce(least(wake_at, lease_expires), clock_timestamp()), no LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED)
-  UPDATE openrath.runs r SET owner = $5, epoch = r.epoch + 1, lease_expires = ${until("$6")}, woken = false
-  FROM due WHERE r.no = due.no RETURNING ${columns}, r.owner, ${lease.replace("r.id, ", "")}, due.owner IS NOT NULL AS abandoned`;
+// One level of priority after the other: within a level the index is in order of time, so that a backlog is never read through.
+const taking = `WITH RECURSIVE levels AS (
+    SELECT max(priority) AS priority FROM openrath.runs WHERE tenant = $1 AND project = $2 AND due_at IS NOT NULL
+    UNION ALL
+    SELECT (SELECT max(priority) FROM openrath.runs WHERE tenant = $1 AND project = $2 AND due_at IS NOT NULL AND priority < levels.priority)
+      FROM levels WHERE levels.priority IS NOT NULL),
+  due AS MATERIALIZED (
+    SELECT found.* FROM levels CROSS JOIN LATERAL (
+      SELECT ${held}, due_at FROM openrath.runs WHERE tenant = $1 AND project = $2 AND priority = levels.priority AND due_at <= now()
+        AND workflow = ANY ($3::text[])
+      ORDER BY due_at, no LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED) found LIMIT $4)
+  UPDATE openrath.runs r SET owner = $5, epoch = r.epoch + 1, lease_expires = ${until("$6")}, woken_at = NULL
+  FROM due WHERE r.no = due.no
+  RETURNING ${columns}, r.owner, ${lease.replace("r.id, ", "")}, ${ms("due.due_at")} AS due_at, ${abandoned("$5", "due")}`;
 
-const renewing = `UPDATE openrath.runs r SET lease_expires = ${until("$5")}, woken = false
+const renewing = `UPDATE openrath.runs r SET lease_expires = ${until("$5")}, woken_at = NULL
   WHERE tenant = $1 AND project = $2 AND id = $3 AND epoch = $4 AND owner IS NOT NULL RETURNING ${lease}, false AS abandoned`;
 
 /** Runs in order of creation, a page at a time. */
@@ -108,7 +127,7 @@ export async function* runPages(connection: Connection, query: RunQuery): AsyncG
   also(query.key, "r.key =");
   also(query.dueBefore, "r.wake_at <");
   also(query.owner, "r.lease_expires > clock_timestamp() AND r.owner =");
-  if (query.woken) where.push("r.woken");
+  if (query.woken) where.push("r.woken_at IS NOT NULL");
   const holder = "CASE WHEN r.lease_expires > clock_timestamp() THEN r.owner END AS owner";
   const sql = `SELECT ${columns}, ${holder} FROM openrath.runs r WHERE ${where.join(" AND ")} ORDER BY r.no LIMIT ${pageRows}`;
   let last: number | undefined = 0;
@@ -135,7 +154,7 @@ function runRow(row: Row): RunRow {
     wakeAt: row.wake_at === null ? undefined : new Date(row.wake_at).toISOString(),
     ...(row.priority === 0 ? {} : { priority: row.priority }),
     owner: row.owner ?? undefined,
-    ...(row.woken ? { woken: true } : {}),
+    ...(row.woken_at === null ? {} : { woken: true }),
   };
 }
 

@@ -44,3 +44,16 @@ export async function withClient<T>(url: string, work: (client: pg.Client) => Pr
 export function ownPostgres(flags?: readonly string[]): Promise<PostgresServer> {
   return startServer(flags);
 }
+
+/** A database of its own on the shared server, for what uses the default schema; dropped when it is disposed. */
+export async function freshDatabase(): Promise<AsyncDisposable & { readonly url: string }> {
+  const shared = await sharedPostgres();
+  const name = freshSchema();
+  await withClient(shared, (client) => client.query(`CREATE DATABASE ${name}`));
+  const url = new URL(shared);
+  url.pathname = `/${name}`;
+  const drop = async (): Promise<void> => {
+    await withClient(shared, (client) => client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
+  };
+  return { url: url.href, [Symbol.asyncDispose]: drop };
+}

@@ -2,7 +2,8 @@
  * Tables of the first format in PostgreSQL, and the function that appends. Every row that is found by name carries tenant and project.
  *
  * `frames (log, seq)` is the place of a frame, seq the position of its first event, and the compare-and-set of an append: whoever
- * appends after a head that is not the newest any more collides on it. Names are compared by their bytes (COLLATE "C").
+ * appends after a head that is not the newest any more collides on it. `runs.due_at` is since when a free run may go on, whichever of
+ * news and its own time came first, and until when a held one is held. Names are compared by their bytes (COLLATE "C").
  */
 const tables = `
 CREATE TABLE openrath.logs (
@@ -54,16 +55,16 @@ CREATE TABLE openrath.runs (
   status text NOT NULL,
   wake_at timestamptz,
   priority double precision NOT NULL DEFAULT 0,
-  woken boolean NOT NULL DEFAULT false,
+  woken_at timestamptz,
   owner text COLLATE "C",
   epoch bigint NOT NULL DEFAULT 0,
   lease_expires timestamptz,
+  due_at timestamptz GENERATED ALWAYS AS (CASE WHEN owner IS NULL THEN least(wake_at, woken_at) ELSE lease_expires END) STORED,
   UNIQUE (tenant, project, id)
 ) WITH (fillfactor = 70);
 CREATE UNIQUE INDEX runs_key ON openrath.runs (tenant, project, key) WHERE key IS NOT NULL;
 CREATE INDEX runs_status ON openrath.runs (tenant, project, status);
-CREATE INDEX runs_due ON openrath.runs (tenant, project, wake_at) WHERE wake_at IS NOT NULL;
-CREATE INDEX runs_woken ON openrath.runs (tenant, project) WHERE woken;
+CREATE INDEX runs_due ON openrath.runs (tenant, project, priority, due_at, no) WHERE due_at IS NOT NULL;
 CREATE INDEX runs_owner ON openrath.runs (tenant, project, owner) WHERE owner IS NOT NULL;
 
 CREATE TABLE openrath.blobs (
@@ -181,8 +182,8 @@ BEGIN
   END IF;
 
   IF batch ? 'wakes' THEN
-    UPDATE openrath.runs SET woken = true
-      WHERE tenant = t AND project = p AND NOT woken
+    UPDATE openrath.runs SET woken_at = clock_timestamp()
+      WHERE tenant = t AND project = p AND woken_at IS NULL
         AND id IN (SELECT w.run FROM jsonb_to_recordset(batch->'wakes') AS w(entry integer, run text) WHERE NOT refused ? w.entry::text);
   END IF;
 
