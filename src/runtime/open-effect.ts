@@ -162,7 +162,7 @@ export class OpenEffect implements Open {
     if (!this.#started) this.#start();
     if (repeat === "once" || repeat === "keyed") {
       try {
-        await execution.writer.flush();
+        await execution.written();
       } catch (error) {
         // It has not begun, and will not: that is its result.
         return this.#settled("error", { message: `it did not begin, because its call could not be stored: ${failure(error).message}` });
@@ -453,7 +453,7 @@ export class OpenEffect implements Open {
   }
 
   async #wait<T>(coming: () => Promise<T | "closed">): Promise<T> {
-    await this.#execution.writer.flush();
+    await this.#execution.written();
     this.waiting = true;
     const { by } = this.#context;
     const { runtime, watched, mode } = this.#execution;

@@ -92,7 +92,7 @@ export class RunExecution {
     this.#runtime.watch(execution);
     execution.writer.setRow({ ...this.row, status: "running" });
     execution.onParkable = () => this.#parkSoon();
-    execution.onFenced = (error) => this.#end({ status: "failed", session: this.#newest(), error });
+    execution.onLost = (error) => this.#end({ status: "failed", session: this.#newest(), error });
     execution.onStill = () => void this.#diverged().catch((error: unknown) => this.#failed(error));
     const { leaseMs } = this.#runtime.times;
     // Renewing takes note that it was woken: whoever renews must look.

@@ -4,6 +4,7 @@ import { verify } from "../../src/audit/verify.ts";
 import { nodePlatform } from "../../src/runtime/platform.ts";
 import type { Rath } from "../../src/runtime/rath.ts";
 import { hasEnded } from "../../src/runtime/run-row.ts";
+import { parseEnvelope } from "../../src/session/codec.ts";
 import { answerLogId } from "../../src/session/id.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Decider } from "./decider.ts";
@@ -40,7 +41,12 @@ export async function check({ rath, store, witness, orders, decider }: Aftermath
     const status = await run.status();
     if (!hasEnded(status)) {
       const pending = (await rath.pending({ run: id })).map((one) => one.kind);
-      stuck.push(`${order} (${id}) is ${status}: ${pending.join(", ")}`);
+      const said: string[] = [];
+      for await (const event of store.events({ session: id })) {
+        const { kind, at } = parseEnvelope(nodePlatform.text(event.envelope));
+        said.push(`${at.slice(14)} ${kind} ${Buffer.from(event.data ?? []).subarray(16)}`);
+      }
+      stuck.push(`${order} (${id}) is ${status}; pending: ${pending.join(", ") || "nothing"}; it says: ${said.slice(-4).join(" · ")}`);
       continue;
     }
     const settled = await run.settle();
