@@ -180,6 +180,8 @@ export class Connection {
     });
     // An idle connection that breaks is dropped by the pool; the next statement opens another.
     pool.on("error", () => {});
+    // One that breaks while it is in use, between two statements, would end the process; whoever sends the next statement is told.
+    pool.on("connect", (client) => client.on("error", () => {}));
     return pool;
   }
 

@@ -226,8 +226,7 @@ function take(
   { now, forMs }: { readonly now: number; readonly forMs: number },
 ): TakenRun[] {
   const time = new Date(now).toISOString();
-  const isFree = ({ owner, expires }: Run): boolean => owner === undefined || expires <= now;
-  const isDue = (run: Run): boolean => isFree(run) && dueSince(run) <= time && workflows.includes(run.row.workflow);
+  const isDue = (run: Run): boolean => dueSince(run) <= time && workflows.includes(run.row.workflow);
   return [...state.runs.values()]
     .filter(isDue)
     .sort((a, b) => (b.row.priority ?? 0) - (a.row.priority ?? 0) || compare(dueSince(a), dueSince(b)))
@@ -238,10 +237,10 @@ function take(
     });
 }
 
-/** News, its own time, or when its holder let it go, whichever came first; a time after all others if it has none of them. */
+/** News or its own time, whichever came first, or when its holder let it go; a time after all others if it has none of them. */
 function dueSince({ row: { wakeAt = never }, woken = never, owner, expires }: Run): string {
-  const left = owner === undefined ? never : new Date(expires).toISOString();
-  return [wakeAt, woken, left].sort(compare)[0] as string;
+  if (owner !== undefined) return new Date(expires).toISOString();
+  return wakeAt < woken ? wakeAt : woken;
 }
 
 const never = "~";

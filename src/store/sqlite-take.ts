@@ -81,14 +81,14 @@ function backlog(connection: Connection, workflow: string, limit: number, now: n
   return found;
 }
 
-/** Due whatever their rows say: nobody else knows how far their holders came. Few, as only the dead let their leases run out. */
+/** Due since the lease ran out, whatever their rows say: nobody else knows how far their holders came. Few, as only the dead let their leases run out. */
 function expired(connection: Connection, workflows: readonly string[], limit: number, now: number): Due[] {
   const since = "strftime('%Y-%m-%dT%H:%M:%fZ', lease_expires / 1000.0, 'unixepoch')";
   return connection
     .statement<Due>(
-      `SELECT no, priority, min(coalesce(due_at, ${since}), ${since}) AS due_at, 1 AS abandoned FROM runs INDEXED BY runs_held
+      `SELECT no, priority, ${since} AS due_at, 1 AS abandoned FROM runs INDEXED BY runs_held
        WHERE tenant = ? AND project = ? AND owner IS NOT NULL AND lease_expires <= ? AND workflow IN (SELECT value FROM json_each(?))
-       ORDER BY priority DESC, 3, no LIMIT ?`,
+       ORDER BY priority DESC, lease_expires, no LIMIT ?`,
     )
     .all(connection.tenant, connection.project, now, JSON.stringify(workflows), limit);
 }

@@ -86,8 +86,11 @@ export const takeCases: readonly StoreCase[] = [
         return row(`r${i}`, { workflow: i % 3 === 0 ? "v" : "w", priority: i % 5, wakeAt });
       });
       await Promise.all(rows.map((run) => put(store, run)));
-      for (const { id } of rows.filter((_, i) => i % 7 === 0)) await store.claim(id, "dead", 0);
-      const urgent = (a: RunRow, b: RunRow) => (b.priority ?? 0) - (a.priority ?? 0) || ((a.wakeAt ?? "") < (b.wakeAt ?? "") ? -1 : 1);
+      // Those are due since their leases ran out, after all others.
+      const died = new Map<string, string>();
+      for (const { id } of rows.filter((_, i) => i % 7 === 0)) died.set(id, (await store.claim(id, "dead", 0))?.expires ?? "");
+      const since = ({ id, wakeAt = "" }: RunRow): string => died.get(id) ?? wakeAt;
+      const urgent = (a: RunRow, b: RunRow) => (b.priority ?? 0) - (a.priority ?? 0) || (since(a) < since(b) ? -1 : since(a) > since(b) ? 1 : 0);
       const expected = rows.toSorted(urgent).map(({ id }) => id);
       const taken: string[] = [];
       for (let i = 0; i < 5; i++) taken.push(...idsOf(await take(store, "a", { workflows: ["w", "v"], limit: 40 })));
