@@ -345,7 +345,11 @@ export class Runs {
     const store = await this.#runtime.store();
     const unlisten = this.#hints.listen(({ due }) => due && poke());
     this.#pokes.add(poke);
-    const wakeups = await store.wakeups?.(poke);
+    // Looking finds what is due all the same, only later.
+    const wakeups = await store.wakeups?.(poke).catch((error: unknown) => {
+      this.#runtime.warn(`Worker ${this.#worker} hears no wake-ups: ${textOfThrown(error)}. It looks every ${this.#runtime.times.lookMs} ms.`);
+      return undefined;
+    });
     this.#wakeups = wakeups;
     return async () => {
       unlisten();

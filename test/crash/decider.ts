@@ -68,8 +68,8 @@ export class Decider {
     }
   }
 
-  async allEnded(orders: ReadonlyMap<string, string>, forMs: number): Promise<void> {
-    for (const start = performance.now(); performance.now() - start < forMs && this.open(orders) > 0; ) await pause(20);
+  async allEnded(orders: ReadonlyMap<string, string>, forMs: number, meanwhile: () => Promise<void>): Promise<void> {
+    for (const start = performance.now(); performance.now() - start < forMs && this.open(orders) > 0; await pause(20)) await meanwhile();
   }
 
   async #look(orders: ReadonlyMap<string, string>): Promise<void> {

@@ -41,12 +41,9 @@ export async function check({ rath, store, witness, orders, decider }: Aftermath
     const status = await run.status();
     if (!hasEnded(status)) {
       const pending = (await rath.pending({ run: id })).map((one) => one.kind);
-      const said: string[] = [];
-      for await (const event of store.events({ session: id })) {
-        const { kind, at } = parseEnvelope(nodePlatform.text(event.envelope));
-        said.push(`${at.slice(14)} ${kind} ${Buffer.from(event.data ?? []).subarray(16)}`);
-      }
-      stuck.push(`${order} (${id}) is ${status}; pending: ${pending.join(", ") || "nothing"}; it says: ${said.slice(-4).join(" · ")}`);
+      const diverged = status === "waiting" ? await run.settle() : undefined;
+      const text = diverged?.status === "waiting" ? diverged.diverged?.text : undefined;
+      stuck.push(`${order} (${id}) is ${status}; pending: ${pending.join(", ") || "nothing"}; ${text ?? ""} ${await journalOf(store, id)}`);
       continue;
     }
     const settled = await run.settle();
@@ -67,6 +64,16 @@ export async function check({ rath, store, witness, orders, decider }: Aftermath
     acknowledged: keys.size + decider.decided.size + orders.size,
     probed: acts.filter(({ how }) => how === "probed").length,
   };
+}
+
+/** The last words of a run. */
+async function journalOf(store: Store, run: string): Promise<string> {
+  const said: string[] = [];
+  for await (const event of store.events({ session: run })) {
+    const { kind, at } = parseEnvelope(nodePlatform.text(event.envelope));
+    said.push(`${at.slice(14)} ${kind} ${Buffer.from(event.data ?? []).subarray(16, 100)}`);
+  }
+  return said.filter((text) => !text.includes("run.signed")).slice(-5).join(" · ");
 }
 
 /** What may happen once and did not, and keys that were not the same each time or not of one effect alone. */

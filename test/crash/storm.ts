@@ -29,6 +29,8 @@ export interface StormPlan {
   /** It goes on at least so long, and gives up hoping for faults after the second. */
   readonly forMs?: number | undefined;
   readonly patienceMs: number;
+  /** How long those that are left may take when all is calm. */
+  readonly endMs?: number | undefined;
   readonly mutant?: WorkerPlan["mutant"];
   readonly progress?: ((line: string) => void) | undefined;
 }
@@ -82,8 +84,7 @@ export async function storm(plan: StormPlan): Promise<Report> {
     }
   }
   await faults.calm();
-  await fleet.mend(plan.workers);
-  await decider.allEnded(orders, plan.patienceMs);
+  await decider.allEnded(orders, plan.endMs ?? 30_000, () => fleet.mend(plan.workers));
   decider.stop();
   await deciding;
   const ms = performance.now() - start;
