@@ -50,6 +50,8 @@ export class Runs {
   readonly #paused = new Map<string, RunExecution>();
   /** Take-ups under way: two of one run would fence each other. */
   readonly #taking = new Map<string, Promise<boolean>>();
+  /** Runs that were taken from the store and are being loaded. */
+  readonly #goingOn = new Set<Promise<unknown>>();
   /** Looks for news of the runs above, while there are any. */
   #attention: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
@@ -142,7 +144,10 @@ export class Runs {
         now: () => this.#runtime.platform.time(),
         take: (limit) => this.#take(limit),
         listen: (poke) => this.#listen(poke),
-        drain: async (forMs) => void (await Promise.all([...this.#executing.values()].map((run) => run.drain(forMs)))),
+        drain: async (forMs) => {
+          await Promise.allSettled(this.#goingOn);
+          await Promise.all([...this.#executing.values()].map((run) => run.drain(forMs)));
+        },
         warn: (message) => this.#runtime.warn(message),
       },
       options,
@@ -164,6 +169,8 @@ export class Runs {
     clearInterval(this.#attention);
     for (const timer of this.#timers.values()) clearTimeout(timer);
     await this.#hints.close();
+    // What was taken is loaded first: begun after the end, it would fail for want of a runtime.
+    await Promise.allSettled(this.#goingOn);
     await Promise.all([...this.#executing.values(), ...this.#paused.values()].map((run) => run.leave()));
     this.#executing.clear();
   }
@@ -331,7 +338,9 @@ export class Runs {
     const taken = await store.take({ workflows: Object.keys(this.#workflows), limit }, this.#worker, this.#runtime.times.leaseMs);
     return taken.map(async ({ row, lease }) => {
       try {
-        const run = await this.#goOn(row, lease, this.#named(row.workflow), { onDivergence: "pause" });
+        const going = this.#goOn(row, lease, this.#named(row.workflow), { onDivergence: "pause" });
+        this.#goingOn.add(going);
+        const run = await going.finally(() => this.#goingOn.delete(going));
         await run?.settled;
       } catch (error) {
         // Its lease is not given back: it is tried again when that has run out, here or elsewhere.
