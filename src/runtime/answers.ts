@@ -37,8 +37,11 @@ export class Answers {
     this.#runtime = runtime;
   }
 
-  /** The answer when it comes, from this process or another, or "expired" at `until`. Keeps the process alive meanwhile. */
-  async wait(question: string, until: string | undefined, execution: Waiting): Promise<Given | "expired" | "closed"> {
+  /**
+   * The answer when it comes, from this process or another, or "expired" at `until`. Keeps the process alive meanwhile; `waits` is
+   * called when there is none yet.
+   */
+  async wait(question: string, until: string | undefined, execution: Waiting, waits?: () => void): Promise<Given | "expired" | "closed"> {
     let arm: () => void = () => {};
     const given = new Promise<Given | "expired" | "closed">((resolve) => {
       let timer: NodeJS.Timeout | undefined;
@@ -66,7 +69,10 @@ export class Answers {
     // Whoever answers from now on is heard; who answered before is found, also when its time has come since.
     const known = await this.#findPatiently(question, execution);
     if (known !== undefined) this.#tell(question, known);
-    else if (until !== undefined && !execution.closed) arm();
+    else {
+      if (until !== undefined && !execution.closed) arm();
+      waits?.();
+    }
     return given;
   }
 

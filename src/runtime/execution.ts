@@ -98,7 +98,8 @@ export class Execution {
   readonly renames = new Map<string, string>();
   /** Every open effect of every branch waits for a person or a timer. */
   onParkable: () => void = () => {};
-  onFenced: (error: RathError) => void = () => {};
+  /** Somebody took the run over, or its store fails: it is left for others. */
+  onLost: (error: RathError) => void = () => {};
   /** Nothing moves although recorded work was not asked for again. */
   onStill: () => void = () => {};
   /** Gets what happens, as it happens, when anybody watches. */
@@ -379,7 +380,7 @@ export class Execution {
     }
   }
 
-  /** The last word of a run is worth several tries. */
+  /** What a run must say is worth several tries. */
   async #persist(): Promise<void> {
     for (let wait = 20; ; wait *= 3) {
       try {
@@ -391,11 +392,31 @@ export class Execution {
     }
   }
 
+  /**
+   * Resolves when everything recorded so far is on disk. A durable run whose store fails for longer is left where it is, and its
+   * frames go no further: whoever finds its lease run out takes it up when the store is back. Elsewhere whoever waits is told.
+   */
+  async written(): Promise<void> {
+    if (this.mode !== "run") return this.writer.flush();
+    try {
+      await this.#persist();
+    } catch (error) {
+      if (this.closed || !RathError.is(error) || !error.retryable) throw error;
+      this.#lose(error);
+      await new Promise(() => {});
+    }
+  }
+
   fence(epoch: number): void {
+    this.#lose(fenced(this.id, epoch));
+  }
+
+  /** It cannot go on here. */
+  #lose(error: RathError): void {
     const stored = this.#newestStored();
     this.close();
     this.#newest = stored;
-    this.onFenced(fenced(this.id, epoch));
+    this.onLost(error);
   }
 
   /** Ends it here: effects are aborted, later verbs of its frames never resolve, its branches are free. Who called a workflow directly is told why. */

@@ -149,7 +149,13 @@ export class Mailbox {
   }
 
   /** The next signal for this call, sent from this process or another; "expired" at `until`, "stopped" when `stop` says so. */
-  receive(execution: Receiving, called: Node, until: string | undefined, stop: AbortSignal | undefined): Promise<Received> {
+  receive(
+    execution: Receiving,
+    called: Node,
+    until: string | undefined,
+    stop: AbortSignal | undefined,
+    waits?: () => void,
+  ): Promise<Received> {
     return new Promise((resolve, reject) => {
       if (execution.closed) return;
       const box = this.#box(execution, called.data<"receive.called">(this.#runtime.platform).signal);
@@ -170,7 +176,9 @@ export class Mailbox {
       if (stop?.aborted === true) receiver.settle("stopped");
       // What is there already is taken before the time is judged.
       const looked = (): void => {
-        if (until !== undefined && box.receivers.includes(receiver)) ends.push(this.#at(until, () => receiver.settle("expired")));
+        if (!box.receivers.includes(receiver)) return;
+        if (until !== undefined) ends.push(this.#at(until, () => receiver.settle("expired")));
+        waits?.();
       };
       box.look().then(looked, (error: unknown) => {
         receiver.settle("dropped");

@@ -164,7 +164,7 @@ export class OpenEffect implements Open {
     if (!this.#started) this.#start();
     if (repeat === "once" || repeat === "keyed") {
       try {
-        await execution.writer.flush();
+        await execution.written();
       } catch (error) {
         // It has not begun, and will not: that is its result.
         return this.#settled("error", { message: `it did not begin, because its call could not be stored: ${failure(error).message}` });
@@ -349,7 +349,7 @@ export class OpenEffect implements Open {
     // A rerun that finds no equal result is no run that anybody can send to.
     if (execution.mode !== "run") return this.#settled("error", failure(noMailbox()));
     const { mailbox } = execution.runtime;
-    const given = await this.#wait(() => mailbox.receive(execution, this.called, this.deadline, this.#context.signal));
+    const given = await this.#wait((waits) => mailbox.receive(execution, this.called, this.deadline, this.#context.signal, waits));
     return typeof given === "string" ? this.#unanswered(given) : this.#accepted(given.data, { signal: given.id });
   }
 
@@ -433,22 +433,24 @@ export class OpenEffect implements Open {
   /** The answer, or that its time is over: exactly one of them wins. */
   async #answer(until: string | undefined): Promise<Given | "expired" | "stopped"> {
     const { answers } = this.#execution.runtime;
-    const given = await this.#wait(() => unless(this.#context.signal, answers.wait(this.mark.id, until, this.#execution)));
+    const given = await this.#wait((waits) => unless(this.#context.signal, answers.wait(this.mark.id, until, this.#execution, waits)));
     if (given === "expired" && this.effect.op !== "wait") return answers.expire(this.mark.id);
     return typeof given === "object" && given.data.expired === true ? "expired" : given;
   }
 
-  async #wait<T>(coming: () => Promise<T | "closed">): Promise<T> {
-    await this.#execution.writer.flush();
-    this.waiting = true;
+  /** It waits once it is certain that nothing had come before: a run that parked earlier would never hear of it. */
+  async #wait<T>(coming: (waits: () => void) => Promise<T | "closed">): Promise<T> {
+    await this.#execution.written();
     const { by } = this.#context;
     const { runtime, watched, mode } = this.#execution;
     const pending = pendingOf(this.mark, runtime.platform);
     watched?.({ type: "pending", pending, by, session: this.called.log.id });
     const answered =
       watched === undefined && mode !== "run" ? remind(pending, runtime.times.remindMs, (message) => runtime.warn(message)) : undefined;
-    this.#execution.delivery.schedule();
-    const given = await coming();
+    const given = await coming(() => {
+      this.waiting = true;
+      this.#execution.delivery.schedule();
+    });
     answered?.();
     this.waiting = false;
     return given === "closed" ? this.#gone() : given;

@@ -64,6 +64,8 @@ export class RunExecution {
   #deadline: NodeJS.Timeout | undefined;
   #renewal: NodeJS.Timeout | undefined;
   #grace: NodeJS.Timeout | undefined;
+  /** Looks under way: each has taken note that the run was woken, and must be heard out before it parks. */
+  readonly #looking = new Set<Promise<void>>();
   #over = false;
   #paused = false;
   #unlisten: () => void = () => {};
@@ -90,7 +92,7 @@ export class RunExecution {
     this.#runtime.watch(execution);
     execution.writer.setRow({ ...this.row, status: "running" });
     execution.onParkable = () => this.#parkSoon();
-    execution.onFenced = (error) => this.#end({ status: "failed", session: this.#newest(), error });
+    execution.onLost = (error) => this.#end({ status: "failed", session: this.#newest(), error });
     execution.onStill = () => void this.#diverged().catch((error: unknown) => this.#failed(error));
     const { leaseMs } = this.#runtime.times;
     // Renewing takes note that it was woken: whoever renews must look.
@@ -138,7 +140,13 @@ export class RunExecution {
   }
 
   /** Somebody woke the run from outside: to cancel it, or with an answer or a signal that it waits for. */
-  async look(): Promise<void> {
+  look(): Promise<void> {
+    const looking = this.#look().finally(() => this.#looking.delete(looking));
+    this.#looking.add(looking);
+    return looking;
+  }
+
+  async #look(): Promise<void> {
     await this.#renew(this.#runtime.times.leaseMs);
     const started = this.#execution.log.first?.id;
     if (this.#over || started === undefined) return;
@@ -169,9 +177,13 @@ export class RunExecution {
     // A paused one goes on when somebody says how.
     const row = this.#paused ? undefined : { ...this.row, status: "queued", wakeAt: this.#runtime.platform.time() };
     if (row !== undefined) execution.writer.setRow(row, true);
-    await execution.writer.flush().catch(() => {});
+    const written = await execution.writer.flush().then(
+      () => true,
+      () => false,
+    );
     execution.close();
-    await this.#release();
+    // A row that could not be written says nothing of going on: whoever finds the lease run out does.
+    if (written) await this.#release();
     this.#reject(closedRath());
   }
 
@@ -200,11 +212,10 @@ export class RunExecution {
       else this.#settle({ status: "failed", session, error: asRathError(this.#runtime, error, session) });
       await this.#release();
     } catch (failure) {
-      // Its end could not be written: it is not over, only left, and can be resumed.
+      // Its end could not be written: it is not over, only left, and can be resumed. Whoever works finds its lease run out.
       const newest = this.#newest();
       this.#execution.close();
       this.#settle({ status: "failed", session: newest, error: asRathError(this.#runtime, failure, newest) });
-      await this.#release();
     }
   }
 
@@ -256,6 +267,7 @@ export class RunExecution {
   /** Nothing but waits: writes what it waits for, frees the lease and drops its frames. */
   async #park(): Promise<void> {
     const execution = this.#execution;
+    while (this.#looking.size > 0) await Promise.allSettled(this.#looking);
     if (this.#over || !execution.parkable) return;
     const open = [...execution.open].filter((effect) => effect.waiting);
     const pending = open.map((effect) => pendingOf(effect.mark, this.#runtime.platform));

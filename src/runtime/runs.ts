@@ -49,6 +49,8 @@ export class Runs {
   readonly #paused = new Map<string, RunExecution>();
   /** Take-ups under way: two of one run would fence each other. */
   readonly #taking = new Map<string, Promise<boolean>>();
+  /** Runs that were taken from the store and are being loaded. */
+  readonly #goingOn = new Set<Promise<unknown>>();
   /** Looks for news of the runs above, while there are any. */
   #attention: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
@@ -141,7 +143,10 @@ export class Runs {
         now: () => this.#runtime.platform.time(),
         take: (limit) => this.#take(limit, options.onRun),
         listen: (poke) => this.#listen(poke),
-        drain: async (forMs) => void (await Promise.all([...this.#executing.values()].map((run) => run.drain(forMs)))),
+        drain: async (forMs) => {
+          await Promise.allSettled(this.#goingOn);
+          await Promise.all([...this.#executing.values()].map((run) => run.drain(forMs)));
+        },
         warn: (message) => this.#runtime.warn(message),
       },
       options,
@@ -163,6 +168,8 @@ export class Runs {
     clearInterval(this.#attention);
     for (const timer of this.#timers.values()) clearTimeout(timer);
     await this.#hints.close();
+    // What was taken is loaded first: begun after the end, it would fail for want of a runtime.
+    await Promise.allSettled(this.#goingOn);
     await Promise.all([...this.#executing.values(), ...this.#paused.values()].map((run) => run.leave()));
     this.#executing.clear();
   }
@@ -332,7 +339,9 @@ export class Runs {
       const tell = (status: RunWork["status"]): void => onRun?.({ run: row.id, session: row.session, workflow: row.workflow, status });
       try {
         tell("taken");
-        const run = await this.#goOn(row, lease, this.#named(row.workflow), { onDivergence: "pause" });
+        const going = this.#goOn(row, lease, this.#named(row.workflow), { onDivergence: "pause" });
+        this.#goingOn.add(going);
+        const run = await going.finally(() => this.#goingOn.delete(going));
         // One that was ended at once is not executed: its row says how.
         tell(run === undefined ? ((await this.#row(row.id)).status as RunWork["status"]) : (await run.settled).status);
       } catch (error) {
@@ -348,7 +357,13 @@ export class Runs {
     const store = await this.#runtime.store();
     const unlisten = this.#hints.listen(({ due }) => due && poke());
     this.#pokes.add(poke);
-    const wakeups = await store.wakeups?.(poke);
+    // Looking finds what is due all the same, only later.
+    const wakeups = await store.wakeups?.(poke).catch((error: unknown) => {
+      this.#runtime.warn(
+        `Worker ${this.#worker} hears no wake-ups: ${textOfThrown(error)}. It looks every ${this.#runtime.times.lookMs} ms.`,
+      );
+      return undefined;
+    });
     this.#wakeups = wakeups;
     return async () => {
       unlisten();

@@ -84,6 +84,7 @@ export interface Services {
       question: string,
       until: string | undefined,
       execution: { readonly closed: boolean; readonly mode: string },
+      waits?: () => void,
     ): Promise<Given | "expired" | "closed">;
     find(question: string): Promise<Given | undefined>;
     /** The answer of whoever was faster, or that it is over. */
@@ -96,6 +97,7 @@ export interface Services {
       called: Node,
       until: string | undefined,
       stop: AbortSignal | undefined,
+      waits?: () => void,
     ): Promise<{ readonly id: string; readonly data: unknown } | "expired" | "stopped" | "closed">;
     drop(execution: object): void;
   };
