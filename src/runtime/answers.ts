@@ -6,6 +6,7 @@ import { Log } from "../session/log.ts";
 import type { Decision } from "../session/session.ts";
 import { link } from "./link.ts";
 import { fetchBlobs, fromStored } from "./load.ts";
+import { patiently } from "./patience.ts";
 import type { Given, Services } from "./services.ts";
 
 interface Waiter {
@@ -34,8 +35,16 @@ export class Answers {
     this.#runtime = runtime;
   }
 
-  /** The answer when it comes, from this process or another, or "expired" at `until`. Keeps the process alive meanwhile. */
-  async wait(question: string, until: string | undefined, execution: Waiting): Promise<Given | "expired" | "closed"> {
+  /**
+   * The answer when it comes, from this process or another, or "expired" at `until`. Keeps the process alive meanwhile. `looked` is
+   * called when there was none yet.
+   */
+  async wait(
+    question: string,
+    until: string | undefined,
+    execution: Waiting,
+    looked: () => void = () => {},
+  ): Promise<Given | "expired" | "closed"> {
     let arm: () => void = () => {};
     const given = new Promise<Given | "expired" | "closed">((resolve) => {
       let timer: NodeJS.Timeout | undefined;
@@ -61,9 +70,12 @@ export class Answers {
       this.#poll ??= setInterval(() => void this.#look(({ mode }) => mode !== "run"), pollMs);
     });
     // Whoever answers from now on is heard; who answered before is found, also when its time has come since.
-    const known = await this.find(question);
+    const known = await patiently(execution, () => this.find(question));
     if (known !== undefined) this.#tell(question, known);
-    else if (until !== undefined && !execution.closed) arm();
+    else if (this.#waiters.has(question)) {
+      looked();
+      if (until !== undefined && !execution.closed) arm();
+    }
     return given;
   }
 

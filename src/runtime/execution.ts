@@ -410,6 +410,7 @@ export class Execution {
     this.runtime.answers.drop(this);
     this.runtime.mailbox.drop(this);
     this.writer.abandon();
+    if (this.mode === "run" && this.log.storedHead !== undefined) this.log.rewind();
     for (const log of this.#owned) {
       if (log.owner !== this) continue;
       log.owner = undefined;

@@ -15,6 +15,7 @@ import { whenStopped } from "./effect-context.ts";
 import { link } from "./link.ts";
 import { fetchBlobs, fromStored, inTurn } from "./load.ts";
 import { hasEnded, rowOfRun } from "./run-row.ts";
+import { patiently } from "./patience.ts";
 import type { Services } from "./services.ts";
 
 /** How a signal is sent. */
@@ -37,6 +38,7 @@ type Received = Signal | "expired" | "stopped" | "closed";
 /** An execution that receives. */
 export interface Receiving {
   readonly id: string;
+  readonly mode: string;
   readonly closed: boolean;
   readonly recorded?: { readonly events: readonly Node[] } | undefined;
 }
@@ -148,8 +150,14 @@ export class Mailbox {
     return log;
   }
 
-  /** The next signal for this call, sent from this process or another; "expired" at `until`, "stopped" when `stop` says so. */
-  receive(execution: Receiving, called: Node, until: string | undefined, stop: AbortSignal | undefined): Promise<Received> {
+  /** The next signal for this call, sent from this process or another; "expired" at `until`, "stopped" when `stop` says so. `waits` is called when there was none yet. */
+  receive(
+    execution: Receiving,
+    called: Node,
+    until: string | undefined,
+    stop: AbortSignal | undefined,
+    waits: () => void = () => {},
+  ): Promise<Received> {
     return new Promise((resolve, reject) => {
       if (execution.closed) return;
       const box = this.#box(execution, called.data<"receive.called">(this.#runtime.platform).signal);
@@ -170,9 +178,11 @@ export class Mailbox {
       if (stop?.aborted === true) receiver.settle("stopped");
       // What is there already is taken before the time is judged.
       const looked = (): void => {
-        if (until !== undefined && box.receivers.includes(receiver)) ends.push(this.#at(until, () => receiver.settle("expired")));
+        if (!box.receivers.includes(receiver)) return;
+        waits();
+        if (until !== undefined) ends.push(this.#at(until, () => receiver.settle("expired")));
       };
-      box.look().then(looked, (error: unknown) => {
+      patiently(execution, () => box.look()).then(looked, (error: unknown) => {
         receiver.settle("dropped");
         reject(error);
       });

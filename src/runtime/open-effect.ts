@@ -17,6 +17,7 @@ import type { Execution, Open } from "./execution.ts";
 import { Interrupted, interruptible } from "./interrupt.ts";
 import { link } from "./link.ts";
 import { noMailbox } from "./mailbox.ts";
+import { patiently } from "./patience.ts";
 import { remind } from "./remind.ts";
 import { type Given, inside } from "./services.ts";
 import { denied, failure, isUnknown, setCause } from "./thrown-effect.ts";
@@ -159,7 +160,7 @@ export class OpenEffect implements Open {
     if (!this.#started) this.#start();
     if (repeat === "once" || repeat === "keyed") {
       try {
-        await execution.writer.flush();
+        await patiently(execution, () => execution.writer.flush());
       } catch (error) {
         // It has not begun, and will not: that is its result.
         return this.#settled("error", { message: `it did not begin, because its call could not be stored: ${failure(error).message}` });
@@ -356,7 +357,7 @@ export class OpenEffect implements Open {
     // A rerun that finds no equal result is no run that anybody can send to.
     if (execution.mode !== "run") return this.#settled("error", failure(noMailbox()));
     const { mailbox } = execution.runtime;
-    const given = await this.#wait(() => mailbox.receive(execution, this.called, this.deadline, this.#context.signal));
+    const given = await this.#wait((looked) => mailbox.receive(execution, this.called, this.deadline, this.#context.signal, looked));
     return typeof given === "string" ? this.#unanswered(given) : this.#accepted(given.data, { signal: given.id });
   }
 
@@ -438,20 +439,22 @@ export class OpenEffect implements Open {
 
   #answer(until: string | undefined): Promise<Given | "expired" | "stopped"> {
     const { answers } = this.#execution.runtime;
-    return this.#wait(() => unless(this.#context.signal, answers.wait(this.mark.id, until, this.#execution)));
+    return this.#wait((looked) => unless(this.#context.signal, answers.wait(this.mark.id, until, this.#execution, looked)));
   }
 
-  async #wait<T>(coming: () => Promise<T | "closed">): Promise<T> {
-    await this.#execution.writer.flush();
-    this.waiting = true;
+  /** It waits once it is known that nothing has come before: a run that was parked sooner would never be woken for that. */
+  async #wait<T>(coming: (looked: () => void) => Promise<T | "closed">): Promise<T> {
+    await patiently(this.#execution, () => this.#execution.writer.flush());
     const { by } = this.#context;
     const { runtime, watched, mode } = this.#execution;
     const pending = pendingOf(this.mark, runtime.platform);
     watched?.({ type: "pending", pending, by, session: this.called.log.id });
     const answered =
       watched === undefined && mode !== "run" ? remind(pending, runtime.times.remindMs, (message) => runtime.warn(message)) : undefined;
-    this.#execution.delivery.schedule();
-    const given = await coming();
+    const given = await coming(() => {
+      this.waiting = true;
+      this.#execution.delivery.schedule();
+    });
     answered?.();
     this.waiting = false;
     return given === "closed" ? this.#gone() : given;

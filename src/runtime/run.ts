@@ -66,6 +66,9 @@ export class RunExecution {
   #grace: NodeJS.Timeout | undefined;
   #over = false;
   #paused = false;
+  /** How many looks for news are under way, and whether the last one found out nothing. */
+  #looks = 0;
+  #missed = false;
   #unlisten: () => void = () => {};
 
   constructor(runtime: Runtime, workflow: Workflow, execution: Execution, input: Node, row: RunRow, how: Executing) {
@@ -139,6 +142,19 @@ export class RunExecution {
 
   /** Somebody woke the run from outside: to cancel it, or with an answer or a signal that it waits for. */
   async look(): Promise<void> {
+    this.#looks++;
+    try {
+      await this.#lookNow();
+      this.#missed = false;
+    } catch (error) {
+      this.#missed = true;
+      throw error;
+    } finally {
+      this.#looks--;
+    }
+  }
+
+  async #lookNow(): Promise<void> {
     await this.#renew(this.#runtime.times.leaseMs);
     const started = this.#execution.log.first?.id;
     if (this.#over || started === undefined) return;
@@ -200,17 +216,22 @@ export class RunExecution {
       else this.#settle({ status: "failed", session, error: asRathError(this.#runtime, error, session) });
       await this.#release();
     } catch (failure) {
-      // Its end could not be written: it is not over, only left, and can be resumed.
-      const newest = this.#newest();
-      this.#execution.close();
-      this.#settle({ status: "failed", session: newest, error: asRathError(this.#runtime, failure, newest) });
-      await this.#release();
+      // Its end could not be written: it is not over, only left. The lease is not given back: it is due when that has run out.
+      this.#failed(failure);
     }
   }
 
-  /** What it came to could not be written. */
+  /** What it came to could not be written: whoever waits for it is told, also when it was about to stop. */
   #failed(error: unknown): void {
-    this.#end({ status: "failed", session: this.#newest(), error: asRathError(this.#runtime, error, this.#newest()) });
+    const newest = this.#newest();
+    this.#stop();
+    this.#execution.close();
+    this.#settle({ status: "failed", session: newest, error: asRathError(this.#runtime, error, newest) });
+  }
+
+  /** Its lease ran out and this process got it again: what goes on here has lost it. */
+  overtaken(epoch: number): void {
+    this.#execution.fence(epoch);
   }
 
   #end(settled: Settled): void {
@@ -256,6 +277,10 @@ export class RunExecution {
   /** Nothing but waits: writes what it waits for, frees the lease and drops its frames. */
   async #park(): Promise<void> {
     const execution = this.#execution;
+    if (this.#over || !execution.parkable) return;
+    // Renewing took note that it was woken: parked before it is known why, it would not be woken again.
+    if (this.#missed) await this.look().catch(() => {});
+    if (this.#looks > 0 || this.#missed) return this.#parkSoon();
     if (this.#over || !execution.parkable) return;
     const open = [...execution.open].filter((effect) => effect.waiting);
     const pending = open.map((effect) => pendingOf(effect.mark, this.#runtime.platform));

@@ -76,6 +76,8 @@ export class Runs {
   readonly #paused = new Map<string, RunExecution>();
   /** Take-ups under way: two of one run would fence each other. */
   readonly #taking = new Map<string, Promise<boolean>>();
+  /** What is under way with each run that was handed to this process. */
+  readonly #going = new Map<string, Promise<void>>();
   /** Looks for news of the runs above, while there are any. */
   #attention: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
@@ -213,20 +215,47 @@ export class Runs {
   }
 
   /** Goes on with a run that is held now; what it comes to here, unless it had ended or was ended at once. */
-  async #goOn(row: RunRow, lease: Lease, workflow: Workflow, how: TakeUp): Promise<RunExecution | undefined> {
+  #goOn(row: RunRow, lease: Lease, workflow: Workflow, how: TakeUp): Promise<RunExecution | undefined> {
+    return this.#alone(row.id, lease, () => this.#goOnNow(row, lease, workflow, how));
+  }
+
+  /** One after the other, and never beside one whose lease ran out meanwhile: two executions of a run here would share its logs. */
+  async #alone<T>(id: string, lease: Lease, work: () => Promise<T>): Promise<T> {
+    const going = (this.#going.get(id) ?? Promise.resolve()).then(() => {
+      this.#executing.get(id)?.overtaken(lease.epoch);
+      return work();
+    });
+    const over = going.then(
+      () => {},
+      () => {},
+    );
+    this.#going.set(id, over);
+    try {
+      return await going;
+    } finally {
+      if (this.#going.get(id) === over) this.#going.delete(id);
+    }
+  }
+
+  async #goOnNow(row: RunRow, lease: Lease, workflow: Workflow, how: TakeUp): Promise<RunExecution | undefined> {
     const record = await loadRun(this.#runtime, row.id);
     if (record.ended !== undefined) {
       await (await this.#runtime.store()).release(lease);
       return undefined;
     }
     const execution = takeUp(this.#runtime, record, lease, this.#worker, workflow);
-    const ending = await this.#endingOf(row, record, execution);
-    if (ending !== undefined) {
-      await this.#endNow(row, record, execution, ending);
-      return undefined;
+    try {
+      const ending = await this.#endingOf(row, record, execution);
+      if (ending !== undefined) {
+        await this.#endNow(row, record, execution, ending);
+        return undefined;
+      }
+      // If this run kills its workers, each one leaves a trace before it runs any code of it.
+      if (lease.abandoned === true) await execution.writer.flush();
+    } catch (error) {
+      execution.close();
+      throw error;
     }
-    // If this run kills its workers, each one leaves a trace before it runs any code of it.
-    if (lease.abandoned === true) await execution.writer.flush();
     execution.drive(record.program);
     const run = new RunExecution(this.#runtime, workflow, execution, record.input, row, this.#howOf(row, execution, how.onDivergence));
     this.#execute(run, lease, how.signal);
@@ -405,12 +434,20 @@ export class Runs {
     if (running !== undefined) return running.cancel(reason);
     const lease = await claimRun(this.#runtime, await this.#runtime.store(), id, this.#worker);
     // Whoever executes it was woken, and obeys.
-    if (lease === undefined) return;
-    const record = await loadRun(this.#runtime, id);
+    if (lease !== undefined) await this.#alone(id, lease, () => this.#endHere(row, lease));
+  }
+
+  /** Ends a run that nobody executes and that was cancelled. */
+  async #endHere(row: RunRow, lease: Lease): Promise<void> {
+    const record = await loadRun(this.#runtime, row.id);
+    if (record.ended !== undefined) return (await this.#runtime.store()).release(lease);
     const execution = takeUp(this.#runtime, record, lease, this.#worker);
-    const ending = await this.#endingOf(row, record, execution);
-    if (record.ended === undefined && ending !== undefined) await this.#endNow(row, record, execution, ending);
-    else await (await this.#runtime.store()).release(lease);
+    try {
+      const ending = await this.#endingOf(row, record, execution);
+      if (ending !== undefined) await this.#endNow(row, record, execution, ending);
+    } finally {
+      execution.close();
+    }
   }
 
   #handle<Output>(row: RunRow): Run<Output> {

@@ -82,15 +82,17 @@ export interface Services {
       question: string,
       until: string | undefined,
       execution: { readonly closed: boolean; readonly mode: string },
+      looked?: () => void,
     ): Promise<Given | "expired" | "closed">;
     drop(execution: object): void;
   };
   readonly mailbox: {
     receive(
-      execution: { readonly id: string; readonly closed: boolean },
+      execution: { readonly id: string; readonly mode: string; readonly closed: boolean },
       called: Node,
       until: string | undefined,
       stop: AbortSignal | undefined,
+      waits?: () => void,
     ): Promise<{ readonly id: string; readonly data: unknown } | "expired" | "stopped" | "closed">;
     drop(execution: object): void;
   };

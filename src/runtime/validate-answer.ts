@@ -3,12 +3,16 @@ import { RathError } from "../session/errors.ts";
 import type { Op } from "../session/event.ts";
 import type { Decision, Pending } from "../session/session.ts";
 
+/** Loaded with the first question: later ones do not ask the loader again, which would take turns of the event loop. */
+let zod: typeof import("zod") | undefined;
+
 export async function validateAnswer(pending: Pending, decision: Decision, op: Op): Promise<void> {
   if (typeof decision.by !== "string" || decision.by === "") throw invalid('say who decides: { by: "human:…" }');
   switch (pending.kind) {
     case "question": {
       if (!("answer" in decision)) throw invalid("a question takes { answer }");
-      const { z } = await import("zod");
+      zod ??= await import("zod");
+      const { z } = zod;
       const result = z.fromJSONSchema(pending.answer as Parameters<typeof z.fromJSONSchema>[0]).safeParse(decision.answer);
       if (!result.success)
         throw invalid(result.error.issues.map((issue) => `${issue.path.join(".") || "answer"}: ${issue.message}`).join("; "));

@@ -139,7 +139,7 @@ function limits(world: World, planned: PlannedRun, record: RunRecord, status: st
   const request = answers.find(({ question, cancel }) => cancel === true && question === record.journal[0]?.id);
   if (request !== undefined && status !== "cancelled") {
     const asked = seen.stored.get(request.id) as number;
-    if (seen.grants.some(({ run, at }) => run === record.id && at > asked))
+    if (seen.grants.some(({ run, at }) => run === record.id && at > asked && at < over))
       problems.push(`cancel: ${planned.name} was taken up after it was cancelled, and is ${status}`);
     if (over > Math.max(asked, calm) + patience) problems.push(`cancel: ${planned.name} is ${status} long after it was cancelled`);
   }

@@ -6,6 +6,14 @@ import { Key } from "../../src/runtime/key.ts";
 const der = Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), Buffer.from("openrath test key, not a secret!")]);
 const pem = createPrivateKey({ key: der, format: "der", type: "pkcs8" }).export({ format: "pem", type: "pkcs8" }) as string;
 
+const key = new Key(pem);
+
+/** Opening a key takes as long as a hundred steps: all processes share it. */
 export async function openTestKey(): Promise<Key> {
-  return new Key(pem);
+  return key;
+}
+
+/** Its statements begin anew. */
+export function resetTestKey(): void {
+  key.previous = undefined;
 }

@@ -1,5 +1,6 @@
 /** Lives one world from its seed and says what is wrong with it. */
 import { createHash } from "node:crypto";
+import { validateAnswer } from "../../src/runtime/validate-answer.ts";
 import { check, type Outcomes } from "./check.ts";
 import { calmly, planFrom } from "./plan.ts";
 import { type Breaks, World } from "./world.ts";
@@ -16,7 +17,18 @@ export interface Simulated {
   readonly digest: string;
 }
 
+/** What the runtime loads when it first needs it is loaded: a world does not wait for files. */
+let ready: Promise<void> | undefined;
+const load = (): Promise<void> =>
+  validateAnswer(
+    { kind: "question", question: "", answer: { type: "string" }, id: "", run: "", session: "", since: "", by: "" },
+    { by: "human:test", answer: "" },
+    "ask",
+  );
+
 export async function simulate(seed: number, breaks?: Breaks): Promise<Simulated> {
+  ready ??= load();
+  await ready;
   const plan = planFrom(seed);
   const calm = await outcomesOf(new World(calmly(plan)));
   const world = new World(plan, breaks);

@@ -8,7 +8,7 @@ import type { Store } from "../../src/store/store.ts";
 import { clientLoop } from "./client.ts";
 import { type Clock, running, virtualClock } from "./clock.ts";
 import { faultyStore, type Happened, noFaults, type Wire } from "./faulty-store.ts";
-import { openTestKey } from "./key.ts";
+import { openTestKey, resetTestKey } from "./key.ts";
 import { Observations, observedStore } from "./observed-store.ts";
 import { leaseMs, lookMs, type Plan } from "./plan.ts";
 import { Simulated, type Witness } from "./program.ts";
@@ -74,6 +74,7 @@ export class World {
   /** Lives until every run has ended and every process was closed. */
   async live(): Promise<void> {
     const { schedule, plan } = this;
+    resetTestKey();
     const rejected = (reason: unknown): void => this.problem("unhandled", `a rejection: ${textOf(reason)}`);
     const listeners = process.listeners("unhandledRejection");
     process.removeAllListeners("unhandledRejection").on("unhandledRejection", rejected);
@@ -82,7 +83,7 @@ export class World {
       for (let index = 0; index < plan.clients; index++) this.#spawn("client");
       for (let index = 0; index < plan.workers; index++) this.#spawn("worker");
       this.#planFaults();
-      await this.#until(() => this.allEnded, plan.calmAt + patienceMs, "ended", "not every run has ended");
+      await this.#until(() => this.allEnded, plan.calmAt + patienceMs, "ended", () => "not every run has ended");
       for (const thread of this.processes) thread.stoppedUntil = 0;
       // Whoever wakes now and thinks it still holds something finds out.
       await this.#until(() => false, schedule.now - schedule.began + 200);
@@ -120,6 +121,7 @@ export class World {
   }
 
   #spawn(kind: Process["kind"]): void {
+    if (this.closing) return;
     const series = ++this.#spawned;
     const thread = { name: `${kind[0]}${series}`, kind, dead: false, stoppedUntil: 0, over: false, stop: new AbortController() };
     const witness = this.witness(thread);
@@ -152,6 +154,7 @@ export class World {
   #planFaults(): void {
     const { kills, stops, drains, calmAt } = this.plan;
     const victim = (client: boolean): Process | undefined => {
+      if (this.closing) return undefined;
       const living = this.processes.filter(({ dead, kind, over }) => !dead && !over && kind === (client ? "client" : "worker"));
       return living.length === 0 ? undefined : this.random.pick(living);
     };
@@ -192,12 +195,12 @@ export class World {
   }
 
   /** Goes on until it holds, or something is wrong. */
-  async #until(holds: () => boolean, latest: number, law?: string, otherwise?: string): Promise<void> {
+  async #until(holds: () => boolean, latest: number, law?: string, otherwise?: () => string): Promise<void> {
     const { schedule } = this;
     while (!holds() && this.problems.length + this.seen.problems.length === 0) {
       const tired = schedule.now - schedule.began > latest || schedule.taken > mostSteps;
       if (tired || !(await schedule.step())) {
-        if (law !== undefined && !holds()) this.problem(law, `${otherwise} after ${schedule.now - schedule.began} ms and ${schedule.taken} steps`);
+        if (law !== undefined && !holds()) this.problem(law, `${otherwise?.()} after ${schedule.now - schedule.began} ms and ${schedule.taken} steps`);
         return;
       }
     }
@@ -210,17 +213,21 @@ export class World {
     const living = this.processes.filter(({ dead }) => !dead);
     for (const process of living) running.run(process, () => process.stop.abort());
     const latest = this.schedule.now - this.schedule.began + 20_000;
-    await this.#until(() => living.every(({ over }) => over), latest, "closing", "not every process has ended");
+    await this.#until(() => living.every(({ over }) => over), latest, "closing", () => `${names(living.filter(({ over }) => !over))} did not end`);
     const closed = new Set<Process>();
     for (const process of living)
       running.run(process, () => {
         const failed = (error: unknown): void => this.problem("closing", `${process.name} could not be closed: ${textOf(error)}`);
         process.rath.close().then(() => closed.add(process), failed);
       });
-    await this.#until(() => closed.size === living.length, latest, "closing", "not every Rath was closed");
+    await this.#until(() => closed.size === living.length, latest, "closing", () => `${names(living.filter((one) => !closed.has(one)))} did not close`);
     const isStill = (): boolean => living.every((process) => this.#clock?.heldBy(process) === 0);
-    await this.#until(isStill, latest, "closing", "a timer keeps a closed process alive");
+    await this.#until(isStill, latest, "closing", () => "a timer keeps a closed process alive");
   }
+}
+
+function names(processes: readonly Process[]): string {
+  return processes.map(({ name }) => name).join(", ");
 }
 
 export function textOf(error: unknown): string {
