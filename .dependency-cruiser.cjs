@@ -49,7 +49,7 @@ module.exports = {
       "ports-know-only-session",
       "Ports do not know each other, so that any store works with any model, sandbox and memory.",
       "^src/(store|workspace|model|memory)/",
-      ["^src/(?:session|$1)/", "^src/sqlite/"],
+      ["^src/(?:session|$1)/", "^src/(?:sqlite|postgres)/"],
     ),
     knowsOnly(
       "sqlite-knows-only-session",
@@ -63,6 +63,22 @@ module.exports = {
       severity: "error",
       from: { path: "^src/", pathNot: ["^src/sqlite/", "^src/(?:store|memory)/sqlite[.-]", "^src/store/migrations/"] },
       to: { path: "^src/sqlite/" },
+    },
+    knowsOnly(
+      "postgres-knows-only-session",
+      "How a database is reached and brought to its format is the same whatever is kept in it, so it knows no table.",
+      "^src/postgres/",
+      "^src/(?:session|postgres)/",
+    ),
+    {
+      name: "postgres-is-for-postgres-adapters",
+      comment: "The seam to PostgreSQL is not a port: what is kept in a database is asked of the store that owns the tables.",
+      severity: "error",
+      from: {
+        path: "^src/",
+        pathNot: ["^src/postgres/", "^src/(?:store|memory)/postgres[.-]", "^src/(?:store|memory)/migrations/postgres-"],
+      },
+      to: { path: "^src/postgres/" },
     },
     knowsOnly(
       "sandbox-knows-session-and-workspace",
@@ -86,9 +102,9 @@ module.exports = {
     {
       name: "drivers-stay-in-their-adapter",
       comment:
-        "Nobody pays for a driver they do not open: only src/sqlite imports a SQLite driver, only a Postgres adapter one of Postgres.",
+        "Nobody pays for a driver they do not open: only src/sqlite imports a SQLite driver, only src/postgres and Postgres adapters one of Postgres.",
       severity: "error",
-      from: { path: "^src/", pathNot: ["^src/sqlite/", "^src/(?:store|memory)/postgres[.-]"] },
+      from: { path: "^src/", pathNot: ["^src/(?:sqlite|postgres)/", "^src/(?:store|memory)/postgres[.-]"] },
       to: { path: "(?:^|/)(?:better-sqlite3|node:sqlite|sqlite|pg|pg-boss)(?:/|$)", pathNot: "^src/" },
     },
     {

@@ -4,6 +4,7 @@ export default defineConfig({
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     typecheck: { enabled: false },
+    globalSetup: ["test/support/postgres-setup.ts"],
     testTimeout: 30_000,
     maxWorkers: 2,
   },

@@ -1,7 +1,8 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { freshDatabase } from "../test/support/postgres.ts";
 import { openrath } from "./openrath.ts";
 
 let folder = "";
@@ -46,9 +47,22 @@ describe("openrath()", () => {
     expect(readFileSync(key, "utf8")).toBe(made);
   });
 
+  test("keeps sessions in PostgreSQL, and its key and files under the home of this machine", async () => {
+    await using database = await freshDatabase();
+    let id = "";
+    for (const store of [database.url, database.url.replace("postgres://", "postgresql://")]) {
+      await using rath = openrath({ store, project: "p" });
+      if (id === "") id = (await rath.session("Hello").do("greet", () => "hi")).id;
+      else expect((await rath.open(id)).output).toBe("hi");
+    }
+    expect(readdirSync(process.env["OPENRATH_HOME"] as string)).toContain("signing-key.pem");
+    await using elsewhere = openrath({ store: database.url });
+    await expect(elsewhere.open(id)).rejects.toMatchObject({ code: "session.not-found" });
+  });
+
   test("says what is wrong with a store it cannot open", async () => {
-    await using postgres = openrath({ store: "postgres://localhost/x" });
-    await expect(postgres.ready()).rejects.toMatchObject({ code: "store.unavailable" });
+    await using other = openrath({ store: "redis://localhost/x" });
+    await expect(other.ready()).rejects.toMatchObject({ code: "store.unavailable", message: expect.stringContaining("redis://") });
     await using there = openrath({ store: folder });
     await expect(there.ready()).rejects.toMatchObject({ code: "store.unavailable", message: expect.stringContaining("is a folder") });
     expect(() => openrath({ durability: "fast" as "sync" })).toThrow(/durability is "fast"/);

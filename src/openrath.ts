@@ -25,7 +25,7 @@ import type { Checkouts } from "./workspace/checkout.ts";
 
 /** Where adapters and workflows are named. */
 export interface RathOptions {
-  /** A path (SQLite), "memory", or any Store. Default: SQLite under `OPENRATH_HOME`, else `./.openrath/`. */
+  /** A path (SQLite), "postgres://…", "memory", or any Store. Default: SQLite under `OPENRATH_HOME`, else `./.openrath/`. */
   readonly store?: Store | "memory" | (string & {}) | undefined;
   /** Names for models: aliases in production ("fast"), substitutes in tests ("openai/*": scripted(…)). */
   readonly models?: Readonly<Record<string, ModelLike>> | undefined;
@@ -188,20 +188,23 @@ async function openStore(options: RathOptions): Promise<Store> {
   if (typeof store === "object") return store;
   if (store === ":memory:") throw new RathError("store.unavailable", 'A store in memory is called "memory" here, not ":memory:".');
   if (store === "memory") return (await import("./store/memory.ts")).memoryStore();
+  const opened = { project: options.project, durability: options.durability };
+  if (isPostgres(store)) return (await import("./store/postgres.ts")).postgresStore(store, opened);
   if (store !== undefined && /^[a-z]+:\/\//.test(store)) {
     throw new RathError(
       "store.unavailable",
-      `There is no store for "${store.slice(0, store.indexOf(":"))}://…" yet: use a file path or "memory".`,
+      `There is no store for "${store.slice(0, store.indexOf(":"))}://…": use a file path, "postgres://…" or "memory".`,
     );
   }
   const path = store ?? join(await makeHome(), "store.db");
   if (await isFolder(path))
     throw new RathError("store.unavailable", `${path} is a folder: name a file in it, like ${join(path, "store.db")}.`);
   const { sqliteStore } = await import("./store/sqlite.ts");
-  return sqliteStore(path, {
-    ...(options.project === undefined ? {} : { project: options.project }),
-    ...(options.durability === undefined ? {} : { durability: options.durability }),
-  });
+  return sqliteStore(path, opened);
+}
+
+function isPostgres(store: RathOptions["store"]): store is `postgres${string}` {
+  return typeof store === "string" && /^postgres(?:ql)?:\/\//.test(store);
 }
 
 /** Beside the store: what was remembered is there again in the next process. */
@@ -233,10 +236,13 @@ async function makeHome(folder = home()): Promise<string> {
   return folder;
 }
 
-/** Beside the store it signs for; made at first use, readable by its owner alone. A store in memory gets a key of its own. */
+/**
+ * Beside the store it signs for; made at first use, readable by its owner alone. A store in memory gets a key of its own; a database
+ * gets one on each machine, since whoever may read the database must not be able to sign for it.
+ */
 async function openKey(options: RathOptions): Promise<Key> {
   if (typeof options.store === "object" || options.store === "memory") return new Key(undefined);
-  const folder = options.store === undefined ? await makeHome() : dirname(resolve(options.store));
+  const folder = options.store === undefined || isPostgres(options.store) ? await makeHome() : dirname(resolve(options.store));
   const file = join(folder, "signing-key.pem");
   const key = new Key(undefined);
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -335,7 +341,7 @@ function ownOf<T>(record: Readonly<Record<string, T>> | undefined, key: string):
   return record !== undefined && Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
-/** Beside the store; for a store that is no file, a folder that goes with the process. */
+/** Beside the store; for a database under this machine's home, for a store that is kept nowhere a folder that goes with the process. */
 function workspaceHome(options: RathOptions): {
   path(): string | undefined;
   folder(): Promise<string>;
@@ -343,7 +349,7 @@ function workspaceHome(options: RathOptions): {
   own(): readonly string[];
   close(): Promise<void>;
 } {
-  const { store } = options;
+  const store = isPostgres(options.store) ? undefined : options.store;
   if (typeof store !== "object" && store !== "memory") {
     const path = (): string => (store === undefined ? join(home(), "workspaces") : `${resolve(store)}-workspaces`);
     const folder = async (): Promise<string> => {

@@ -14,8 +14,8 @@ import type { Store, StoredEvent } from "../store/store.ts";
 import { whenStopped } from "./effect-context.ts";
 import { link } from "./link.ts";
 import { fetchBlobs, fromStored, inTurn } from "./load.ts";
-import { hasEnded, rowOfRun } from "./run-row.ts";
 import { patiently } from "./patience.ts";
+import { hasEnded, rowOfRun } from "./run-row.ts";
 import type { Services } from "./services.ts";
 
 /** How a signal is sent. */
@@ -27,7 +27,7 @@ export interface SendOptions {
 }
 
 /** A signal that a `receive` took. */
-export interface Signal {
+interface Signal {
   readonly id: string;
   readonly data: unknown;
 }
@@ -36,7 +36,7 @@ export interface Signal {
 type Received = Signal | "expired" | "stopped" | "closed";
 
 /** An execution that receives. */
-export interface Receiving {
+interface Receiving {
   readonly id: string;
   readonly mode: string;
   readonly closed: boolean;

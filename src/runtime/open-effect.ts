@@ -1,7 +1,6 @@
 /** A call that has no result yet: it runs, waits for a person or a timer, or is unknown after a crash. */
 import { withTrees } from "../session/acted.ts";
 import { facts as toFacts } from "../session/codec.ts";
-import { tokensCounted } from "../session/context.ts";
 import { RathError } from "../session/errors.ts";
 import { type Facts, isStarted, type OutcomeType, type ReturnedKind } from "../session/event.ts";
 import { stateOf } from "../session/fold.ts";
@@ -12,14 +11,17 @@ import type { Probed } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import { isTrustedWork } from "../session/trust.ts";
 import { deadlineOf, pendingOf } from "../session/views.ts";
-import { InnerContext, reasonOf, unless } from "./effect-context.ts";
+import { closedRath, never } from "./closed.ts";
+import { InnerContext, reasonOf } from "./effect-context.ts";
 import type { Execution, Open } from "./execution.ts";
-import { Interrupted, interruptible } from "./interrupt.ts";
+import { Interrupted, interruptible, unless } from "./interrupt.ts";
 import { link } from "./link.ts";
 import { noMailbox } from "./mailbox.ts";
 import { patiently } from "./patience.ts";
 import { remind } from "./remind.ts";
+import { reusedFacts } from "./reuse.ts";
 import { type Given, inside } from "./services.ts";
+import { spentFacts } from "./spent-facts.ts";
 import { denied, failure, isUnknown, setCause } from "./thrown-effect.ts";
 
 export type Batch = { readonly index: number; readonly size: number };
@@ -103,6 +105,7 @@ export class OpenEffect implements Open {
     const known = recorded?.has(this.#called) === true;
     const unknown = known && run !== undefined && repeat === "once" && this.#started;
     if (unknown) {
+      this.#countBefore();
       recorded?.skipInside(this.#called);
       this.#entered = recorded?.lastAttempt(this.#called) ?? 0;
     }
@@ -111,6 +114,7 @@ export class OpenEffect implements Open {
     if (inside && !unknown) {
       this.#attempt = recorded?.lastAttempt(this.#called) ?? 1;
       this.#entered = this.#attempt - 1;
+      this.#countBefore(this.#attempt);
     }
     if (unknown || !inside) await this.#execution.gate();
     const refused = known ? await this.#approvedBefore() : undefined;
@@ -121,14 +125,7 @@ export class OpenEffect implements Open {
     if (reuse?.differs === true) await this.#turn();
     const source = reuse?.take(this.#called, this.effect);
     if (source !== undefined) {
-      // What somebody put in the place of a result says nothing of files.
-      const { acted, files } = "acted" in source.data ? source.node.facts : {};
-      const { injected, outside, trusted } = source.changed ? {} : source.node.facts;
-      const { outcome, id } = source;
-      const counted = tokensCounted(source.node);
-      const call = this.#named;
-      const facts = toFacts({ acted, files, counted, injected, outside, trusted, outcome, attempts: 1, source: id, call });
-      const returned = await this.#return(withTrees(source.node.kind, source.data) as Data, facts, source.at);
+      const returned = await this.#return(withTrees(source.node.kind, source.data) as Data, reusedFacts(source, this.#named), source.at);
       if (!source.changed) reuse?.reused(this.#called, returned, source.node);
       return returned;
     }
@@ -138,6 +135,12 @@ export class OpenEffect implements Open {
     if (verdict === "ask") return this.#approval();
     if (verdict !== undefined) return this.#ended(verdict, undefined);
     return this.#inTurn();
+  }
+
+  /** What attempts that are not made again spent counts for the limits above all the same. */
+  #countBefore(attempt?: number): void {
+    for (const spent of this.#execution.recorded?.spentInside(this.#called, attempt) ?? [])
+      for (const budget of this.#context.budgets ?? []) budget.count(spent);
   }
 
   async #inTurn(): Promise<Node> {
@@ -312,16 +315,9 @@ export class OpenEffect implements Open {
     this.#execution.record(this.#mark);
   }
 
-  #spent({ outcome, spent, data }: EffectResult, start: number | undefined): Facts {
+  #spent(result: EffectResult, start: number | undefined): Facts {
     const ms = start === undefined ? undefined : Math.round((this.#execution.runtime.platform.elapsed() - start) * 1000) / 1000;
-    const call = this.#named;
-    const attempts = spent.attempts ?? this.#attempt;
-    // What was thrown may say anything.
-    const threw = data["problem"] === "threw" || data["problem"] === "timeout";
-    const { injected, outside, trusted = threw ? undefined : this.#trusted } = spent.facts ?? {};
-    if (ms === undefined || (spent.usage ?? injected ?? outside ?? trusted) !== undefined)
-      return toFacts({ attempts, call, injected, ms, outcome, outside, trusted, usage: spent.usage });
-    return call === undefined ? { attempts, ms, outcome } : { attempts, call, ms, outcome };
+    return spentFacts(result, { ms, call: this.#named, attempts: this.#attempt, trusted: this.#trusted });
   }
 
   /** It brings no text from outside: what it did inside read none. */
@@ -337,9 +333,9 @@ export class OpenEffect implements Open {
     return runtime.closed && mode !== "run" ? Promise.reject(closedRath()) : never();
   }
 
-  /** When it stops waiting by itself. */
+  /** When it stops waiting by itself: a timer, a question, an approval; never what is unknown. */
   get deadline(): string | undefined {
-    return this.effect.run === undefined ? deadlineOf(this.called, this.#execution.runtime.platform) : undefined;
+    return this.#started ? undefined : deadlineOf(this.called, this.#execution.runtime.platform);
   }
 
   /** Waits for an answer or until its time. */
@@ -374,7 +370,8 @@ export class OpenEffect implements Open {
   /** Nobody knows what became of it: the tool is asked, then a person. */
   async #unresolved(): Promise<Node> {
     const { probe } = this.effect;
-    if (probe !== undefined) {
+    // What a person said stands, whatever the tool has found out since.
+    if (probe !== undefined && (await this.#execution.runtime.answers.find(this.mark.id)) === undefined) {
       const execution = this.#execution;
       const inner = this.#enter();
       const ask = async (): Promise<Probed | undefined> => probe(this.called.id, inner);
@@ -403,11 +400,22 @@ export class OpenEffect implements Open {
       this.#execution.runtime.warn(
         `"${String(this.effect.called["name"])}" may not be repeated and found no equal result: decide on ${this.mark.id}, or rerun with effects: "live".`,
       );
-    const given = await this.#answer(undefined);
+    await this.#bindFiles();
+    const given = await this.#answer(this.deadline);
     if (typeof given === "string") return this.#unanswered(given);
     this.#more = { answer: given.id };
     if (given.data.approve !== true) return this.#settled("denied", { reason: given.data.reason ?? "denied" });
     return (await this.#approved(given)) ?? this.#inTurn();
+  }
+
+  /**
+   * What is approved is approved for the files as they are now: those of a directory that nobody used yet are taken before anybody
+   * is asked. One that cannot be read is not asked about here; whoever acts on it meets the same.
+   */
+  async #bindFiles(): Promise<void> {
+    if (this.effect.op !== "tool" || stateOf(this.called).base === undefined) return;
+    const stage = this.#execution.runtime.stage(this.#execution, this.called, new AbortController().signal, () => {});
+    await stage.tree().catch(() => {});
   }
 
   /** What was started after a person approved it goes on with what was approved, not with what was asked. */
@@ -437,9 +445,13 @@ export class OpenEffect implements Open {
     return this.#live();
   }
 
-  #answer(until: string | undefined): Promise<Given | "expired" | "stopped"> {
+  /** The answer, or that its time is over: exactly one of them wins. */
+  async #answer(until: string | undefined): Promise<Given | "expired" | "stopped"> {
     const { answers } = this.#execution.runtime;
-    return this.#wait((looked) => unless(this.#context.signal, answers.wait(this.mark.id, until, this.#execution, looked)));
+    const execution = this.#execution;
+    const given = await this.#wait((looked) => unless(this.#context.signal, answers.wait(this.mark.id, until, execution, looked)));
+    if (given === "expired" && this.effect.op !== "wait") return patiently(execution, () => answers.expire(this.mark.id));
+    return typeof given === "object" && given.data.expired === true ? "expired" : given;
   }
 
   /** It waits once it is known that nothing has come before: a run that was parked sooner would never be woken for that. */
@@ -490,13 +502,4 @@ export class OpenEffect implements Open {
   get #named(): string | undefined {
     return this.#batch === undefined ? undefined : this.called.id;
   }
-}
-
-export function closedRath(): RathError {
-  return new RathError("rath.closed", "This Rath was closed: open another one to continue the session.");
-}
-
-/** A frame of a run that ended here goes no further. */
-export function never(): Promise<never> {
-  return new Promise(() => {});
 }

@@ -5,10 +5,7 @@ const shortestMs = 20;
 const longestMs = 1000;
 
 /** What the work comes to in the end. Somebody outside a run waits for it himself, and is told at once. */
-export async function patiently<T>(
-  execution: { readonly mode: string; readonly closed: boolean },
-  work: () => Promise<T>,
-): Promise<T> {
+export async function patiently<T>(execution: { readonly mode: string; readonly closed: boolean }, work: () => Promise<T>): Promise<T> {
   for (let wait = shortestMs; ; wait = Math.min(wait * 2, longestMs)) {
     try {
       return await work();

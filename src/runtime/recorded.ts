@@ -7,6 +7,7 @@ import { isCalled, isReturned, isStarted } from "../session/event.ts";
 import { callOf } from "../session/fold.ts";
 import { type Scope, type SessionId, sameScope } from "../session/id.ts";
 import type { Log, Node } from "../session/log.ts";
+import type { Totals } from "../session/session.ts";
 
 export class Recorded {
   /** All program events of the run, in its order. */
@@ -112,6 +113,14 @@ export class Recorded {
     const last = Math.max(1, ...logs.map(attemptOf));
     for (const log of logs) if (attemptOf(log) < last) this.#skip(log);
     return last;
+  }
+
+  /** What was spent inside an effect, however deep, in all attempts before one. */
+  spentInside(called: Node, before = Number.POSITIVE_INFINITY): readonly Totals[] {
+    const logs = (this.#inside.get(called.id) ?? []).filter((log) => attemptOf(log) < before);
+    return logs.flatMap((log) =>
+      (this.#byLog.get(log) ?? []).flatMap((node) => (isCalled(node.kind) ? this.spentInside(node) : (node.facts.usage ?? []))),
+    );
   }
 
   /** Counts everything recorded inside an effect, however deep, as claimed and delivered. */

@@ -1,0 +1,122 @@
+/** The seam to PostgreSQL on a real server: formats, many openers at once, patience, and errors without the password. */
+import { inspect } from "node:util";
+import pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { dropSchemas, freshSchema, sharedPostgres, withClient } from "../../test/support/postgres.ts";
+import { RathError } from "../session/errors.ts";
+import { Connection, type PostgresOptions } from "./connection.ts";
+import type { Format } from "./format.ts";
+
+const first = "CREATE TABLE openrath.things (no integer PRIMARY KEY, body bytea); INSERT INTO openrath.things VALUES (1, '\\x00ff')";
+const second = "ALTER TABLE openrath.things ADD COLUMN word text";
+const format = (...steps: string[]): Format => ({ family: "store", steps, opener: "postgresStore" });
+
+let url = "";
+const schemas: string[] = [];
+beforeAll(async () => {
+  url = await sharedPostgres();
+});
+afterAll(() => dropSchemas(url, schemas));
+
+function schema(): string {
+  schemas.push(freshSchema());
+  return schemas.at(-1) as string;
+}
+
+function opened(options: PostgresOptions, steps = [first], source: ConstructorParameters<typeof Connection>[0] = url): Connection {
+  return new Connection(source, options, format(...steps));
+}
+
+test("an empty database that many open at once is made exactly once", async () => {
+  const options = { schema: schema() };
+  const all = Array.from({ length: 12 }, () => opened(options, [first, second]));
+  await Promise.all(all.map((connection) => connection.open()));
+  const rows = await Promise.all(all.map((connection) => connection.read<{ no: number }>("SELECT no FROM openrath.things")));
+  expect(rows).toEqual(all.map(() => [{ no: 1 }]));
+  await Promise.all(all.map((connection) => connection.close()));
+});
+
+test("an older format is migrated by a newer version, and refused when that is not allowed", async () => {
+  const options = { schema: schema() };
+  await expect(opened({ ...options, migrate: false }).open()).rejects.toMatchObject({ code: "store.older-format" });
+  expect(await withClient(url, (client) => client.query(`SELECT 1 FROM pg_namespace WHERE nspname = '${options.schema}'`))).toMatchObject({
+    rows: [],
+  });
+  const old = opened(options);
+  await old.open();
+  await expect(opened({ ...options, migrate: false }, [first, second]).open()).rejects.toThrow(/openrath db migrate/);
+  const newer = opened(options, [first, second]);
+  expect(await newer.read("SELECT no, word FROM openrath.things")).toEqual([{ no: 1, word: null }]);
+  await expect(opened(options).open()).rejects.toMatchObject({ code: "store.newer-format", details: { version: 2, known: 1 } });
+  await Promise.all([old.close(), newer.close()]);
+});
+
+test("numbers and bytes come as they are, whatever bytes they have", async () => {
+  const connection = opened({ schema: schema() });
+  const sql = "SELECT body, 128 AS no, 1000::bigint AS large, 1.5::float8 AS half, ARRAY[200] AS all FROM openrath.things WHERE no = $1";
+  expect(await connection.read(sql, [1])).toEqual([{ body: Buffer.from([0, 255]), no: 128, large: "1000", half: 1.5, all: [200] }]);
+  await connection.close();
+});
+
+test("a pool of the caller's own needs nothing but query, and stays open", async () => {
+  const pool = new pg.Pool({ connectionString: url });
+  const connection = opened({ schema: schema() }, [first], { query: (sql, values) => pool.query(sql, values) });
+  expect(connection.listens).toBe(false);
+  expect(await connection.read("SELECT body FROM openrath.things WHERE no = $1", [1])).toEqual([{ body: Buffer.from([0, 255]) }]);
+  await connection.close();
+  expect((await pool.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
+  await pool.end();
+});
+
+test("what reads is asked again after its connection was cut, what writes is not", async () => {
+  const connection = opened({ schema: schema(), max: 1 });
+  const cutting = (sql: string) => `WITH cut AS MATERIALIZED (SELECT pg_terminate_backend(pg_backend_pid())) ${sql}`;
+  await connection.open();
+  let cuts = 0;
+  const cutOnce = async (): Promise<void> => {
+    await withClient(url, async (client) => {
+      for (; cuts === 0; ) {
+        const { rows } = await client.query(
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%${schemas.at(-1)}%' AND wait_event = 'PgSleep'`,
+        );
+        cuts += rows.length;
+      }
+    });
+  };
+  const [rows] = await Promise.all([connection.read("SELECT no, pg_sleep(0.3)::text AS slept FROM openrath.things"), cutOnce()]);
+  expect(rows).toMatchObject([{ no: 1 }]);
+  expect(cuts).toBe(1);
+  const failed = connection.write(cutting("UPDATE openrath.things SET no = 2 FROM cut"));
+  await expect(failed).rejects.toMatchObject({ code: "store.unavailable", retryable: true });
+  await expect(failed).rejects.toThrow(/outcome is unknown/);
+  expect(await connection.read("SELECT no FROM openrath.things")).toEqual([{ no: 1 }]);
+  await connection.close();
+});
+
+test("no error holds the password", async () => {
+  const secret = "p%40ss-w0rd-of-nobody";
+  const wrong = url.replace(/:[^:@/]+@/, `:${secret}@`);
+  const dead = `postgres://u:${secret}@127.0.0.1:1/db`;
+  const errors: unknown[] = [];
+  const keep = (error: unknown) => errors.push(error);
+  await opened({ schema: schema() }, [first], wrong).open().catch(keep);
+  await opened({ patienceMs: 50 }, [first], dead).open().catch(keep);
+  try {
+    opened({}, [first], `postgres://u:${secret}@h:port/db`);
+  } catch (error) {
+    keep(error);
+  }
+  expect(errors.map((error) => RathError.is(error) && error.code)).toEqual(["store.unavailable", "store.unavailable", "value.unsupported"]);
+  for (const error of errors) expect(inspect(error, { depth: 8, showHidden: true })).not.toMatch(/w0rd-of-nobody/);
+});
+
+test("a schema that is no plain name is refused", () => {
+  for (const name of ["a b", 'x"y', "Upper", "1st", "pg_x", ""]) expect(() => opened({ schema: name })).toThrow(/cannot be used/);
+});
+
+test("a closed connection refuses every call", async () => {
+  const connection = opened({ schema: schema() });
+  await connection.open();
+  await connection.close();
+  await expect(connection.read("SELECT 1")).rejects.toMatchObject({ code: "store.closed" });
+});

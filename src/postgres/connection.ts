@@ -1,0 +1,328 @@
+/**
+ * One open database, shared by the parts of whatever keeps its data there: a small pool, prepared statements, patience with a server
+ * that is away for a moment, and errors that say what happened where, without the password.
+ */
+import { hash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { inspect } from "node:util";
+import { RathError } from "../session/errors.ts";
+import { type Address, addressOf } from "./address.ts";
+import { type Client, failureOf, loadDriver, type Pool, type PooledClient, type PostgresPool, type Query, type Result } from "./driver.ts";
+import { type Format, migrate } from "./format.ts";
+
+const longestWaitMs = 500;
+const statementMs = 60_000;
+
+/** What every store on PostgreSQL may be told. */
+export interface PostgresOptions {
+  /** Whose data this is; "default" when left out. */
+  readonly tenant?: string | undefined;
+  readonly project?: string | undefined;
+  /** The PostgreSQL schema that holds the tables; "openrath" when left out. Lower-case letters, digits and _. */
+  readonly schema?: string | undefined;
+  /** False: a database of an older format is refused instead of brought to the newest one. */
+  readonly migrate?: boolean | undefined;
+  /** Connections of this process at most, for a database given as a URL; 6 when left out. */
+  readonly max?: number | undefined;
+  /** How long the server may be away before a call fails; 10 s when left out. */
+  readonly patienceMs?: number | undefined;
+}
+
+export class Connection {
+  readonly tenant: string;
+  readonly project: string;
+  /** The PostgreSQL schema of the tables. */
+  readonly schema: string;
+  /** The database as errors name it. */
+  readonly place: string;
+  readonly #source: string | PostgresPool;
+  readonly #address: Address | undefined;
+  readonly #options: PostgresOptions;
+  readonly #format: Format;
+  readonly #patienceMs: number;
+  readonly #queries = new Map<string, { readonly text: string; readonly name: string }>();
+  #pool: Promise<Pool> | undefined;
+  #opening: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(source: string | PostgresPool, options: PostgresOptions, format: Format) {
+    this.tenant = options.tenant ?? "default";
+    this.project = options.project ?? "default";
+    this.#source = source;
+    this.#address = typeof source === "string" ? addressOf(source) : undefined;
+    this.place = this.#address?.place ?? "The PostgreSQL database";
+    this.#options = options;
+    this.#format = format;
+    this.schema = schemaOf(options.schema);
+    this.#patienceMs = options.patienceMs ?? 10_000;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** False until the first call: a store that was never used connects to nothing. */
+  get opened(): boolean {
+    return this.#opening !== undefined;
+  }
+
+  /** Whether somebody can listen: a URL, or a pool that hands out connections. */
+  get listens(): boolean {
+    return typeof this.#source === "string" || this.#source.connect !== undefined;
+  }
+
+  /** SQL with the schema's real name: tables are written `openrath.x`. */
+  sql(text: string): string {
+    return text.replaceAll("openrath.", `"${this.schema}".`).replaceAll("openrath_schema", `"${this.schema}"`);
+  }
+
+  /** A statement that changes nothing, or that may be executed twice: asked again while the server is away. */
+  read<Row>(sql: string, values: unknown[] = []): Promise<Row[]> {
+    return this.#patiently(sql, values, (failure) => failure === "again" || failure === "unknown") as Promise<Row[]>;
+  }
+
+  /** A statement that must not be executed twice: asked again only when it is certain that nothing was done. */
+  write<Row>(sql: string, values: unknown[] = []): Promise<Row[]> {
+    return this.#patiently(sql, values, (failure) => failure === "again") as Promise<Row[]>;
+  }
+
+  /** A statement of somebody else's, as it is: neither prepared nor asked again unless nothing was done. */
+  async raw(text: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }> {
+    await this.open();
+    const query = values === undefined || values.length === 0 ? { text } : { text, values };
+    return {
+      rows: await this.#insist(
+        () => this.#send(query),
+        (failure) => failure === "again",
+      ),
+    };
+  }
+
+  /** Connects, and brings the tables to the newest format; every other call does it too. */
+  open(): Promise<void> {
+    if (this.#closed) return Promise.reject(this.#closedError());
+    if (this.#opening === undefined) {
+      this.#opening = this.#open();
+      // Whoever comes next tries again.
+      this.#opening.catch(() => {
+        this.#opening = undefined;
+      });
+    }
+    return this.#opening;
+  }
+
+  async #open(): Promise<void> {
+    const run = async (sql: string): Promise<readonly unknown[]> => {
+      const mayRepeat = (failure: string): boolean => failure === "again" || failure === "unknown";
+      return this.#insist(() => this.#send({ text: this.sql(sql) }), mayRepeat);
+    };
+    await migrate(run, this.#format, { migrate: this.#options.migrate ?? true, place: this.place });
+  }
+
+  async #patiently(sql: string, values: unknown[], mayRepeat: (failure: string) => boolean): Promise<readonly unknown[]> {
+    await this.open();
+    const query = { ...this.#prepared(sql), values };
+    return this.#insist(() => this.#send(query), mayRepeat);
+  }
+
+  async #insist(work: () => Promise<readonly unknown[]>, mayRepeat: (failure: string) => boolean): Promise<readonly unknown[]> {
+    const until = performance.now() + this.#patienceMs;
+    for (let wait = 5; ; wait = Math.min(wait * 2, longestWaitMs)) {
+      if (this.#closed) throw this.#closedError();
+      try {
+        return await work();
+      } catch (error) {
+        const notSent = error instanceof NotConnected;
+        const failure = notSent ? failureOf(error.cause) : failureOf(error);
+        const again = notSent ? failure === "again" || failure === "unknown" : failure !== undefined && mayRepeat(failure);
+        if (!again || performance.now() > until) throw notSent ? this.#unreachable(error.cause) : this.explain(error);
+      }
+      await sleep(wait * (0.5 + Math.random()));
+    }
+  }
+
+  /** One statement on a connection of the pool. A connection on which anything but an SQL error happened is not used again. */
+  async #send(query: Query): Promise<readonly unknown[]> {
+    if (typeof this.#source !== "string") return rowsOf(await this.#source.query(query.text, query.values && [...query.values]));
+    const client = await this.#connect();
+    try {
+      const { rows } = rowsOfLast(await client.query(query));
+      client.release();
+      return rows;
+    } catch (error) {
+      const failure = failureOf(error);
+      client.release(failure === "unknown" || failure === undefined ? (error as Error) : undefined);
+      throw error;
+    }
+  }
+
+  async #connect(): Promise<PooledClient> {
+    this.#pool ??= this.#makePool();
+    try {
+      const pool = await this.#pool;
+      return await pool.connect();
+    } catch (error) {
+      if (RathError.is(error)) this.#pool = undefined;
+      throw RathError.is(error) ? error : new NotConnected(error);
+    }
+  }
+
+  async #makePool(): Promise<Pool> {
+    const { Pool } = await loadDriver();
+    const pool = new Pool({
+      ...this.#clientOptions(),
+      max: this.#options.max ?? 6,
+      idleTimeoutMillis: 30_000,
+      allowExitOnIdle: true,
+      statement_timeout: statementMs,
+      // A network that swallows the answer must not hold a caller for ever.
+      query_timeout: statementMs + 5_000,
+    });
+    // An idle connection that breaks is dropped by the pool; the next statement opens another.
+    pool.on("error", () => {});
+    return pool;
+  }
+
+  #clientOptions(): object {
+    return {
+      connectionString: this.#source,
+      application_name: "openrath",
+      connectionTimeoutMillis: Math.max(1000, this.#patienceMs),
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
+    };
+  }
+
+  /** A connection of its own, outside the pool, for LISTEN. */
+  async lone(): Promise<{ readonly client: Client; close(): Promise<void> }> {
+    await this.open();
+    try {
+      if (typeof this.#source !== "string") {
+        const client = (await this.#source.connect?.()) as PooledClient;
+        return { client, close: async () => client.release(true) };
+      }
+      const { Client: Lone } = await loadDriver();
+      const client = new Lone(this.#clientOptions());
+      client.on("error", () => {});
+      await client.connect();
+      return { client, close: () => client.end() };
+    } catch (error) {
+      throw RathError.is(error) ? error : this.#unreachable(error);
+    }
+  }
+
+  #prepared(sql: string): { readonly text: string; readonly name: string } {
+    let query = this.#queries.get(sql);
+    if (query === undefined) {
+      const text = this.sql(sql);
+      query = { text, name: `openrath_${hash("sha1", text).slice(0, 16)}` };
+      this.#queries.set(sql, query);
+    }
+    return query;
+  }
+
+  /** What an exception means for whoever called. */
+  explain(error: unknown): unknown {
+    const failure = failureOf(error);
+    if (failure === undefined) return error;
+    const said = this.#safe((error as Error).message);
+    const cause = this.#safeCause(error);
+    const details = { place: this.place, ...(sqlState(error) === undefined ? {} : { sqlState: sqlState(error) }) };
+    switch (failure) {
+      case "again":
+        return new RathError("store.unavailable", `${this.place} is busy: ${said}. Nothing was stored. Try again.`, {
+          cause,
+          details,
+          retryable: true,
+        });
+      case "constraint":
+      case "refused":
+        return sqlState(error)?.startsWith("42") || sqlState(error)?.startsWith("3F")
+          ? new RathError("store.corrupt", `${this.place} has not the tables it should have: ${said}. Nothing was changed.`, {
+              cause,
+              details,
+            })
+          : new RathError("store.conflict", `${this.place} refused a value: ${said}. Nothing of this write was stored.`, {
+              cause,
+              details,
+            });
+      case "unknown":
+        return new RathError(
+          "store.unavailable",
+          `${this.place} did not answer: ${said}. If this was an append, its outcome is unknown: read again before repeating it.`,
+          { cause, details, retryable: true },
+        );
+    }
+  }
+
+  #unreachable(error: unknown): RathError {
+    const said = this.#safe(messageOf(error));
+    const refused = failureOf(error) === "refused";
+    return new RathError(
+      "store.unavailable",
+      `${this.place} cannot be reached: ${said}. Nothing was stored. ${refused ? "Check the user, the password and the database in its URL." : "Check that the server runs and that its URL is right."}`,
+      { cause: this.#safeCause(error), details: { place: this.place }, retryable: !refused },
+    );
+  }
+
+  #closedError(): RathError {
+    return new RathError("store.closed", `The store ${this.place} is closed. Open another one with ${this.#format.opener}.`);
+  }
+
+  #safe(text: string): string {
+    return this.#address?.secrets.reduce((safe, secret) => safe.replaceAll(secret, "***"), text) ?? text;
+  }
+
+  /** Left out where it holds a secret. */
+  #safeCause(error: unknown): unknown {
+    const shown = inspect(error, { depth: 3, showHidden: true });
+    return this.#address?.secrets.some((secret) => shown.includes(secret)) ? undefined : error;
+  }
+
+  /** A pool of the caller's own stays open. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#queries.clear();
+    const pool = this.#pool;
+    this.#pool = undefined;
+    await pool?.then((open) => open.end()).catch(() => {});
+  }
+}
+
+/** The statement never left this process. */
+class NotConnected extends Error {
+  constructor(cause: unknown) {
+    super("not connected", { cause });
+  }
+}
+
+function schemaOf(schema = "openrath"): string {
+  if (/^[a-z_][a-z0-9_]{0,39}$/.test(schema) && !schema.startsWith("pg_")) return schema;
+  throw new RathError(
+    "value.unsupported",
+    `The schema ${JSON.stringify(schema)} cannot be used: give lower-case letters, digits and _, at most 40, not beginning with a digit or pg_.`,
+    { details: { field: "schema" } },
+  );
+}
+
+/** Several statements give several results; the last is the one that is asked for. */
+function rowsOfLast(result: Result | readonly Result[]): Result {
+  return (Array.isArray(result) ? result.at(-1) : result) as Result;
+}
+
+function rowsOf(result: unknown): readonly unknown[] {
+  const last = Array.isArray(result) ? (result.at(-1) as unknown) : result;
+  // Some drivers give the rows themselves.
+  return (last as Partial<Result> | undefined)?.rows ?? (Array.isArray(result) ? result : []);
+}
+
+function sqlState(error: unknown): string | undefined {
+  const { code } = error as { readonly code?: unknown };
+  return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
+}
+
+/** Node reports a host with several addresses as an AggregateError without a message. */
+function messageOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(messageOf).join("; ");
+  return error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error);
+}

@@ -1,0 +1,5 @@
+/** The format of a store's tables in PostgreSQL. Released steps are never changed; a new format adds one. */
+import type { Format } from "../../postgres/format.ts";
+import { first } from "./postgres-first.ts";
+
+export const postgresFormat: Format = { family: "store", steps: [first], opener: "postgresStore" };

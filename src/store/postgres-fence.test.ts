@@ -1,0 +1,140 @@
+/** Fencing across connections of a real server: what a takeover may and may not see, and the mutants that get it wrong. */
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { dropSchemas, freshSchema, sharedPostgres, withClient } from "../../test/support/postgres.ts";
+import { collect } from "../testing/store-case.ts";
+import { leaseCases } from "../testing/store-lease-cases.ts";
+import { storedChain, storedEvent } from "../testing/stored-event.ts";
+import { append } from "./migrations/postgres-first.ts";
+import { postgresStore } from "./postgres.ts";
+import type { Lease, RunRow, Store, Write, Written } from "./store.ts";
+
+const run: RunRow = { id: "r", key: undefined, session: "s", workflow: "w", status: "running", wakeAt: undefined };
+const long = 60_000;
+let url = "";
+const schemas: string[] = [];
+beforeAll(async () => {
+  url = await sharedPostgres();
+});
+afterAll(() => dropSchemas(url, schemas));
+
+/** A store in a schema of its own whose function for appends was altered. */
+async function altered(alter: (sql: string) => string): Promise<{ store: Store; schema: string }> {
+  const schema = freshSchema();
+  schemas.push(schema);
+  const store = postgresStore(url, { schema, max: 4 });
+  await collect(store.runs({}));
+  const sql = alter(append);
+  if (sql !== append) await withClient(url, (client) => client.query(sql.replaceAll("openrath.", `"${schema}".`)));
+  return { store, schema };
+}
+
+/** Resolves when a statement of the schema waits for a lock. */
+async function blocked(schema: string): Promise<void> {
+  await withClient(url, async (client) => {
+    const sql = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"${schema}"%'`;
+    while ((await client.query(sql)).rows.length === 0);
+  });
+}
+
+describe("an append in flight during takeover", () => {
+  /** How many events the new owner finds right after it took over, while the old owner's append is about to commit. */
+  async function foundAtTakeover(alter: (sql: string) => string): Promise<number> {
+    const { store, schema } = await altered(alter);
+    await using fresh = store;
+    await fresh.append({ branches: [], run });
+    const lease = (await fresh.claim("r", "old", long)) as Lease;
+    return await withClient(url, async (client) => {
+      // A pool that is one connection inside a transaction: the append is done and its commit still to come.
+      await using old = postgresStore({ query: (sql, values) => client.query(sql, values) }, { schema });
+      await client.query("BEGIN");
+      const [event] = storedChain([{}], "s");
+      expect(await old.append({ branches: [{ session: "s", expectedHead: undefined, events: [event as never] }], lease })).toEqual({
+        ok: true,
+      });
+      const found = fresh.claim("r", "new", long, { from: "old" }).then(() => collect(fresh.events({ session: "s" })));
+      await Promise.race([found, blocked(schema)]);
+      await client.query("COMMIT");
+      return (await found).length;
+    });
+  }
+
+  test("is waited for, so that the new owner sees it", async () => {
+    expect(await foundAtTakeover((sql) => sql)).toBe(1);
+  });
+
+  test("mutant: without the row lock it lands behind the new owner's back", async () => {
+    expect(await foundAtTakeover((sql) => sql.replace(" FOR SHARE", ""))).toBe(0);
+  });
+});
+
+/** An epoch for each branch instead of one for the run. */
+function epochPerBranch(store: Store): Store {
+  const newest = new Map<string, number>();
+  const append = async (write: Write): Promise<Written> => {
+    const epoch = write.lease?.epoch ?? 0;
+    const stale = write.branches.find(({ session }) => (newest.get(session) ?? 0) > epoch);
+    if (stale !== undefined) return { ok: false, reason: "epoch", epoch: newest.get(stale.session) ?? 0 };
+    for (const { session } of write.branches) newest.set(session, epoch);
+    return store.append({ ...write, lease: undefined });
+  };
+  return { ...store, append };
+}
+
+describe("a zombie that appends to a fork after takeover", () => {
+  const found = leaseCases.find(({ name }) => name === "a takeover fences every branch of the run, forks and new logs too");
+  const judged = async (alter: (sql: string) => string, wrap: (store: Store) => Store) => {
+    const { store } = await altered(alter);
+    await using opened = store;
+    return await found?.run(wrap(opened), async () => opened);
+  };
+  const same = <T>(value: T): T => value;
+
+  test("is fenced", () => judged(same, same));
+  test("mutant: an epoch per branch lets it in", () => expect(judged(same, epochPerBranch)).rejects.toThrow());
+  test("mutant: an epoch that nobody checks lets it in", () =>
+    expect(judged((sql) => sql.replace("r.epoch IS DISTINCT FROM l.epoch", "false"), same)).rejects.toThrow());
+});
+
+describe("two processes that append after the same head at the same moment", () => {
+  test("exactly one wins, and the other is told the head that won", async () => {
+    const { store, schema } = await altered((sql) => sql);
+    await using second = store;
+    const [root] = storedChain([{}], "s");
+    await second.append({ branches: [{ session: "s", expectedHead: undefined, events: [root as never] }] });
+    const rivals = ["a", "b"].map((data) => storedEvent({ session: "s", step: 1, parents: [(root as { id: string }).id], data }));
+    const write = (i: number): Write => ({ branches: [{ session: "s", expectedHead: root?.id, events: [rivals[i] as never] }] });
+    await withClient(url, async (client) => {
+      await using first = postgresStore({ query: (sql, values) => client.query(sql, values) }, { schema });
+      await client.query("BEGIN");
+      expect(await first.append(write(0))).toEqual({ ok: true });
+      const lost = second.append(write(1));
+      await blocked(schema);
+      await client.query("COMMIT");
+      expect(await lost).toEqual({ ok: false, reason: "head", session: "s", head: rivals[0]?.id });
+    });
+    expect(await collect(second.events({ session: "s" }))).toHaveLength(2);
+  });
+});
+
+describe("runs that many take at once", () => {
+  test("each goes to one worker, and one whose holder is appending is passed over", async () => {
+    const { store, schema } = await altered((sql) => sql);
+    await using first = store;
+    await using second = postgresStore(url, { schema, max: 4 });
+    const due = { ...run, wakeAt: "2020-01-01T00:00:00.000Z" };
+    await Promise.all(Array.from({ length: 60 }, (_, i) => first.append({ branches: [], run: { ...due, id: `r${i}`, priority: i % 3 } })));
+    const pool = new pg.Pool({ connectionString: url, max: 1 });
+    const client = await pool.connect();
+    await client.query(`BEGIN; SELECT 1 FROM "${schema}".runs WHERE id = 'r2' FOR SHARE`);
+    const takers = Array.from({ length: 12 }, (_, i) => (i % 2 === 0 ? first : second).take({ workflows: ["w"], limit: 7 }, `w${i}`, long));
+    const taken = (await Promise.all(takers)).flat();
+    expect(new Set(taken.map(({ row }) => row.id)).size).toBe(taken.length);
+    await client.query("COMMIT");
+    client.release();
+    await pool.end();
+    const rest = await first.take({ workflows: ["w"], limit: 100 }, "last", long);
+    expect(rest.map(({ row }) => row.id)).toContain("r2");
+    expect(taken.length + rest.length).toBe(60);
+  });
+});

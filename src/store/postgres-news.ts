@@ -1,0 +1,105 @@
+/**
+ * Telling and hearing of changes. PostgreSQL serialises commits that notify, so an append tells of due runs only (in the database's
+ * function); that logs grew is told a few times a second, outside. Hints may be lost: polling is the truth.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Connection } from "../postgres/connection.ts";
+import type { News } from "./store.ts";
+
+/** At most ten times a second. */
+const tellEveryMs = 100;
+/** More than fit into a message are told as "something". */
+const mostLogs = 100;
+const mostBytes = 7000;
+const longestWaitMs = 5000;
+
+export class Teller {
+  readonly #connection: Connection;
+  readonly #grown = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+  #telling: Promise<void> = Promise.resolve();
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  grown(sessions: Iterable<string>): void {
+    for (const session of sessions) this.#grown.add(session);
+    if (this.#grown.size === 0 || this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => this.#tell(), tellEveryMs);
+    this.#timer.unref();
+  }
+
+  /** What is not told yet is told at once. */
+  async settled(): Promise<void> {
+    clearTimeout(this.#timer);
+    if (this.#grown.size > 0) this.#tell();
+    await this.#telling;
+  }
+
+  #tell(): void {
+    this.#timer = undefined;
+    const { tenant, project } = this.#connection;
+    let logs = [...this.#grown];
+    this.#grown.clear();
+    if (logs.length > mostLogs || Buffer.byteLength(JSON.stringify(logs)) > mostBytes - 2 * (tenant.length + project.length)) logs = [];
+    const sql = `SELECT pg_notify('openrath.news', $1)::text`;
+    // A hint that is lost costs nobody but a poll.
+    this.#telling = this.#connection.write(sql, [JSON.stringify([tenant, project, logs])]).then(
+      () => {},
+      () => {},
+    );
+  }
+}
+
+/** Listens on a connection of its own, which is opened again whenever it breaks. */
+export async function watchNews(connection: Connection, hear: (news: News) => void): Promise<AsyncDisposable> {
+  const stopped = new AbortController();
+  let listening = await listen(connection, hear);
+  const staying = (async () => {
+    while (!stopped.signal.aborted) {
+      await Promise.race([listening.broken, aborted(stopped.signal)]);
+      await listening.close();
+      for (let wait = 50; !stopped.signal.aborted && !connection.closed; wait = Math.min(wait * 2, longestWaitMs)) {
+        try {
+          listening = await listen(connection, hear);
+          // Whatever was told meanwhile was missed.
+          hear({ due: true, logs: [] });
+          break;
+        } catch {
+          await sleep(wait, undefined, { signal: stopped.signal, ref: false }).catch(() => {});
+        }
+      }
+      if (connection.closed) return;
+    }
+  })();
+  return {
+    [Symbol.asyncDispose]: async () => {
+      stopped.abort();
+      await staying;
+      await listening.close();
+    },
+  };
+}
+
+async function listen(connection: Connection, hear: (news: News) => void): Promise<{ broken: Promise<void>; close(): Promise<void> }> {
+  const { client, close } = await connection.lone();
+  const { tenant, project } = connection;
+  const broken = new Promise<void>((resolve) => {
+    client.on("error", () => resolve());
+    client.on("end", () => resolve());
+  });
+  client.on("notification", ({ payload }) => {
+    const told = JSON.parse(payload ?? "[]") as [tenant?: string, project?: string, logs?: string[]];
+    if (told[0] === tenant && told[1] === project) hear({ due: told[2] === undefined, logs: told[2] ?? [] });
+  });
+  await client.query({ text: `LISTEN "${connection.sql("openrath.news").replaceAll('"', '""')}"` });
+  return { broken, close: () => close().catch(() => {}) };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

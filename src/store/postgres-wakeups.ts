@@ -1,0 +1,72 @@
+/**
+ * Wake-ups that outlive the process that asked for them: jobs of pg-boss in the same database, in a schema of its own. A job says
+ * nothing but that it is time to look; what is due is asked of the store. Whoever hears one takes it from the others.
+ */
+import { hash } from "node:crypto";
+import type { Connection } from "../postgres/connection.ts";
+import { RathError } from "../session/errors.ts";
+import type { Wakeups } from "./store.ts";
+
+/** What we use of pg-boss. */
+interface Boss {
+  start(): Promise<unknown>;
+  stop(options: object): Promise<void>;
+  createQueue(name: string, options: object): Promise<void>;
+  send(name: string, data: object, options: object): Promise<string | null>;
+  work(name: string, options: object, handler: () => Promise<void>): Promise<string>;
+  on(event: "error" | "warning", hear: (error: unknown) => void): unknown;
+}
+type BossClass = new (options: object) => Boss;
+
+const pollSeconds = 1;
+const jobsAtOnce = 500;
+
+export async function openWakeups(connection: Connection, hear: () => void): Promise<Wakeups> {
+  const PgBoss = await loadBoss();
+  await connection.open();
+  const boss = new PgBoss({
+    db: { executeSql: (text: string, values?: unknown[]) => connection.raw(text, values) },
+    schema: `${connection.schema}_boss`,
+    application_name: "openrath",
+    // It is asked to wake, not to repeat by itself: schedules are no business of its here.
+    schedule: false,
+    archiveCompletedAfterSeconds: 3600,
+    deleteAfterHours: 24,
+  });
+  let open = true;
+  for (const event of ["error", "warning"] as const)
+    boss.on(event, (error) => {
+      if (open) process.emitWarning(`pg-boss: ${error instanceof Error ? error.message : String(error)}`, "OpenRathWarning");
+    });
+  // One queue for each tenant and project: what one of them hears, nobody else needs.
+  const queue = `wake-${hash("sha256", JSON.stringify([connection.tenant, connection.project])).slice(0, 16)}`;
+  await boss.start();
+  await boss.createQueue(queue, { name: queue, policy: "short", retryLimit: 2 });
+  await boss.work(queue, { batchSize: jobsAtOnce, pollingIntervalSeconds: pollSeconds }, async () => hear());
+  return {
+    at: async (run, time) => {
+      // The same run at the same time is one job; an earlier time is another, since the later one would come too late.
+      await boss.send(queue, { run }, { startAfter: new Date(time), singletonKey: `${run} ${time}`, retentionDays: 365 });
+    },
+    [Symbol.asyncDispose]: async () => {
+      open = false;
+      await boss.stop({ graceful: true, wait: true, timeout: 1000, close: false }).catch(() => {});
+    },
+  };
+}
+
+async function loadBoss(): Promise<BossClass> {
+  try {
+    // Through a variable: a literal would make bundlers look for a package that not everybody has.
+    const name: string = "pg-boss";
+    return ((await import(name)) as { readonly default: BossClass }).default;
+  } catch (cause) {
+    throw new RathError(
+      "store.unavailable",
+      `Waking workers at a time needs the package pg-boss, which is not installed. Run "npm install pg-boss@10".`,
+      {
+        cause,
+      },
+    );
+  }
+}
