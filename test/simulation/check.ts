@@ -4,8 +4,8 @@ import { composeRath } from "../../src/openrath.ts";
 import { nodePlatform } from "../../src/runtime/platform.ts";
 import { runtimeOf } from "../../src/runtime/replay.ts";
 import { loadRun, type RunRecord } from "../../src/runtime/run-record.ts";
-import type { Session } from "../../src/session/session.ts";
 import { dataText } from "../../src/session/codec.ts";
+import type { Session } from "../../src/session/session.ts";
 import { placeOf } from "../../src/session/value.ts";
 import { whatOf } from "../../src/session/what.ts";
 import type { StoredEvent } from "../../src/store/store.ts";
@@ -101,7 +101,9 @@ function once(world: World, answers: readonly Answer[]): string[] {
   }
   const counts = new Map<string, number>();
   for (const { place, repeat } of world.happenings) if (repeat === "once") counts.set(place, (counts.get(place) ?? 0) + 1);
-  return [...counts].filter(([place, count]) => count > (allowed.get(place) ?? 1)).map(([place, count]) => `once: ${place} happened ${count} times`);
+  return [...counts]
+    .filter(([place, count]) => count > (allowed.get(place) ?? 1))
+    .map(([place, count]) => `once: ${place} happened ${count} times`);
 }
 
 function keyed(world: World): string[] {

@@ -31,8 +31,7 @@ export async function clientLoop(world: World, process: Process): Promise<void> 
     for (const chore of [...left])
       if (chore.at <= passed() && world.closing === false && (await tried(chore.what, chore.act))) left.splice(left.indexOf(chore), 1);
     await tried("decide", async () => {
-      for (const pending of await rath.pending())
-        if (random.chance(0.7)) await tried("decide", async () => decideOn(world, rath, pending));
+      for (const pending of await rath.pending()) if (random.chance(0.7)) await tried("decide", async () => decideOn(world, rath, pending));
     });
     await pause(random.between(50, 600));
   }

@@ -37,8 +37,7 @@ export function faultyStore(store: Store, thread: Thread, wire: Wire): Store {
     wire.happened.late++;
     return random.between(3, wire.faults.lateMs);
   };
-  const cut = (what: string): RathError =>
-    new RathError("store.unavailable", `The connection was lost ${what}.`, { retryable: true });
+  const cut = (what: string): RathError => new RathError("store.unavailable", `The connection was lost ${what}.`, { retryable: true });
 
   /** Sends a call and gives what comes back. */
   const call = <T>(label: string, execute: () => Promise<T>): Promise<T> =>

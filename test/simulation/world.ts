@@ -78,12 +78,19 @@ export class World {
     const rejected = (reason: unknown): void => this.problem("unhandled", `a rejection: ${textOf(reason)}`);
     const listeners = process.listeners("unhandledRejection");
     process.removeAllListeners("unhandledRejection").on("unhandledRejection", rejected);
-    this.#clock = virtualClock(schedule, this.random, (thread, error) => this.problem("unhandled", `${thread.name} threw ${textOf(error)}`));
+    this.#clock = virtualClock(schedule, this.random, (thread, error) =>
+      this.problem("unhandled", `${thread.name} threw ${textOf(error)}`),
+    );
     try {
       for (let index = 0; index < plan.clients; index++) this.#spawn("client");
       for (let index = 0; index < plan.workers; index++) this.#spawn("worker");
       this.#planFaults();
-      await this.#until(() => this.allEnded, plan.calmAt + patienceMs, "ended", () => "not every run has ended");
+      await this.#until(
+        () => this.allEnded,
+        plan.calmAt + patienceMs,
+        "ended",
+        () => "not every run has ended",
+      );
       for (const thread of this.processes) thread.stoppedUntil = 0;
       // Whoever wakes now and thinks it still holds something finds out.
       await this.#until(() => false, schedule.now - schedule.began + 200);
@@ -200,7 +207,8 @@ export class World {
     while (!holds() && this.problems.length + this.seen.problems.length === 0) {
       const tired = schedule.now - schedule.began > latest || schedule.taken > mostSteps;
       if (tired || !(await schedule.step())) {
-        if (law !== undefined && !holds()) this.problem(law, `${otherwise?.()} after ${schedule.now - schedule.began} ms and ${schedule.taken} steps`);
+        if (law !== undefined && !holds())
+          this.problem(law, `${otherwise?.()} after ${schedule.now - schedule.began} ms and ${schedule.taken} steps`);
         return;
       }
     }
@@ -213,14 +221,24 @@ export class World {
     const living = this.processes.filter(({ dead }) => !dead);
     for (const process of living) running.run(process, () => process.stop.abort());
     const latest = this.schedule.now - this.schedule.began + 20_000;
-    await this.#until(() => living.every(({ over }) => over), latest, "closing", () => `${names(living.filter(({ over }) => !over))} did not end`);
+    await this.#until(
+      () => living.every(({ over }) => over),
+      latest,
+      "closing",
+      () => `${names(living.filter(({ over }) => !over))} did not end`,
+    );
     const closed = new Set<Process>();
     for (const process of living)
       running.run(process, () => {
         const failed = (error: unknown): void => this.problem("closing", `${process.name} could not be closed: ${textOf(error)}`);
         process.rath.close().then(() => closed.add(process), failed);
       });
-    await this.#until(() => closed.size === living.length, latest, "closing", () => `${names(living.filter((one) => !closed.has(one)))} did not close`);
+    await this.#until(
+      () => closed.size === living.length,
+      latest,
+      "closing",
+      () => `${names(living.filter((one) => !closed.has(one)))} did not close`,
+    );
     const isStill = (): boolean => living.every((process) => this.#clock?.heldBy(process) === 0);
     await this.#until(isStill, latest, "closing", () => "a timer keeps a closed process alive");
   }
