@@ -89,15 +89,26 @@ export class Runs {
       this.#poke();
       return this.#handle(row);
     }
-    const lease = await (await this.#runtime.store()).claim(row.id, this.#worker, this.#runtime.times.leaseMs);
-    if (lease === undefined) execution.close();
-    else
-      this.#execute(
-        new RunExecution(this.#runtime, workflow, execution, input, row, this.#howOf(row, execution, "pause")),
-        lease,
-        options.signal,
-      );
+    const lease = await this.#claimNew(row.id, execution);
+    const how = { onDivergence: "pause", signal: options.signal } as const;
+    // Only who is the first to hold it knows that nothing was done yet: a worker may have been faster, and even ended it.
+    if (lease?.epoch === 1) {
+      const executing = this.#howOf(row, execution, how.onDivergence);
+      this.#execute(new RunExecution(this.#runtime, workflow, execution, input, row, executing), lease, how.signal);
+    } else {
+      execution.close();
+      if (lease !== undefined) await this.#goOn(row, lease, workflow, how);
+    }
     return this.#handle(row);
+  }
+
+  async #claimNew(id: string, execution: Execution): Promise<Lease | undefined> {
+    try {
+      return await (await this.#runtime.store()).claim(id, this.#worker, this.#runtime.times.leaseMs);
+    } catch (error) {
+      execution.close();
+      throw error;
+    }
   }
 
   /** The run that has this key already; executed here when nobody else does. */

@@ -33,7 +33,7 @@ export async function clientLoop(world: World, process: Process): Promise<void> 
     await tried("decide", async () => {
       for (const pending of await rath.pending()) if (random.chance(0.7)) await tried("decide", async () => decideOn(world, rath, pending));
     });
-    await pause(random.between(50, 600));
+    await pause(random.between(100, 1500));
   }
 }
 

@@ -2,7 +2,7 @@
  * Timers, time and chance of simulated processes. While a world lives, the globals that the runtime uses belong to whichever
  * process calls them; code outside any process gets the real ones.
  */
-import { AsyncLocalStorage } from "node:async_hooks";
+import { AsyncLocalStorage, AsyncResource } from "node:async_hooks";
 import type { Random } from "./random.ts";
 import type { Schedule, Step, Thread } from "./schedule.ts";
 
@@ -53,7 +53,7 @@ export function virtualClock(schedule: Schedule, random: Random, onThrown: (thre
 
   const start = (thread: Thread, call: Call, ms: number, args: unknown[], kind: "timer" | "turn" | "interval"): Timer => {
     const timer = new Timer();
-    const inContext = AsyncLocalStorage.snapshot();
+    const scope = new AsyncResource("SIMULATED");
     const own = timers.get(thread) ?? new Set();
     timers.set(thread, own.add(timer));
     const wait = kind === "turn" ? 0 : Math.max(1, Math.min(Math.trunc(Number(ms)) || 1, 2 ** 31 - 1));
@@ -63,7 +63,7 @@ export function virtualClock(schedule: Schedule, random: Random, onThrown: (thre
         if (kind === "interval") arm();
         else forget(thread, timer);
         try {
-          inContext(() => call(...args));
+          scope.runInAsyncScope(call, undefined, ...args);
         } catch (error) {
           onThrown(thread, error);
         }

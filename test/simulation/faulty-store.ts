@@ -40,7 +40,7 @@ export function faultyStore(store: Store, thread: Thread, wire: Wire): Store {
   const cut = (what: string): RathError => new RathError("store.unavailable", `The connection was lost ${what}.`, { retryable: true });
 
   /** Sends a call and gives what comes back. */
-  const call = <T>(label: string, execute: () => Promise<T>): Promise<T> =>
+  const call = <T>(label: string, execute: () => Promise<T>, atOnce = false): Promise<T> =>
     new Promise((resolve, reject) => {
       const { lost, unacknowledged } = wire.faults;
       const fate = random.next();
@@ -55,6 +55,8 @@ export function faultyStore(store: Store, thread: Thread, wire: Wire): Store {
         }
         execute().then(
           (value) => {
+            if (atOnce && thread.dead) return undefined;
+            if (atOnce && !isUnacknowledged && thread.stoppedUntil <= schedule.now) return resolve(value);
             if (!isUnacknowledged) return answer("answered", () => resolve(value));
             wire.happened.unacknowledged++;
             return answer("unacknowledged", () => reject(cut("after the call")));
@@ -67,11 +69,13 @@ export function faultyStore(store: Store, thread: Thread, wire: Wire): Store {
     });
   const listed = <T>(label: string, read: () => AsyncIterable<T>): AsyncIterable<T> =>
     (async function* () {
-      yield* await call(label, async () => {
+      const all = async (): Promise<T[]> => {
         const items: T[] = [];
         for await (const item of read()) items.push(item);
         return items;
-      });
+      };
+      // Most of what is read is read now; the rest is old when it comes.
+      yield* await call(label, all, random.chance(0.7));
     })();
 
   return {

@@ -53,7 +53,7 @@ export class Observations {
   }
 }
 
-const isEnd: ReadonlySet<string> = new Set(["done", "failed", "cancelled"]);
+export const isEnd: ReadonlySet<string> = new Set(["done", "failed", "cancelled"]);
 
 export function observedStore(store: Store, seen: Observations, now: () => number): Store {
   return {

@@ -1,6 +1,6 @@
 /** What happens in one simulated world, made up from its seed: programs, processes, people and faults. */
 import type { Faults } from "./faulty-store.ts";
-import { type Program, programFrom } from "./program.ts";
+import { isSettled, type Program, programFrom } from "./program.ts";
 import { Random } from "./random.ts";
 
 /** Times of day are milliseconds since the world began. */
@@ -32,7 +32,7 @@ export interface Plan {
 }
 
 export const leaseMs = 3000;
-export const lookMs = 500;
+export const lookMs = 700;
 
 export function planFrom(seed: number): Plan {
   const random = new Random(seed);
@@ -67,14 +67,21 @@ export function planFrom(seed: number): Plan {
   };
 }
 
-/** The same programs where nothing goes wrong and nobody interferes. */
-export function calmly(plan: Plan): Plan {
+/** Whether it comes to the same whatever goes wrong. */
+export function isCertain({ program, cancelAt, deadlineAt }: PlannedRun): boolean {
+  return cancelAt === undefined && deadlineAt === undefined && isSettled(program);
+}
+
+/** The same programs where nothing goes wrong, of those that come to the same whatever does; undefined when there are none. */
+export function calmly(plan: Plan): Plan | undefined {
+  const certain = plan.runs.filter(isCertain);
+  if (certain.length === 0) return undefined;
   return {
     ...plan,
     workers: 1,
     clients: 1,
     concurrency: 16,
-    runs: plan.runs.map((run) => ({ ...run, here: false, cancelAt: undefined, deadlineAt: undefined })),
+    runs: certain.map((run) => ({ ...run, here: false })),
     faults: { lost: 0, unacknowledged: 0, late: 0, lateMs: 0 },
     kills: [],
     stops: [],

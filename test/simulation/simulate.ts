@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { validateAnswer } from "../../src/runtime/validate-answer.ts";
 import { check, type Outcomes } from "./check.ts";
-import { calmly, planFrom } from "./plan.ts";
+import { calmly, type Plan, planFrom } from "./plan.ts";
 import { type Breaks, World } from "./world.ts";
 
 export interface Simulated {
@@ -30,7 +30,7 @@ export async function simulate(seed: number, breaks?: Breaks): Promise<Simulated
   ready ??= load();
   await ready;
   const plan = planFrom(seed);
-  const calm = await outcomesOf(new World(calmly(plan)));
+  const calm = await outcomesOf(calmly(plan));
   const world = new World(plan, breaks);
   await world.live();
   const { problems } = await check(world, calm.outcomes);
@@ -47,7 +47,9 @@ export async function simulate(seed: number, breaks?: Breaks): Promise<Simulated
   };
 }
 
-async function outcomesOf(world: World): Promise<{ readonly problems: readonly string[]; readonly outcomes: Outcomes }> {
+async function outcomesOf(plan: Plan | undefined): Promise<{ readonly problems: readonly string[]; readonly outcomes: Outcomes }> {
+  if (plan === undefined) return { problems: [], outcomes: new Map() };
+  const world = new World(plan);
   await world.live();
   return check(world);
 }
