@@ -197,9 +197,9 @@ export class RunExecution {
     if (deadline === undefined) return;
     const left = Date.parse(deadline) - Date.parse(this.#runtime.platform.time());
     const arrive = (): void => {
-      if (left > longestTimer) return this.#limitTime();
       const error = overdue(this.id, deadline);
-      void this.#finish(() => finish(this.#execution, { status: "failed", error }, this.row), error);
+      if (left > longestTimer) this.#limitTime();
+      else void this.#finish(() => finish(this.#execution, { status: "failed", error }, this.row), error);
     };
     this.#deadline = setTimeout(arrive, Math.min(Math.max(left, 0), longestTimer));
   }

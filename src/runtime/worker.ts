@@ -45,6 +45,7 @@ export interface Executes {
 }
 
 const most = 10_000;
+const gatherMs = 3;
 const longestPauseMs = 5000;
 
 export async function work(runs: Executes, options: WorkOptions): Promise<void> {
@@ -63,8 +64,11 @@ export async function work(runs: Executes, options: WorkOptions): Promise<void> 
   signal?.addEventListener("abort", ring, { once: true });
   const unlisten = await runs.listen(ring);
   try {
+    let backlog = false;
     const stopped = (): boolean => signal?.aborted === true;
     for (let failures = 0; !stopped(); ) {
+      // While there is a backlog, places are let gather: taking several at once costs as much as taking one.
+      if (backlog && under.size > concurrency * 0.75) await bell.wait(gatherMs);
       const free = concurrency - under.size;
       const taken = free === 0 ? [] : await takeOrSay(runs, free, failures, tell);
       failures = taken === undefined ? failures + 1 : 0;
@@ -78,8 +82,8 @@ export async function work(runs: Executes, options: WorkOptions): Promise<void> 
       }
       if (taken !== undefined && free > 0) tell({ taken: state.taken + taken.length, looked: runs.now(), problem: undefined });
       // As many as were asked for: there may be more, as soon as there is room.
-      const more = taken !== undefined && free > 0 && taken.length === free && under.size < concurrency;
-      if (!more && !stopped()) await bell.wait(pause(runs.lookMs, failures));
+      backlog = taken !== undefined && (free === 0 ? backlog : taken.length === free);
+      if (!stopped() && (!backlog || under.size >= concurrency)) await bell.wait(pause(runs.lookMs, failures));
     }
     tell({ status: "draining" });
     await runs.drain(drainMs);
