@@ -18,6 +18,7 @@ import type { Execution, Open } from "./execution.ts";
 import { Interrupted, interruptible, unless } from "./interrupt.ts";
 import { link } from "./link.ts";
 import { noMailbox } from "./mailbox.ts";
+import { patiently } from "./patience.ts";
 import { remind } from "./remind.ts";
 import { reusedFacts } from "./reuse.ts";
 import { type Given, inside } from "./services.ts";
@@ -164,7 +165,7 @@ export class OpenEffect implements Open {
     if (!this.#started) this.#start();
     if (repeat === "once" || repeat === "keyed") {
       try {
-        await execution.written();
+        await patiently(execution, () => execution.writer.flush());
       } catch (error) {
         // It has not begun, and will not: that is its result.
         return this.#settled("error", { message: `it did not begin, because its call could not be stored: ${failure(error).message}` });
@@ -349,7 +350,7 @@ export class OpenEffect implements Open {
     // A rerun that finds no equal result is no run that anybody can send to.
     if (execution.mode !== "run") return this.#settled("error", failure(noMailbox()));
     const { mailbox } = execution.runtime;
-    const given = await this.#wait((waits) => mailbox.receive(execution, this.called, this.deadline, this.#context.signal, waits));
+    const given = await this.#wait((looked) => mailbox.receive(execution, this.called, this.deadline, this.#context.signal, looked));
     return typeof given === "string" ? this.#unanswered(given) : this.#accepted(given.data, { signal: given.id });
   }
 
@@ -433,14 +434,15 @@ export class OpenEffect implements Open {
   /** The answer, or that its time is over: exactly one of them wins. */
   async #answer(until: string | undefined): Promise<Given | "expired" | "stopped"> {
     const { answers } = this.#execution.runtime;
-    const given = await this.#wait((waits) => unless(this.#context.signal, answers.wait(this.mark.id, until, this.#execution, waits)));
-    if (given === "expired" && this.effect.op !== "wait") return answers.expire(this.mark.id);
+    const execution = this.#execution;
+    const given = await this.#wait((looked) => unless(this.#context.signal, answers.wait(this.mark.id, until, execution, looked)));
+    if (given === "expired" && this.effect.op !== "wait") return patiently(execution, () => answers.expire(this.mark.id));
     return typeof given === "object" && given.data.expired === true ? "expired" : given;
   }
 
-  /** It waits once it is certain that nothing had come before: a run that parked earlier would never hear of it. */
-  async #wait<T>(coming: (waits: () => void) => Promise<T | "closed">): Promise<T> {
-    await this.#execution.written();
+  /** It waits once it is known that nothing has come before: a run that was parked sooner would never be woken for that. */
+  async #wait<T>(coming: (looked: () => void) => Promise<T | "closed">): Promise<T> {
+    await patiently(this.#execution, () => this.#execution.writer.flush());
     const { by } = this.#context;
     const { runtime, watched, mode } = this.#execution;
     const pending = pendingOf(this.mark, runtime.platform);
