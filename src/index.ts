@@ -17,7 +17,8 @@ export type { Rath } from "./runtime/rath.ts";
 export { replay } from "./runtime/replay.ts";
 export { type Rerun, type RerunOptions, rerun } from "./runtime/rerun.ts";
 export type { OnDivergence, Settled } from "./runtime/run.ts";
-export type { ResumeOptions, Run } from "./runtime/runs.ts";
+export type { Run } from "./runtime/run-handle.ts";
+export type { ResumeOptions } from "./runtime/runs.ts";
 export type { WorkOptions, WorkState } from "./runtime/worker.ts";
 export { type ErrorCode, type ErrorDetails, RathError } from "./session/errors.ts";
 export type { Event, EventKind } from "./session/event.ts";
@@ -26,6 +27,7 @@ export type { Model } from "./session/model.ts";
 export type {
   Check,
   Content,
+  Decided,
   Decision,
   EffectContext,
   Message,

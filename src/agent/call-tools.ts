@@ -62,6 +62,7 @@ function effectOf<Output>(
     by,
     refused: hooked !== null && "refuse" in hooked ? { reason: hooked.refuse, problem: "hook" } : judged.refused,
     asks: (input) => (needsApproval?.({ tool: call.tool, input }) ? "agent" : judged.asks(input)),
+    expires: judged.expires,
     after: hooks?.afterTool?.bind(hooks),
     offered: [...tools.keys()],
   });

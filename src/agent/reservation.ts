@@ -62,11 +62,11 @@ export class Reservation {
         if (tokens - input < leastOutput) return this.#crossed(budget, "tokens", tokens);
         output = Math.min(output, tokens - input);
       }
-      if (usd !== undefined && price !== undefined && price.output > 0) {
-        const left = Math.floor((usd * 1_000_000 - input * highestInput(price)) / price.output);
-        if (left < leastOutput) return this.#crossed(budget, "usd", usd);
+      if (usd !== undefined) {
+        const left = price === undefined ? (usd < 0 ? 0 : output) : Math.floor(outputFor(usd, input, price));
+        if (left < Math.min(leastOutput, output)) return this.#crossed(budget, "usd", usd);
         output = Math.min(output, left);
-      } else if (usd !== undefined && usd < 0) return this.#crossed(budget, "usd", usd);
+      }
     }
     // Where anything is counted, an answer may not be longer than what was reserved for it.
     if (this.#counts) this.maxOutputTokens = output;
@@ -93,7 +93,7 @@ export class Reservation {
     return denied(`budget: ${limit === "usd" ? `$${of}` : `${of}${limit === "tokens" ? " tokens" : ""}`} would be exceeded`);
   }
 
-  /** Free models cost nothing; of several, the dearest counts. */
+  /** Free models cost nothing; of several, what is dearest in each counts: any of them may answer. */
   async #dearest(input: number): Promise<Price | "unknown" | undefined> {
     let dearest: Price | undefined;
     for (const like of this.#likes) {
@@ -101,7 +101,7 @@ export class Reservation {
       if (model?.free === true) continue;
       const price = this.#host.price(model?.id ?? modelName(like), input) ?? this.#host.price(modelName(like), input);
       if (price === undefined) return "unknown";
-      if (dearest === undefined || price.output + price.input > dearest.output + dearest.input) dearest = price;
+      dearest = dearest === undefined ? price : dearer(dearest, price);
     }
     return dearest;
   }
@@ -124,7 +124,23 @@ function bytesOf(value: unknown): number {
 }
 
 function highestInput(price: Price): number {
-  return Math.max(price.input, price.cacheWrite);
+  return Math.max(price.input, price.cached, price.cacheWrite);
+}
+
+/** How many tokens of an answer the money is enough for, once the input is paid. */
+function outputFor(usd: number, input: number, price: Price): number {
+  const rest = usd * 1_000_000 - input * highestInput(price);
+  return rest < 0 ? -1 : price.output > 0 ? rest / price.output : Number.MAX_SAFE_INTEGER;
+}
+
+function dearer(a: Price, b: Price): Price {
+  return {
+    table: a.table,
+    input: Math.max(a.input, b.input),
+    output: Math.max(a.output, b.output),
+    cached: Math.max(a.cached, b.cached),
+    cacheWrite: Math.max(a.cacheWrite, b.cacheWrite),
+  };
 }
 
 function denied(reason: string): EffectResult {

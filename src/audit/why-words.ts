@@ -127,8 +127,10 @@ export function decisionWords(later: readonly MemoryRecord[]): readonly string[]
 }
 
 function answerWords(node: Node, platform: Platform): string {
-  const { approve, answer, reason, outcome } = node.data<"answer.given">(platform);
-  if (approve !== undefined) return `${plain(node.by)} ${approve ? "approved" : "refused"} it${because(reason)}`;
+  const { approve, answer, input, reason, outcome, expired } = node.data<"answer.given">(platform);
+  if (expired === true) return "nobody answered in time";
+  const changed = approve === true && input !== undefined ? ` with ${valueWords(input)}` : "";
+  if (approve !== undefined) return `${plain(node.by)} ${approve ? "approved" : "refused"} it${changed}${because(reason)}`;
   if (outcome !== undefined) return `${plain(node.by)} said what became of it${because(reason)}`;
   return `${plain(node.by)} answered ${valueWords(answer)}${because(reason)}`;
 }

@@ -1,6 +1,6 @@
 /** Follows a run until it cannot go on by itself: what is said and done on the way, what came out, and the exit code. */
 import type { Settled } from "../runtime/run.ts";
-import type { Run } from "../runtime/runs.ts";
+import type { Run } from "../runtime/run-handle.ts";
 import type { Pending, Session } from "../session/session.ts";
 import type { Cli } from "./cli.ts";
 import { exitCodeOf } from "./exit-code.ts";

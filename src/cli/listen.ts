@@ -1,6 +1,6 @@
 /** What is said and done while a run goes on: text as it comes, tools as they start and end. */
 import type { Settled } from "../runtime/run.ts";
-import type { Run } from "../runtime/runs.ts";
+import type { Run } from "../runtime/run-handle.ts";
 import type { Outcome } from "../session/message.ts";
 import type { StreamPart } from "../session/stream.ts";
 import type { Cli } from "./cli.ts";

@@ -6,7 +6,7 @@
 import type { Vector } from "../session/embedding.ts";
 import type { MemoryHit, MemoryItem } from "../session/memory.ts";
 import type { MemoryQuery } from "./memory.ts";
-import { type Candidate, cosine, countWords, type Document, rank, type Statistics } from "./score.ts";
+import { type Candidate, cosine, countWords, type Document, type Ranked, rank, type Statistics } from "./score.ts";
 import { queryWords } from "./words.ts";
 
 /** A stored version, by the number that the store knows it by. */
@@ -51,31 +51,62 @@ export const emptyIndex: Index = {
 const mostHits = 1000;
 
 export function search(index: Index, query: MemoryQuery, revision: number, now: number): MemoryHit[] {
+  const plan = planSearch(query, revision, now);
+  if (plan === undefined) return [];
+  const { words, wanted, most, hiding } = plan;
+  const byWords = words.length > 0 ? index.byWords(words, wanted, most) : [];
+  const byVector = query.vector === undefined ? [] : index.byVector(query.vector, wanted, most);
+  const stored = { byWords, byVector, statistics: index.statistics(words, revision), hidden: index.documents(hiding, revision) };
+  return rankFound(query, plan, stored).map(({ candidate, score }) => {
+    const item = "no" in candidate ? index.item(candidate.no) : candidate.item;
+    return { ...item, score, query: query.text };
+  });
+}
+
+/** What a search asks of a store. */
+export interface SearchPlan {
+  readonly words: readonly string[];
+  readonly wanted: Wanted;
+  /** So many candidates of each kind are enough. */
+  readonly most: number;
+  /** So many hits at most. */
+  readonly limit: number;
+  /** Uris of which something is staged. */
+  readonly hiding: readonly string[];
+}
+
+/** What a store answers. */
+export interface Stored {
+  readonly byWords: readonly StoredCandidate[];
+  readonly byVector: readonly StoredCandidate[];
+  readonly statistics: Statistics;
+  /** What is stored under the uris that are hidden. */
+  readonly hidden: readonly Document[];
+}
+
+/** Undefined when nothing can be found. */
+export function planSearch(query: MemoryQuery, revision: number, now: number): SearchPlan | undefined {
   const limit = Math.min(Math.floor(query.limit), mostHits);
   const words = queryWords(query.text);
-  if (!(limit > 0) || (words.length === 0 && query.vector === undefined)) return [];
-  const staged = query.staged ?? [];
-  const hiding = staged.map(({ item }) => item.uri);
-  const wanted: Wanted = {
-    revision,
-    now,
-    within: query.within,
-    trust: query.trust,
-    origin: query.origin,
-    without: new Set([...(query.without ?? []), ...hiding]),
-  };
-  const most = Math.max(64, 8 * limit);
-  const found = new Map<number, StoredCandidate>();
-  if (words.length > 0) for (const one of index.byWords(words, wanted, most)) found.set(one.no, one);
-  if (query.vector !== undefined) for (const one of index.byVector(query.vector, wanted, most)) found.set(one.no, one);
-  const own = stagedCandidates(staged, query, now);
-  const statistics = adjusted(index.statistics(words, revision), words, index.documents(hiding, revision), own.documents);
-  return rank<StoredCandidate | StagedCandidate>([...found.values(), ...own.candidates], words, statistics, query.vector !== undefined)
-    .slice(0, limit)
-    .map(({ candidate, score }) => {
-      const item = "no" in candidate ? index.item(candidate.no) : candidate.item;
-      return { ...item, score, query: query.text };
-    });
+  if (!(limit > 0) || (words.length === 0 && query.vector === undefined)) return undefined;
+  const hiding = (query.staged ?? []).map(({ item }) => item.uri);
+  const { within, trust, origin } = query;
+  const wanted = { revision, now, within, trust, origin, without: new Set([...(query.without ?? []), ...hiding]) };
+  return { words, wanted, most: Math.max(64, 8 * limit), limit, hiding };
+}
+
+/** The hits, best first, of what is stored and what is staged. */
+export function rankFound(
+  query: MemoryQuery,
+  { words, wanted, limit }: SearchPlan,
+  { byWords, byVector, statistics, hidden }: Stored,
+): Ranked<StoredCandidate | StagedCandidate>[] {
+  // A candidate of both kinds is the one that has its likeness.
+  const found = new Map([...byWords, ...byVector].map((one) => [one.no, one]));
+  const own = stagedCandidates(query.staged ?? [], query, wanted.now);
+  const candidates = [...found.values(), ...own.candidates];
+  const counted = adjusted(statistics, words, hidden, own.documents);
+  return rank<StoredCandidate | StagedCandidate>(candidates, words, counted, query.vector !== undefined).slice(0, limit);
 }
 
 interface StagedCandidate extends Candidate {

@@ -51,6 +51,13 @@ test("an older format is migrated by a newer version, and refused when that is n
   await Promise.all([old.close(), newer.close()]);
 });
 
+test("numbers and bytes come as they are, whatever bytes they have", async () => {
+  const connection = opened({ schema: schema() });
+  const sql = "SELECT body, 128 AS no, 1000::bigint AS large, 1.5::float8 AS half, ARRAY[200] AS all FROM openrath.things WHERE no = $1";
+  expect(await connection.read(sql, [1])).toEqual([{ body: Buffer.from([0, 255]), no: 128, large: "1000", half: 1.5, all: [200] }]);
+  await connection.close();
+});
+
 test("a pool of the caller's own needs nothing but query, and stays open", async () => {
   const pool = new pg.Pool({ connectionString: url });
   const connection = opened({ schema: schema() }, [first], { query: (sql, values) => pool.query(sql, values) });

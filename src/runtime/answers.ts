@@ -19,8 +19,11 @@ interface Waiting {
   readonly mode: string;
 }
 
-/** What is said from outside: a decision, or that a run is to be cancelled. */
-export type Said = Decision | { readonly by: string; readonly reason: string; readonly cancel: true };
+/** What takes the place of the only answer: a decision, that a run is to be cancelled, or that the time is over. */
+export type Said =
+  | Decision
+  | { readonly by: string; readonly reason: string; readonly cancel: true }
+  | { readonly by: string; readonly expired: true };
 
 const pollMs = 1000;
 const longestTimer = 2 ** 31 - 1;
@@ -61,10 +64,23 @@ export class Answers {
       this.#poll ??= setInterval(() => void this.#look(({ mode }) => mode !== "run"), pollMs);
     });
     // Whoever answers from now on is heard; who answered before is found, also when its time has come since.
-    const known = await this.find(question);
+    const known = await this.#findPatiently(question, execution);
     if (known !== undefined) this.#tell(question, known);
     else if (until !== undefined && !execution.closed) arm();
     return given;
+  }
+
+  /** A store that cannot be reached for a while is no answer. */
+  async #findPatiently(question: string, execution: Waiting): Promise<Given | undefined> {
+    while (!execution.closed) {
+      try {
+        return await this.find(question);
+      } catch (error) {
+        if (!RathError.is(error) || !error.retryable) throw error;
+        await new Promise((resolve) => setTimeout(resolve, pollMs / 4));
+      }
+    }
+    return undefined;
   }
 
   /** A run was woken: perhaps something it waits for was answered in another process. */
@@ -84,13 +100,13 @@ export class Answers {
     for await (const event of store.events({ session: answerLogId(platform, question) })) {
       const node = fromStored(platform, event, new Log(event.session, "answer"), []);
       await fetchBlobs(platform, store, [node]);
-      return { id: event.id, by: node.by, data: node.data<"answer.given">(platform) };
+      return { id: event.id, by: node.by, at: node.at, data: node.data<"answer.given">(platform) };
     }
     return undefined;
   }
 
-  /** Writes the answer and wakes the run that asked, or fails with `pending.answered` when somebody was faster. */
-  async give(question: string, said: Said, run: string | undefined): Promise<void> {
+  /** Writes the answer and wakes the run that asked, or fails with `pending.answered` when somebody was faster or its time is over. */
+  async give(question: string, said: Said, run: string | undefined, until?: string): Promise<void> {
     const { by, reason: why, ...rest } = said as Said & Record<string, unknown>;
     const who = givenName(this.#runtime.clean(givenText(by, "by")), "by");
     const reason = why === undefined ? undefined : givenText(why, "reason");
@@ -101,6 +117,10 @@ export class Answers {
       ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)),
     };
     const node = link(this.#runtime, { log, parents: [], kind: "answer.given", data, by: who });
+    if (until !== undefined && node.at >= until)
+      throw new RathError("pending.answered", `${question} expired at ${until}: nothing waits under it any more.`, {
+        details: { question },
+      });
     const store = await this.#runtime.store();
     const blobs = [...(node.blobs ?? [])].map(([hash, bytes]) => ({ hash, bytes }));
     const events = [this.#runtime.toStored(node)];
@@ -117,7 +137,18 @@ export class Answers {
       });
     if (!written.ok)
       throw new RathError("pending.answered", `${question} was already answered; the first answer counts.`, { details: { question } });
-    this.#tell(question, { id: node.id, by: who, data: node.data<"answer.given">(this.#runtime.platform) });
+    this.#tell(question, { id: node.id, by: who, at: node.at, data: node.data<"answer.given">(this.#runtime.platform) });
+  }
+
+  /** Its time came: nobody can answer any more. Whoever was faster is heard. */
+  async expire(question: string): Promise<Given | "expired"> {
+    try {
+      await this.give(question, { by: "runtime", expired: true }, undefined);
+    } catch (error) {
+      if (!RathError.is(error, "pending.answered")) throw error;
+    }
+    const given = await this.find(question);
+    return given === undefined || given.data.expired === true ? "expired" : given;
   }
 
   close(): void {

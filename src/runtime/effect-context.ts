@@ -167,16 +167,6 @@ export function whenStopped(signal: AbortSignal, stop: () => void): () => void {
   return () => signal.removeEventListener("abort", stop);
 }
 
-/** What comes, or "stopped" as soon as the signal says so. */
-export function unless<T>(signal: AbortSignal | undefined, coming: Promise<T>): Promise<T | "stopped"> {
-  if (signal === undefined) return coming;
-  return new Promise((resolve, reject) => {
-    const stop = (): void => resolve("stopped");
-    if (signal.aborted) stop();
-    coming.then(resolve, reject).finally(whenStopped(signal, stop));
-  });
-}
-
 /** Why a signal was aborted, in words. */
 export function reasonOf(signal: AbortSignal): string {
   const { reason } = signal;

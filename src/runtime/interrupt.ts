@@ -51,3 +51,13 @@ export function interruptible(value: Promise<unknown>, inner: InnerContext, how:
     });
   });
 }
+
+/** What comes, or "stopped" as soon as the signal says so. */
+export function unless<T>(signal: AbortSignal | undefined, coming: Promise<T>): Promise<T | "stopped"> {
+  if (signal === undefined) return coming;
+  return new Promise((resolve, reject) => {
+    const stop = (): void => resolve("stopped");
+    if (signal.aborted) stop();
+    coming.then(resolve, reject).finally(whenStopped(signal, stop));
+  });
+}

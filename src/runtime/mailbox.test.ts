@@ -6,6 +6,7 @@ import { composeRath, type RathOptions } from "../openrath.ts";
 import type { Session } from "../session/session.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Store, StoredEvent } from "../store/store.ts";
+import { race } from "../workflow/combinators.ts";
 import type { Rath } from "./rath.ts";
 
 let processes = 0;
@@ -207,6 +208,21 @@ describe("signals", () => {
       "ok",
     ]);
   });
+});
+
+test("a signal goes past whoever lost a race and was stopped", async () => {
+  await using rath = rathOn(memoryStore());
+  const first = race({
+    a: (session: Session) => session.receive("a"),
+    b: (session: Session) => session.receive("b"),
+  });
+  const run = await rath.run(new Flow(async (session) => (await first.forward(session)).receive("b")), rath.session("go"));
+  await waiting(rath, run.id, 2);
+  const racing = new Set((await rath.pending({ run: run.id })).map(({ id }) => id));
+  await rath.send(run.id, "a", "won");
+  while (!(await rath.pending({ run: run.id })).some(({ id }) => !racing.has(id))) await new Promise((resolve) => setImmediate(resolve));
+  await rath.send(run.id, "b", "for the next one");
+  expect((await run.result()).output).toBe("for the next one");
 });
 
 describe("a receive", () => {

@@ -26,7 +26,7 @@ export interface SendOptions {
 }
 
 /** A signal that a `receive` took. */
-export interface Signal {
+interface Signal {
   readonly id: string;
   readonly data: unknown;
 }
@@ -35,7 +35,7 @@ export interface Signal {
 type Received = Signal | "expired" | "stopped" | "closed";
 
 /** An execution that receives. */
-export interface Receiving {
+interface Receiving {
   readonly id: string;
   readonly closed: boolean;
   readonly recorded?: { readonly events: readonly Node[] } | undefined;

@@ -1,7 +1,6 @@
 /** A call that has no result yet: it runs, waits for a person or a timer, or is unknown after a crash. */
 import { withTrees } from "../session/acted.ts";
 import { facts as toFacts } from "../session/codec.ts";
-import { tokensCounted } from "../session/context.ts";
 import { RathError } from "../session/errors.ts";
 import { type Facts, isStarted, type OutcomeType, type ReturnedKind } from "../session/event.ts";
 import { stateOf } from "../session/fold.ts";
@@ -12,13 +11,17 @@ import type { Probed } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import { isTrustedWork } from "../session/trust.ts";
 import { deadlineOf, pendingOf } from "../session/views.ts";
-import { InnerContext, reasonOf, unless } from "./effect-context.ts";
+import { bindFiles } from "./bind-files.ts";
+import { closedRath, never } from "./closed.ts";
+import { InnerContext, reasonOf } from "./effect-context.ts";
 import type { Execution, Open } from "./execution.ts";
-import { Interrupted, interruptible } from "./interrupt.ts";
+import { Interrupted, interruptible, unless } from "./interrupt.ts";
 import { link } from "./link.ts";
 import { noMailbox } from "./mailbox.ts";
 import { remind } from "./remind.ts";
+import { reusedFacts } from "./reuse.ts";
 import { type Given, inside } from "./services.ts";
+import { spentFacts } from "./spent-facts.ts";
 import { denied, failure, isUnknown, setCause } from "./thrown-effect.ts";
 
 export type Batch = { readonly index: number; readonly size: number };
@@ -102,6 +105,7 @@ export class OpenEffect implements Open {
     const known = recorded?.has(this.#called) === true;
     const unknown = known && run !== undefined && repeat === "once" && this.#started;
     if (unknown) {
+      this.#countBefore();
       recorded?.skipInside(this.#called);
       this.#entered = recorded?.lastAttempt(this.#called) ?? 0;
     }
@@ -110,6 +114,7 @@ export class OpenEffect implements Open {
     if (inside && !unknown) {
       this.#attempt = recorded?.lastAttempt(this.#called) ?? 1;
       this.#entered = this.#attempt - 1;
+      this.#countBefore(this.#attempt);
     }
     if (unknown || !inside) await this.#execution.gate();
     const refused = known ? await this.#approvedBefore() : undefined;
@@ -120,14 +125,7 @@ export class OpenEffect implements Open {
     if (reuse?.differs === true) await this.#turn();
     const source = reuse?.take(this.#called, this.effect);
     if (source !== undefined) {
-      // What somebody put in the place of a result says nothing of files.
-      const { acted, files } = "acted" in source.data ? source.node.facts : {};
-      const { injected, outside, trusted } = source.changed ? {} : source.node.facts;
-      const { outcome, id } = source;
-      const counted = tokensCounted(source.node);
-      const call = this.#named;
-      const facts = toFacts({ acted, files, counted, injected, outside, trusted, outcome, attempts: 1, source: id, call });
-      const returned = await this.#return(withTrees(source.node.kind, source.data) as Data, facts, source.at);
+      const returned = await this.#return(withTrees(source.node.kind, source.data) as Data, reusedFacts(source, this.#named), source.at);
       if (!source.changed) reuse?.reused(this.#called, returned, source.node);
       return returned;
     }
@@ -137,6 +135,13 @@ export class OpenEffect implements Open {
     if (verdict === "ask") return this.#approval();
     if (verdict !== undefined) return this.#ended(verdict, undefined);
     return this.#inTurn();
+  }
+
+  /** What attempts that are not made again did and spent stays a part of it, and counts for the limits above. */
+  #countBefore(attempt?: number): void {
+    this.#left.push(...(this.#execution.recorded?.headsInside(this.#called, attempt) ?? []));
+    for (const spent of this.#execution.recorded?.spentInside(this.#called, attempt) ?? [])
+      for (const budget of this.#context.budgets ?? []) budget.count(spent);
   }
 
   async #inTurn(): Promise<Node> {
@@ -177,14 +182,14 @@ export class OpenEffect implements Open {
         inner.done();
         const why = error instanceof Interrupted ? error.why : inner.causedBy(error) ? "cancelled" : "threw";
         if (repeat === "once" && (why === "timeout" || isUnknown(error))) {
-          await this.#undone(inner);
+          await inner.acting?.undo(); // it does not count and leaves nothing behind
           return this.#unresolved();
         }
         if (why === "cancelled")
           return this.#finished(inner, new EffectResult(repeat === "once" ? "unknown" : "cancelled", { reason: inner.aborted }), start);
         const next = await this.#tryAgain(error);
         if (next !== undefined) {
-          await this.#undone(inner);
+          await inner.acting?.undo(); // the next one begins with the files as they are on record
           inner = next;
           continue;
         }
@@ -227,11 +232,6 @@ export class OpenEffect implements Open {
   /** Nobody else is kept from the files of the branch any more. */
   release(): void {
     this.#inner?.acting?.release();
-  }
-
-  /** An attempt that does not count leaves nothing behind: the next one begins with the files as they are on record. */
-  async #undone({ acting }: InnerContext): Promise<void> {
-    await acting?.undo();
   }
 
   #failedWith(error: unknown, why: "timeout" | "threw"): EffectResult {
@@ -311,16 +311,9 @@ export class OpenEffect implements Open {
     this.#execution.record(this.#mark);
   }
 
-  #spent({ outcome, spent, data }: EffectResult, start: number | undefined): Facts {
+  #spent(result: EffectResult, start: number | undefined): Facts {
     const ms = start === undefined ? undefined : Math.round((this.#execution.runtime.platform.elapsed() - start) * 1000) / 1000;
-    const call = this.#named;
-    const attempts = spent.attempts ?? this.#attempt;
-    // What was thrown may say anything.
-    const threw = data["problem"] === "threw" || data["problem"] === "timeout";
-    const { injected, outside, trusted = threw ? undefined : this.#trusted } = spent.facts ?? {};
-    if (ms === undefined || (spent.usage ?? injected ?? outside ?? trusted) !== undefined)
-      return toFacts({ attempts, call, injected, ms, outcome, outside, trusted, usage: spent.usage });
-    return call === undefined ? { attempts, ms, outcome } : { attempts, call, ms, outcome };
+    return spentFacts(result, { ms, call: this.#named, attempts: this.#attempt, trusted: this.#trusted });
   }
 
   /** It brings no text from outside: what it did inside read none. */
@@ -336,9 +329,9 @@ export class OpenEffect implements Open {
     return runtime.closed && mode !== "run" ? Promise.reject(closedRath()) : never();
   }
 
-  /** When it stops waiting by itself. */
+  /** When it stops waiting by itself: a timer, a question, an approval; never what is unknown. */
   get deadline(): string | undefined {
-    return this.effect.run === undefined ? deadlineOf(this.called, this.#execution.runtime.platform) : undefined;
+    return this.#started ? undefined : deadlineOf(this.called, this.#execution.runtime.platform);
   }
 
   /** Waits for an answer or until its time. */
@@ -373,11 +366,11 @@ export class OpenEffect implements Open {
   /** Nobody knows what became of it: the tool is asked, then a person. */
   async #unresolved(): Promise<Node> {
     const { probe } = this.effect;
-    if (probe !== undefined) {
-      const execution = this.#execution;
+    // What a person said stands, whatever the tool has found out since.
+    if (probe !== undefined && (await this.#execution.runtime.answers.find(this.mark.id)) === undefined) {
       const inner = this.#enter();
       const ask = async (): Promise<Probed | undefined> => probe(this.called.id, inner);
-      const found = await inside.run({ execution, scope: inner.scope }, ask).catch(() => undefined);
+      const found = await inside.run({ execution: this.#execution, scope: inner.scope }, ask).catch(() => undefined);
       inner.done();
       if (found?.happened === true) return this.#settled("ok", this.#told(found.output));
       if (found?.happened === false) return this.#startAgain();
@@ -402,7 +395,8 @@ export class OpenEffect implements Open {
       this.#execution.runtime.warn(
         `"${String(this.effect.called["name"])}" may not be repeated and found no equal result: decide on ${this.mark.id}, or rerun with effects: "live".`,
       );
-    const given = await this.#answer(undefined);
+    if (this.effect.op === "tool") await bindFiles(this.#execution, this.called);
+    const given = await this.#answer(this.deadline);
     if (typeof given === "string") return this.#unanswered(given);
     this.#more = { answer: given.id };
     if (given.data.approve !== true) return this.#settled("denied", { reason: given.data.reason ?? "denied" });
@@ -436,9 +430,12 @@ export class OpenEffect implements Open {
     return this.#live();
   }
 
-  #answer(until: string | undefined): Promise<Given | "expired" | "stopped"> {
+  /** The answer, or that its time is over: exactly one of them wins. */
+  async #answer(until: string | undefined): Promise<Given | "expired" | "stopped"> {
     const { answers } = this.#execution.runtime;
-    return this.#wait(() => unless(this.#context.signal, answers.wait(this.mark.id, until, this.#execution)));
+    const given = await this.#wait(() => unless(this.#context.signal, answers.wait(this.mark.id, until, this.#execution)));
+    if (given === "expired" && this.effect.op !== "wait") return answers.expire(this.mark.id);
+    return typeof given === "object" && given.data.expired === true ? "expired" : given;
   }
 
   async #wait<T>(coming: () => Promise<T | "closed">): Promise<T> {
@@ -487,13 +484,4 @@ export class OpenEffect implements Open {
   get #named(): string | undefined {
     return this.#batch === undefined ? undefined : this.called.id;
   }
-}
-
-export function closedRath(): RathError {
-  return new RathError("rath.closed", "This Rath was closed: open another one to continue the session.");
-}
-
-/** A frame of a run that ended here goes no further. */
-export function never(): Promise<never> {
-  return new Promise(() => {});
 }

@@ -11,10 +11,11 @@ import { encode } from "../session/json.ts";
 import { current, type Node } from "../session/log.ts";
 import type { Session, Totals } from "../session/session.ts";
 import { SessionValue } from "../session/value.ts";
+import { never } from "./closed.ts";
 import type { Execution } from "./execution.ts";
 import { link } from "./link.ts";
 import { noMailbox } from "./mailbox.ts";
-import { type Batch, never, OpenEffect } from "./open-effect.ts";
+import { type Batch, OpenEffect } from "./open-effect.ts";
 import { causeOf } from "./thrown-effect.ts";
 
 /** Performs one effect. The head is claimed before this returns. */

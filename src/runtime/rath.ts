@@ -1,25 +1,22 @@
 /** A Rath: sessions, runs, decisions and imports on one store. Made by `openrath()`. */
 import type { Memory } from "../memory/memory.ts";
-import { parseEnvelope } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
-import { isCalled, isReturned, isStarted, opOf } from "../session/event.ts";
 import { givenOptions } from "../session/given.ts";
-import { Log, type Node } from "../session/log.ts";
-import type { Content, Decision, Pending, RunStatus, SandboxRecord, Session, SessionStatus } from "../session/session.ts";
+import type { Log } from "../session/log.ts";
+import type { Content, Decided, Decision, Pending, RunStatus, SandboxRecord, Session, SessionStatus } from "../session/session.ts";
 import { pendingOf } from "../session/views.ts";
 import type { LogRow } from "../store/store.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
-import { fetchBlobs, fromStored } from "./load.ts";
+import { decide, decisionOn } from "./decide.ts";
 import type { SendOptions } from "./mailbox.ts";
 import { type RunOptions, runOptions } from "./queue-run.ts";
 import { checkReady } from "./ready.ts";
+import type { Run } from "./run-handle.ts";
 import { loadRun } from "./run-record.ts";
-import { rowOfRun } from "./run-row.ts";
 import { pendingIn } from "./run-view.ts";
-import type { ResumeOptions, Run, Runs } from "./runs.ts";
+import type { ResumeOptions, Runs } from "./runs.ts";
 import type { Runtime } from "./runtime.ts";
 import { type SandboxQuery, sandboxRecords } from "./sandbox-records.ts";
-import { validateAnswer } from "./validate-answer.ts";
 import type { WorkOptions } from "./worker.ts";
 
 /**
@@ -101,6 +98,13 @@ export interface Rath extends AsyncDisposable {
     data?: unknown,
     options?: { readonly by?: string | undefined; readonly key?: string | undefined },
   ): Promise<void>;
+  /**
+   * What waits or waited under an id, and what was decided about it: by whom, when and why.
+   *
+   * @example
+   * const { by, at, reason, approve } = await rath.decision(pending.id);
+   */
+  decision(pending: string): Promise<Decided>;
   /** Reads a bundle, verifies it, and gives the session it holds. Adds no event to it. */
   import(source: string | AsyncIterable<Uint8Array>): Promise<Session>;
   /** Checks the store and memory, and of a workflow its models, keys and tools, before anything is spent. */
@@ -212,7 +216,7 @@ export class RathOnStore implements Rath {
 
   async pending(query: { readonly run?: string | undefined; readonly session?: string | undefined } = {}): Promise<readonly Pending[]> {
     this.#runtime.assertOpen();
-    const found: Pending[] = this.#runtime.waiting().map((call) => pendingOf(call, this.#runtime.platform));
+    const found: Pending[] = this.#runtime.waiting().map(({ mark }) => pendingOf(mark, this.#runtime.platform));
     for await (const row of (await this.#runtime.store()).runs(query.run === undefined ? { status: "waiting" } : { id: query.run })) {
       for (const one of pendingIn(this.#runtime, await loadRun(this.#runtime, row.id)))
         if (!found.some((known) => known.id === one.id)) found.push(one);
@@ -226,23 +230,8 @@ export class RathOnStore implements Rath {
 
   async decide(id: string, decision: Decision): Promise<void> {
     this.#runtime.assertOpen();
-    const { platform } = this.#runtime;
-    const store = await this.#runtime.store();
-    const [mark, call] = await this.#marked(id);
-    if (mark !== undefined && call !== undefined && isCalled(call.kind)) {
-      await fetchBlobs(platform, store, [call]);
-      const pending = pendingOf(mark, platform, call);
-      if (await this.#returned(call))
-        throw new RathError("pending.answered", `${id} has a result already: nothing waits under it any more.`, {
-          details: { pending: id },
-        });
-      await validateAnswer(pending, decision, opOf(call.kind));
-      await this.#refuseUnheard(pending);
-      await this.#runtime.answers.give(id, decision, mark.run);
-      if (mark.run !== undefined) await this.#runs.wake(mark.run);
-      return;
-    }
-    throw new RathError("pending.not-found", `Nothing is pending under ${id}: see rath.pending().`, { details: { pending: id } });
+    const run = await decide(this.#runtime, id, decision);
+    if (run !== undefined) await this.#runs.wake(run);
   }
 
   async send(run: string, signal: string, data?: unknown, options: SendOptions = {}): Promise<void> {
@@ -251,47 +240,9 @@ export class RathOnStore implements Rath {
     await this.#runs.wake(run);
   }
 
-  /** Whether a call has its result on disk. */
-  async #returned(call: Node): Promise<boolean> {
-    const store = await this.#runtime.store();
-    let last = call.id;
-    for await (const event of store.events({ session: call.log.id, from: call.step + 1 })) {
-      const { kind, facts } = parseEnvelope(this.#runtime.platform.text(event.envelope));
-      if (isCalled(kind)) last = event.id;
-      if (isReturned(kind) && (facts.call ?? last) === call.id) return true;
-    }
-    return false;
-  }
-
-  /** An effect of a workflow that was called directly in a process that is gone: nobody would ever hear the answer. */
-  async #refuseUnheard(pending: Pending): Promise<void> {
-    if (pending.kind !== "unknown" || pending.run === undefined) return;
-    const here = this.#runtime.waiting().some((mark) => mark.id === pending.id);
-    if (here || (await rowOfRun(await this.#runtime.store(), pending.run)) !== undefined) return;
-    throw new RathError(
-      "pending.not-found",
-      `${pending.id} belongs to a process that is gone and cannot be resumed: fork session ${pending.session} before it and go on there.`,
-      { details: { pending: pending.id } },
-    );
-  }
-
-  /** The event something is pending under, and the call it belongs to. */
-  async #marked(id: string): Promise<readonly [Node | undefined, Node | undefined]> {
-    const store = await this.#runtime.store();
-    let mark: Node | undefined;
-    for (let next: string | undefined = id; next !== undefined; ) {
-      let found: Node | undefined;
-      let before: string | undefined;
-      for await (const event of store.events({ ids: [next] })) {
-        const envelope = parseEnvelope(this.#runtime.platform.text(event.envelope));
-        found = fromStored(this.#runtime.platform, event, new Log(event.session), [], envelope);
-        before = envelope.facts.call ?? envelope.parents[0];
-      }
-      mark ??= found;
-      if (found === undefined || !isStarted(found.kind)) return [mark, found];
-      next = before;
-    }
-    return [mark, undefined];
+  async decision(id: string): Promise<Decided> {
+    this.#runtime.assertOpen();
+    return decisionOn(this.#runtime, id);
   }
 
   async import(source: string | AsyncIterable<Uint8Array>): Promise<Session> {

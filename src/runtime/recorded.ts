@@ -7,6 +7,7 @@ import { isCalled, isReturned, isStarted } from "../session/event.ts";
 import { callOf } from "../session/fold.ts";
 import { type Scope, type SessionId, sameScope } from "../session/id.ts";
 import type { Log, Node } from "../session/log.ts";
+import type { Totals } from "../session/session.ts";
 
 export class Recorded {
   /** All program events of the run, in its order. */
@@ -112,6 +113,26 @@ export class Recorded {
     const last = Math.max(1, ...logs.map(attemptOf));
     for (const log of logs) if (attemptOf(log) < last) this.#skip(log);
     return last;
+  }
+
+  /** What was spent inside an effect, however deep, in all attempts before one. */
+  spentInside(called: Node, before = Number.POSITIVE_INFINITY): readonly Totals[] {
+    return this.#insideBefore(called, before).flatMap((log) =>
+      (this.#byLog.get(log) ?? []).flatMap((node) => (isCalled(node.kind) ? this.spentInside(node) : (node.facts.usage ?? []))),
+    );
+  }
+
+  /** Where all attempts before one left their work, newest first. */
+  headsInside(called: Node, before = Number.POSITIVE_INFINITY): readonly Node[] {
+    const children = this.#insideBefore(called, before).filter((log) => log.fork?.nested === true);
+    return children
+      .sort((a, b) => attemptOf(b) - attemptOf(a))
+      .flatMap((log) => (this.#byLog.get(log) ?? []).slice(-1))
+      .filter((node) => node.kind !== "session.forked");
+  }
+
+  #insideBefore(called: Node, before: number): Log[] {
+    return (this.#inside.get(called.id) ?? []).filter((log) => attemptOf(log) < before);
   }
 
   /** Counts everything recorded inside an effect, however deep, as claimed and delivered. */

@@ -4,7 +4,9 @@
  * tool that acted on files alone, and reached nothing else, depends on no history.
  */
 import { actedOf, recordedTree } from "../session/acted.ts";
-import { type CalledKind, isCalled, isReturned, type OutcomeType } from "../session/event.ts";
+import { facts } from "../session/codec.ts";
+import { tokensCounted } from "../session/context.ts";
+import { type CalledKind, type Facts, isCalled, isReturned, type OutcomeType } from "../session/event.ts";
 import { type Chain, callOf, type State, stateOf } from "../session/fold.ts";
 import type { Effect } from "../session/host.ts";
 import { current, type Node } from "../session/log.ts";
@@ -242,6 +244,15 @@ function wroteInside(result: Node, platform: Platform): boolean {
 /** It recalled from another memory than there is now. */
 function readsAnother(result: Node, latest: number, { platform }: Services): boolean {
   return result.kind === "recall.returned" && result.data<"recall.returned">(platform)?.revision !== latest;
+}
+
+/** What folds must know of a result that is taken from another run. */
+export function reusedFacts({ node, data, changed, outcome, id }: Source, call: string | undefined): Facts {
+  // What somebody put in the place of a result says nothing of files.
+  const { acted, files } = "acted" in data ? node.facts : {};
+  const { injected, outside, trusted } = changed ? {} : node.facts;
+  const counted = tokensCounted(node);
+  return facts({ acted, files, counted, injected, outside, trusted, outcome, attempts: 1, source: id, call });
 }
 
 /** What is stored of a result that somebody put in the place of the recorded one. */

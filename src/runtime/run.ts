@@ -9,11 +9,11 @@ import type { Lease, RunRow } from "../store/store.ts";
 import { compensateWith, type Workflow } from "../workflow/workflow.ts";
 import { budgetOf } from "./budget.ts";
 import { cancelOf } from "./cancel.ts";
+import { closedRath } from "./closed.ts";
 import { type Divergence, divergenceOf } from "./divergence.ts";
 import { outsideError } from "./enter.ts";
 import type { Execution } from "./execution.ts";
 import { type Ending, finish } from "./finish.ts";
-import { closedRath } from "./open-effect.ts";
 import { Reuse } from "./reuse.ts";
 import type { Runtime } from "./runtime.ts";
 import { inside } from "./services.ts";
@@ -181,9 +181,9 @@ export class RunExecution {
     if (deadline === undefined) return;
     const left = Date.parse(deadline) - Date.parse(this.#runtime.platform.time());
     const arrive = (): void => {
-      if (left > longestTimer) return this.#limitTime();
       const error = overdue(this.id, deadline);
-      void this.#finish(() => finish(this.#execution, { status: "failed", error }, this.row), error);
+      if (left > longestTimer) this.#limitTime();
+      else void this.#finish(() => finish(this.#execution, { status: "failed", error }, this.row), error);
     };
     this.#deadline = setTimeout(arrive, Math.min(Math.max(left, 0), longestTimer));
   }

@@ -4,7 +4,6 @@ import { RathError } from "../session/errors.ts";
 import { keyedRunId } from "../session/id.ts";
 import type { Node } from "../session/log.ts";
 import type { Limits, RunStatus, Session } from "../session/session.ts";
-import type { Stream } from "../session/stream.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import type { Lease, RunRow, Wakeups } from "../store/store.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
@@ -14,36 +13,12 @@ import type { Ending } from "./finish.ts";
 import { Hints } from "./hints.ts";
 import { checkInput, compensationOf, queueRun, type RunOptions, sameRun } from "./queue-run.ts";
 import { type Executing, type OnDivergence, RunExecution, type Settled } from "./run.ts";
+import { handleOf, type Run } from "./run-handle.ts";
 import { loadRun, type RunRecord } from "./run-record.ts";
 import { hasEnded, rowOfRun } from "./run-row.ts";
-import { runStream } from "./run-stream.ts";
-import { settledOf } from "./run-view.ts";
 import type { Runtime } from "./runtime.ts";
 import { claimRun, deathsOf, endUnexecuted, overdue, poisoned, takeUp } from "./take-up.ts";
 import { type RunWork, type WorkOptions, work } from "./worker.ts";
-
-/** A handle on a durable run, whoever executes it. */
-export interface Run<out Output = unknown> {
-  /** What `rath.attach` and `rath.resume` take. */
-  readonly id: string;
-  /** The name it was started under. */
-  readonly workflow: string;
-  /** The branch it continues: the one it was given, or the fork made because somebody else was writing it. */
-  readonly session: string;
-  /** As stored now, whoever executes it. */
-  status(): Promise<RunStatus>;
-  /** Resolves when the run cannot go on by itself: ended, failed, cancelled, or waiting for a person or timer. Never rejects for these. */
-  settle(): Promise<Settled<Output>>;
-  /** The final session, with the id it was given; rejects if the run failed or was cancelled. Waits through waiting. */
-  result(): Promise<Session<Output>>;
-  /** What happened and happens, whoever executes it; `after` is the id of the last event that was seen. Ends with the run. */
-  stream(options?: { readonly after?: string | undefined }): Stream<Output>;
-  /**
-   * Durable, from any process: the request outlives whoever made it and reaches a running model call, tool or command within a
-   * second. Effects in flight are aborted and recorded as cancelled. A run that has ended refuses with `run.ended`.
-   */
-  cancel(reason?: string): Promise<void>;
-}
 
 /** How a run is taken up again. */
 export interface ResumeOptions {
@@ -58,7 +33,6 @@ interface TakeUp {
   readonly signal?: AbortSignal | undefined;
 }
 
-const pollMs = 250;
 /** So many workers in a row may die of a run before it is given up. */
 const mostDeaths = 5;
 
@@ -417,60 +391,12 @@ export class Runs {
   }
 
   #handle<Output>(row: RunRow): Run<Output> {
-    const { id, workflow, session } = row;
-    const settle = (): Promise<Settled<Output>> => this.#settle(id) as Promise<Settled<Output>>;
-    return {
-      id,
-      workflow,
-      session,
-      status: async () => (await this.#row(id)).status as RunStatus,
-      settle,
-      result: async () => {
-        for (;;) {
-          const settled = await settle();
-          if (settled.status === "done") return settled.session;
-          if (settled.status === "failed") throw settled.error;
-          if (settled.status === "cancelled")
-            throw new RathError("run.cancelled", `Run ${id} was cancelled.`, { session: settled.session });
-          if (settled.diverged !== undefined)
-            throw new RathError("run.diverged", `Run ${id} diverged ${settled.diverged.text}.`, {
-              session: settled.session,
-              details: { ...settled.diverged },
-            });
-          await this.#look();
-          if (!this.#executing.has(id)) await this.#later();
-          this.#runtime.assertOpen();
-        }
-      },
-      stream: (options = {}) =>
-        runStream<Output>(this.#runtime, {
-          id,
-          session,
-          after: options.after,
-          executing: () => this.#executing.get(id),
-          settle,
-          cancel: (reason) => this.#cancel(id, reason),
-        }),
-      cancel: (reason = "cancelled") => this.#cancel(id, reason),
-    };
-  }
-
-  async #settle(id: string): Promise<Settled> {
-    for (;;) {
-      this.#runtime.assertOpen();
-      const executing = this.#executing.get(id);
-      if (executing !== undefined) return executing.settled;
-      const { status } = await this.#row(id);
-      if (hasEnded(status) || status === "waiting") {
-        const settled = settledOf(this.#runtime, await loadRun(this.#runtime, id), status);
-        if (settled !== undefined) return settled;
-      }
-      await this.#later();
-    }
-  }
-
-  #later(): Promise<void> {
-    return new Promise((resolve) => setTimeout(resolve, pollMs));
+    return handleOf<Output>(this.#runtime, row, {
+      row: (id) => this.#row(id),
+      executing: (id) => this.#executing.get(id),
+      look: () => this.#look(),
+      cancel: (id, reason) => this.#cancel(id, reason),
+    });
   }
 
   async #row(id: string): Promise<RunRow> {

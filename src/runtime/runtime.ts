@@ -25,6 +25,7 @@ import { emptyTree } from "../workspace/tree.ts";
 import type { Stage } from "./acting.ts";
 import { Answers } from "./answers.ts";
 import { callSite } from "./call-site.ts";
+import { closedRath, never } from "./closed.ts";
 import { enter } from "./enter.ts";
 import { Execution } from "./execution.ts";
 import { applyFiles, filesAt } from "./file-verbs.ts";
@@ -34,7 +35,6 @@ import { inTurn, loadLogs, rowOf } from "./load.ts";
 import { Mailbox } from "./mailbox.ts";
 import { Memories, type MemoryOptions } from "./memories.ts";
 import { conflictsOf, mergeBranches } from "./merge-verbs.ts";
-import { closedRath, never } from "./open-effect.ts";
 import { perform, performAll } from "./perform.ts";
 import { recallEffect } from "./recall.ts";
 import { forgetEffect, rememberEffect } from "./remember.ts";
@@ -231,9 +231,9 @@ export class Runtime implements Host, Services {
   }
   #toolEffect(session: Session, tool: Tool, input: unknown): Effect {
     const { by } = placeOf(session).context;
-    const { refused, asks } = this.judge(session, { tool: tool.name, input });
+    const { refused, asks, expires } = this.judge(session, { tool: tool.name, input });
     const repeat = this.repeatOf(session, tool);
-    const request = { name: tool.name, tool, repeat, read: { input: input ?? {}, repaired: false }, by, refused, asks };
+    const request = { name: tool.name, tool, repeat, read: { input: input ?? {}, repaired: false }, by, refused, asks, expires };
     return { ...toolEffect(request), failureIsValue: false };
   }
 
@@ -246,7 +246,7 @@ export class Runtime implements Host, Services {
     const refusal = rules.refuses(judged, (rule) => execution.count(rule));
     const refused =
       refusal === undefined ? undefined : { reason: refusal.reason, problem: refusal.limit ? ("limit" as const) : ("policy" as const) };
-    return { refused, asks: (input) => (rules.asks({ ...judged, input }) ? "policy" : undefined) };
+    return { refused, asks: (input) => (rules.asks({ ...judged, input }) ? "policy" : undefined), expires: rules.expires(judged) };
   }
 
   recount(call: Node, count: (rule: object) => number): void {
@@ -448,10 +448,8 @@ export class Runtime implements Host, Services {
   }
 
   /** Calls of this process that wait for a person or a timer. */
-  waiting(): Node[] {
-    return this.#executions
-      .filter((execution) => !execution.closed)
-      .flatMap((execution) => [...execution.open].filter((open) => open.waiting).map((open) => open.mark));
+  waiting(): { readonly mark: Node; readonly effect: Effect }[] {
+    return this.#executions.flatMap(({ closed, open }) => (closed ? [] : [...open].filter(({ waiting }) => waiting)));
   }
 
   watch(execution: Living): void {

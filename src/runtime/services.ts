@@ -2,6 +2,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { DataOf, EventKind } from "../session/event.ts";
 import type { State } from "../session/fold.ts";
+import type { Effect } from "../session/host.ts";
 import type { Scope } from "../session/id.ts";
 import type { Redact } from "../session/json.ts";
 import type { Log, Node } from "../session/log.ts";
@@ -39,13 +40,14 @@ export interface Times {
 export interface Given {
   readonly id: string;
   readonly by: string;
+  readonly at: string;
   readonly data: DataOf<"answer.given">;
 }
 
 /** An execution as others see it. */
 export interface Living {
   readonly closed: boolean;
-  readonly open: ReadonlySet<{ readonly waiting: boolean; readonly mark: Node }>;
+  readonly open: ReadonlySet<{ readonly waiting: boolean; readonly mark: Node; readonly effect: Effect }>;
   close(gone?: Error): void;
 }
 
@@ -83,6 +85,9 @@ export interface Services {
       until: string | undefined,
       execution: { readonly closed: boolean; readonly mode: string },
     ): Promise<Given | "expired" | "closed">;
+    find(question: string): Promise<Given | undefined>;
+    /** The answer of whoever was faster, or that it is over. */
+    expire(question: string): Promise<Given | "expired">;
     drop(execution: object): void;
   };
   readonly mailbox: {

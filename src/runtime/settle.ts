@@ -90,6 +90,10 @@ const answer = {
     content: { type: "string", description: 'The whole of it, with choice "content".' },
   },
   required: ["choice"],
+  anyOf: [
+    { type: "object", properties: { choice: { enum: ["ours", "theirs"] } }, required: ["choice"] },
+    { type: "object", properties: { choice: { const: "content" }, content: { type: "string" } }, required: ["choice", "content"] },
+  ],
 } as const;
 
 /** A person says it, one after the other. */

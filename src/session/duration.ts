@@ -11,6 +11,12 @@ export function durationMs(duration: Duration): number {
   return Number(match[1]) * units[match[2] as keyof typeof units];
 }
 
+/** The shortest of those that are given. */
+export function shortest(durations: readonly (Duration | undefined)[]): Duration | undefined {
+  const given = durations.filter((duration) => duration !== undefined);
+  return given.reduce<Duration | undefined>((a, b) => (a !== undefined && durationMs(a) <= durationMs(b) ? a : b), undefined);
+}
+
 /** Node fires a timer at once that is set for longer. */
 const longestTimer = 2 ** 31 - 1;
 

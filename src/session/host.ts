@@ -8,6 +8,7 @@ import type {
   ApplyOptions,
   Change,
   Conflict,
+  Duration,
   EffectContext,
   Files,
   Limits,
@@ -150,6 +151,8 @@ export interface Price {
 export interface Judgement {
   readonly refused?: { readonly reason: string; readonly problem: "policy" | "limit" } | undefined;
   readonly asks: (input: unknown) => "policy" | undefined;
+  /** How long that person has. */
+  readonly expires?: Duration | undefined;
 }
 
 /** How a workflow is entered. */

@@ -260,6 +260,9 @@ export const schemas = {
     batch,
     /** The rule that makes it wait for a person. */
     approval: z.enum(["tool", "agent", "policy"]).optional(),
+    expires: duration.optional(),
+    /** JSON Schema of the input, where that person may change it and no model call has it. */
+    schema: z.string().optional(),
   }),
   "tool.started": z.strictObject({}),
   "tool.returned": z.strictObject({
@@ -440,6 +443,8 @@ export const schemas = {
     approve: z.boolean().optional(),
     input: z.unknown().optional(),
     outcome: z.unknown().optional(),
+    /** Nobody answered in time. */
+    expired: z.literal(true).optional(),
     /** The run whose `run.started` is the question is to be cancelled. */
     cancel: z.literal(true).optional(),
   }),

@@ -242,7 +242,10 @@ export type CheckResult = boolean | { readonly passed: boolean; readonly score?:
 export interface ToolCall {
   readonly id: string;
   readonly tool: string;
+  /** What it ran with. */
   readonly input: unknown;
+  /** What was asked for, where a person approved another input. */
+  readonly asked?: unknown;
   readonly outcome: Outcome;
   /** The files it changed. */
   readonly changes: readonly Change[];
@@ -351,8 +354,8 @@ export interface PendingBase {
 }
 /** Something that waits for a person, a timer or a signal. */
 export type Pending =
-  | (PendingBase & { readonly kind: "question"; readonly question: string; readonly answer: object })
-  | (PendingBase & { readonly kind: "approval"; readonly tool: string; readonly input: unknown })
+  | (PendingBase & { readonly kind: "question"; readonly question: string; readonly answer: object; readonly expires?: string })
+  | (PendingBase & { readonly kind: "approval"; readonly tool: string; readonly input: unknown; readonly expires?: string })
   | (PendingBase & { readonly kind: "unknown"; readonly op: string; readonly input: unknown })
   | (PendingBase & { readonly kind: "timer"; readonly wakes: string })
   | (PendingBase & { readonly kind: "signal"; readonly signal: string })
@@ -363,6 +366,24 @@ export type Decision = { readonly by: string; readonly reason?: string | undefin
   | { readonly approve: boolean; readonly input?: unknown }
   | { readonly outcome: Exclude<Outcome, { readonly type: "unknown" }> | "run-again" }
 );
+
+/** What was decided about something that waits or waited: who said what, when and why. Nobody has decided where there is no `by`. */
+export interface Decided {
+  /** As it was asked. */
+  readonly pending: Pending;
+  /** The event that holds the decision; results name it as `answer`. */
+  readonly id?: string;
+  readonly by?: string;
+  readonly at?: string;
+  readonly reason?: string;
+  readonly answer?: unknown;
+  readonly approve?: boolean;
+  /** What was approved, where that is not what was asked. */
+  readonly input?: unknown;
+  readonly outcome?: unknown;
+  /** Nobody answered in time. */
+  readonly expired?: true;
+}
 
 /** Something a model or a program can call. Made by `tool()`, `workflow.asTool()` or an MCP server. */
 // biome-ignore lint/suspicious/noExplicitAny: a list of tools has tools of every input type, the one place for `any`
@@ -386,6 +407,8 @@ export interface ToolDeclaration {
   readonly validate: (input: unknown) => Validated | Promise<Validated>;
   readonly resource?: ((input: never) => string) | undefined;
   readonly needsApproval?: ((input: never) => boolean) | undefined;
+  /** How long a person has to say yes. */
+  readonly approvalExpires?: Duration | undefined;
   readonly timeoutMs?: number | undefined;
   readonly attempts?: number | undefined;
   readonly probe?: ((key: string, context: EffectContext) => Promise<Probed | undefined>) | undefined;

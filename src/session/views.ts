@@ -109,10 +109,13 @@ export function toolCallOf(returned: Node, platform: Platform): ToolCall {
   const asked = call.data<"tool.called">(platform);
   const nested = returned.parents.find((parent) => parent.log !== returned.log);
   const acted = actedOf(returned, platform);
+  const ran = returned.data<"tool.returned">(platform);
+  const changed = ran !== undefined && "input" in ran;
   return Object.freeze({
     id: call.id,
     tool: asked?.name ?? "[erased]",
-    input: returned.data<"tool.returned">(platform)?.input ?? asked?.input,
+    input: changed ? ran.input : asked?.input,
+    ...(changed ? { asked: asked?.input } : {}),
     outcome: Object.freeze(outcomeOf(returned, platform)),
     changes: acted?.changes ?? Object.freeze([]),
     sandbox: acted?.id ?? acted?.sandbox,
@@ -203,10 +206,10 @@ export function pendingOf(mark: Node, platform: Platform, call: Node = callUnder
   switch (call.kind) {
     case "ask.called": {
       const { question, answer } = call.data<"ask.called">(platform);
-      return { ...base, kind: "question", question, answer: answer as object };
+      return { ...base, ...expiryOf(call, platform), kind: "question", question, answer: answer as object };
     }
     case "receive.called":
-      return { ...base, kind: "signal", signal: call.data<"receive.called">(platform).signal };
+      return { ...base, ...expiryOf(call, platform), kind: "signal", signal: call.data<"receive.called">(platform).signal };
     case "wait.called":
       return { ...base, kind: "timer", wakes: deadlineOf(call, platform) ?? call.at };
     case "do.called":
@@ -214,14 +217,19 @@ export function pendingOf(mark: Node, platform: Platform, call: Node = callUnder
       const { name, input } = call.data<"tool.called">(platform);
       return call.facts.started === true || mark !== call
         ? { ...base, kind: "unknown", op: name, input }
-        : { ...base, kind: "approval", tool: name, input };
+        : { ...base, ...expiryOf(call, platform), kind: "approval", tool: name, input };
     }
     default:
       return { ...base, kind: "unknown", op: call.data<"check.called">(platform).name ?? opOf(call.kind as CalledKind), input: undefined };
   }
 }
 
-/** When a wait ends, or a question or a receive expires: a given time, or so long after the call. */
+function expiryOf(call: Node, platform: Platform): { readonly expires?: string } {
+  const expires = deadlineOf(call, platform);
+  return expires === undefined ? {} : { expires };
+}
+
+/** When a wait ends or a question, a receive or an approval expires: a given time, or so long after the call. */
 export function deadlineOf(call: Node, platform: Platform): string | undefined {
   const data = call.data(platform) as { readonly until?: string; readonly for?: Duration; readonly expires?: Duration } | undefined;
   const duration = data?.for ?? data?.expires;

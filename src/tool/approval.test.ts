@@ -92,10 +92,16 @@ describe("an approval", () => {
     expect(session.calls).toMatchObject([{ input: { to: "eve" } }]);
   });
 
-  test("with a changed input that does not fit is an error; the tool does not run", async () => {
-    const { read, session } = await decided({}, () => ({ by: "human:bob", approve: true, input: { to: 7 } }));
-    expect([paid, read]).toEqual([[], [["error", expect.stringMatching(/the changed input does not fit: to: /)]]]);
-    expect(session.calls).toMatchObject([{ input: { to: 7 } }]);
+  test("with a changed input that does not fit is refused; the call still waits, and the tool does not run", async () => {
+    await using rath = testRath();
+    paid = [];
+    const result = rath.session().call(pay(), { to: "ann" });
+    const pending = await until("the approval", async () => (await rath.pending())[0]);
+    const unfit = rath.decide(pending.id, { by: "human:bob", approve: true, input: { to: 7 } });
+    await expect(unfit).rejects.toMatchObject({ code: "pending.invalid-answer", message: expect.stringMatching(/does not fit: to: /) });
+    expect([paid, await rath.pending()]).toEqual([[], [pending]]);
+    await rath.decide(pending.id, { by: "human:bob", approve: true });
+    expect((await result).output).toBe("paid ann 1");
   });
 
   test("answered in reverse order reaches its own call", async () => {
@@ -274,8 +280,13 @@ describe("with a schema that validates later", () => {
     const needsApproval = (given: { amount: number }) => given.amount === 1;
     const { session } = await decided({ tool: async({ needsApproval }) }, () => ({ by: "h:1", approve: true, input: { to: "zoe" } }));
     expect([paid, session.calls[0]?.input]).toEqual([["zoe 1"], { to: "zoe" }]);
-    const bad = await decided({ tool: async({ needsApproval }) }, () => ({ by: "h:1", approve: true, input: { to: "bad" } }));
-    expect([paid, bad.read]).toEqual([[], [["error", expect.stringMatching(/to: is bad/)]]]);
+    await using rath = testRath();
+    const result = rath.session().call(async({ needsApproval }), { to: "ann" });
+    const pending = await until("the approval", async () => (await rath.pending())[0]);
+    const unfit = rath.decide(pending.id, { by: "h:1", approve: true, input: { to: "bad" } });
+    await expect(unfit).rejects.toMatchObject({ code: "pending.invalid-answer", message: expect.stringMatching(/to: is bad/) });
+    await rath.decide(pending.id, { by: "h:1", approve: false });
+    await expect(result).rejects.toMatchObject({ code: "effect.denied" });
   });
 
   test("calls with resources do not run beside each other, in call order", async () => {

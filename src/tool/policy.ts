@@ -3,7 +3,10 @@
  * whose path and principals whose name match; everything that applies counts, and the strictest wins. Decisions are recorded with
  * the call.
  */
+import { shortest } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
+import { givenDuration } from "../session/given.ts";
+import type { Duration } from "../session/session.ts";
 import { type CommandRules, isUnder, readCommand, refusedByRules, refusedRedirection } from "./command-rules.ts";
 import { checkMemoryPolicy, type MemoryPolicy, type MemoryRule, memoryRuleOf } from "./memory-policy.ts";
 import { matches } from "./pattern.ts";
@@ -29,6 +32,8 @@ export interface Policy {
   /** How many calls a run may make. */
   readonly calls?: number | undefined;
   readonly needsApproval?: ((call: { readonly tool: string; readonly input: unknown }) => boolean) | undefined;
+  /** How long a person has to say yes; then the call is not made. Of several, the shortest counts. */
+  readonly approvalExpires?: Duration | undefined;
   /** What may be remembered and recalled, and when others see it. */
   readonly memory?: MemoryPolicy | undefined;
   /** The agents it is about, by path or the end of one: "coder" is also "team/coder", "fix/*" all inside a fix. Default: all. */
@@ -96,6 +101,11 @@ export class Rules {
   asks(call: Judged): boolean {
     return this.#policies.some((policy) => applies(policy, call) && policy.needsApproval?.(call));
   }
+
+  /** How long a person has who must say yes, whoever wants that. */
+  expires(who: Pick<Judged, "by" | "principal">): Duration | undefined {
+    return shortest(this.#policies.map((policy) => (applies(policy, who) ? policy.approvalExpires : undefined)));
+  }
 }
 
 function applies(policy: Policy, call: Pick<Judged, "by" | "principal">): boolean {
@@ -139,7 +149,7 @@ function pathsTo(path: string): readonly string[] {
 }
 
 const lists = ["allow", "deny", "agents", "principals", "paths"] as const;
-const known: ReadonlySet<string> = new Set([...lists, "calls", "commands", "needsApproval", "memory"]);
+const known: ReadonlySet<string> = new Set([...lists, "calls", "commands", "needsApproval", "approvalExpires", "memory"]);
 
 /** A rule that is not understood would not be enforced. */
 function check(policy: Policy): void {
@@ -150,7 +160,8 @@ function check(policy: Policy): void {
     if (workspacePath(root) === undefined) throw unsupported("paths", `has ${JSON.stringify(root)}: give paths inside the workspace`);
   checkCommands(policy.commands);
   checkMemoryPolicy(policy.memory);
-  const { calls, needsApproval } = policy;
+  const { calls, needsApproval, approvalExpires } = policy;
+  if (approvalExpires !== undefined) givenDuration(approvalExpires);
   if (calls !== undefined && !(Number.isInteger(calls) && calls >= 0))
     throw unsupported("calls", `is ${String(calls)}: give a whole number`);
   if (needsApproval !== undefined && typeof needsApproval !== "function")

@@ -2,9 +2,10 @@
  * A call of a tool as an effect: what is asked is recorded, then validated, judged and perhaps shown to a person, and whatever
  * comes of it - a value, an error, a refusal - is a result that the model reads.
  */
+import { shortest } from "../session/duration.ts";
 import { type Effect, type EffectCode, EffectResult, type Verdict } from "../session/host.ts";
 import type { Outcome } from "../session/message.ts";
-import type { Repeat, Tool, ToolCall, Validated } from "../session/session.ts";
+import type { Duration, Repeat, Tool, ToolCall, Validated } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import { textOfOutcome } from "../session/views.ts";
 import type { ReadInput } from "./input.ts";
@@ -25,6 +26,8 @@ export interface ToolRequest {
   readonly refused?: { readonly reason: string; readonly problem: "policy" | "hook" | "limit" } | undefined;
   /** Who else wants a person to say yes. */
   readonly asks?: ((input: unknown) => "agent" | "policy" | undefined) | undefined;
+  /** How long that person has; the tool may say less. */
+  readonly expires?: Duration | undefined;
   /** Sees the result before it is stored, and may put another value in its place. */
   readonly after?:
     | ((call: ToolCall) => { readonly value: unknown } | undefined | Promise<{ readonly value: unknown } | undefined>)
@@ -62,7 +65,7 @@ export function toolEffect(request: ToolRequest): Effect {
     const told = declared.resource === undefined || isLateByChance(declared.validate) ? resourceOf(tool, inputOf(request)) : "*";
     return {
       ...base,
-      called: asked(request, tool),
+      called: { ...untilOf(request, tool), ...asked(request, tool) },
       before: async () => verdictOn(request, tool, await later)?.verdict,
       resource: told instanceof EffectResult ? "*" : told,
       run: async (context) => running(request, tool, parsedOf(await later))(context),
@@ -75,12 +78,26 @@ export function toolEffect(request: ToolRequest): Effect {
   if (resource instanceof EffectResult) return ended(request, resource);
   return {
     ...base,
-    called:
-      found === undefined || isLateByChance(declared.validate) ? asked(request, tool) : { approval: found.who, ...asked(request, tool) },
+    called: isLateByChance(declared.validate)
+      ? { ...untilOf(request, tool), ...asked(request, tool) }
+      : found === undefined
+        ? asked(request, tool)
+        : { approval: found.who, ...untilOf(request, tool), ...asked(request, tool), ...schemaOf(request, tool) },
     before: found === undefined ? undefined : () => "ask",
     resource,
     run: running(request, tool, value),
   };
+}
+
+/** How long a person has. Where nobody knows yet whether one is asked, it is said anyway: what is recorded must not depend on chance. */
+function untilOf({ expires }: ToolRequest, tool: Tool): { readonly expires?: Duration } {
+  const until = shortest([tool["~tool"].approvalExpires, expires]);
+  return until === undefined ? {} : { expires: until };
+}
+
+/** A person may change the input in another process: what fits is then read here, or in the model call that asked for it. */
+function schemaOf({ index }: ToolRequest, tool: Tool): { readonly schema?: string } {
+  return index === undefined ? { schema: JSON.stringify(tool["~tool"].schema) } : {};
 }
 
 /** Which calls it must not run beside; one that cannot say is not called. Who changes files and does not say which runs alone. */

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { durationMs } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
-import { givenFunction, givenOptions, givenRepeat, givenText } from "../session/given.ts";
+import { givenDuration, givenFunction, givenOptions, givenRepeat, givenText } from "../session/given.ts";
 import type { Duration, EffectContext, Infer, InferInput, Repeat, Schema, Tool, ToolContext, ToolDeclaration } from "../session/session.ts";
 import { inputSchemaOf, validating } from "./schema.ts";
 
@@ -22,6 +22,8 @@ export interface ToolOptions<S extends Schema, Output> {
   readonly resource?: ((input: Infer<S>) => string) | undefined;
   /** A person must say yes first. */
   readonly needsApproval?: boolean | ((input: Infer<S>) => boolean) | undefined;
+  /** How long a person has to say yes, from the call; then it is not made. Default: as long as the run. */
+  readonly approvalExpires?: Duration | undefined;
   /** How long an attempt may take; then its signal is aborted. */
   readonly timeout?: Duration | undefined;
   /** How often a failing "safe" or "keyed" tool is tried. */
@@ -37,7 +39,7 @@ export interface ToolOptions<S extends Schema, Output> {
 
 const fields = [
   ...(["name", "description", "input", "run", "repeat", "writes"] as const),
-  ...(["resource", "needsApproval", "timeout", "retry", "probe"] as const),
+  ...(["resource", "needsApproval", "approvalExpires", "timeout", "retry", "probe"] as const),
 ];
 
 /**
@@ -71,6 +73,7 @@ export function tool<S extends Schema, Output>(options: ToolOptions<S, Output>):
     validate: validating(options.input, schema),
     resource: options.resource as ToolDeclaration["resource"],
     needsApproval: (typeof needsApproval === "boolean" ? () => needsApproval : needsApproval) as ToolDeclaration["needsApproval"],
+    approvalExpires: options.approvalExpires === undefined ? undefined : givenDuration(options.approvalExpires),
     timeoutMs: options.timeout === undefined ? undefined : durationMs(options.timeout),
     attempts: options.retry?.attempts,
     probe: options.probe,

@@ -51,7 +51,12 @@ const files: Readonly<Record<string, readonly Line<World>[]>> = {
     line(() => ["worker", "--drain", "soon"]),
     line(() => ["worker", "--help"], { only: "terminal" }),
   ],
-  db: [line(() => ["db", "check"]), line(() => ["db", "backup"]), line(() => ["db", "vacuum"]), line(() => ["db", "--help"], { only: "terminal" })],
+  db: [
+    line(() => ["db", "check"]),
+    line(() => ["db", "backup"]),
+    line(() => ["db", "vacuum"]),
+    line(() => ["db", "--help"], { only: "terminal" }),
+  ],
   show: [
     line(({ forecast }) => ["show", short(forecast)]),
     line(({ forecast }) => ["show", `${forecast}@3`]),
@@ -143,6 +148,9 @@ const files: Readonly<Record<string, readonly Line<World>[]>> = {
     line(({ question }) => ["approvals", "answer", question.slice(0, 8), "yes", "--by", "person:7"], { only: "terminal" }),
     line(({ question }) => ["approvals", "answer", question.slice(0, 8), "no"]),
     line(({ question }) => ["approvals", "answer", question.slice(0, 8), "no"], { only: "terminal" }),
+    line(({ question }) => ["approvals", "show", question], { only: "terminal" }),
+    line(({ question }) => ["approvals", "show", question, "--json"], { only: "piped" }),
+    line(() => ["approvals", "show", "nothing"], { only: "terminal" }),
     line(() => ["approvals", "ls"]),
   ],
   resolve: [line(({ question }) => ["resolve", question, "--again"]), line(() => ["resolve", "ffff", "--ok"])],

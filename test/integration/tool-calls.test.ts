@@ -7,7 +7,7 @@ import { z } from "zod";
 import { Agent } from "../../src/agent/agent.ts";
 import { type Script, scripted } from "../../src/model/scripted.ts";
 import { replay } from "../../src/runtime/replay.ts";
-import type { Run } from "../../src/runtime/runs.ts";
+import type { Run } from "../../src/runtime/run-handle.ts";
 import type { Pending, Session, Tool } from "../../src/session/session.ts";
 import { type ToolOptions, tool } from "../../src/tool/tool.ts";
 import type { Workflow } from "../../src/workflow/workflow.ts";

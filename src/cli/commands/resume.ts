@@ -1,7 +1,7 @@
 /** `openrath resume RUN`: goes on with a run that was interrupted; what has a result is not done again. */
 import { type Command, Option } from "commander";
 import type { OnDivergence } from "../../runtime/run.ts";
-import type { Run } from "../../runtime/runs.ts";
+import type { Run } from "../../runtime/run-handle.ts";
 import { RathError } from "../../session/errors.ts";
 import type { Cli } from "../cli.ts";
 import { importedWorkflow } from "../find-workflow.ts";

@@ -1,6 +1,6 @@
 /** `openrath run WHAT`: starts a durable run and follows it. */
 import type { Command } from "commander";
-import type { Run } from "../../runtime/runs.ts";
+import type { Run } from "../../runtime/run-handle.ts";
 import type { Duration, Session } from "../../session/session.ts";
 import type { Cli } from "../cli.ts";
 import { findWorkflow } from "../find-workflow.ts";

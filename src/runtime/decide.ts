@@ -1,0 +1,143 @@
+/**
+ * Decisions from outside. Everything is checked before the only answer there can be is written: that something waits under this
+ * id and still does, that its time is not over, and that the decision fits it.
+ */
+import { parseEnvelope } from "../session/codec.ts";
+import { RathError } from "../session/errors.ts";
+import { isCalled, isReturned, isStarted, opOf } from "../session/event.ts";
+import { Log, type Node } from "../session/log.ts";
+import { modelCallBefore } from "../session/request.ts";
+import type { Decided, Decision, Pending } from "../session/session.ts";
+import { deadlineOf, pendingOf } from "../session/views.ts";
+import { validating } from "../tool/schema.ts";
+import { fetchBlobs, fromStored } from "./load.ts";
+import { findEvent } from "./run-record.ts";
+import { rowOfRun } from "./run-row.ts";
+import { mayBeLost } from "./run-view.ts";
+import type { Runtime } from "./runtime.ts";
+import { invalidDecision, validateAnswer } from "./validate-answer.ts";
+
+/** Writes the decision, and gives the run that waits for it. */
+export async function decide(runtime: Runtime, id: string, decision: Decision): Promise<string | undefined> {
+  const { mark, call } = await asked(runtime, id);
+  const pending = pendingOf(mark, runtime.platform, call);
+  const newest = await newestOf(runtime, call);
+  if (newest !== id) throw tooLate(id, newest === undefined ? "has a result already" : "was started since");
+  const deadline = pending.kind === "question" || pending.kind === "approval" ? deadlineOf(call, runtime.platform) : undefined;
+  await validateAnswer(pending, decision, opOf(call.kind as "ask.called"));
+  await refuseUnfit(runtime, pending, decision, call);
+  await refuseUnheard(runtime, pending, mark, call);
+  await runtime.answers.give(id, decision, mark.run, deadline);
+  return mark.run;
+}
+
+/** What was decided about something that waited, or still waits: who said what, when and why. */
+export async function decisionOn(runtime: Runtime, id: string): Promise<Decided> {
+  const { mark, call } = await asked(runtime, id);
+  const given = await runtime.answers.find(id);
+  const { answer, approve, input, outcome, reason, expired } = given?.data ?? {};
+  const said = { answer, approve, input, outcome, reason, expired };
+  return {
+    pending: pendingOf(mark, runtime.platform, call),
+    ...(given === undefined ? {} : { id: given.id, by: given.by, at: given.at }),
+    ...Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)),
+  };
+}
+
+/** The event something is pending under, and the call it belongs to. */
+async function asked(runtime: Runtime, id: string): Promise<{ readonly mark: Node; readonly call: Node }> {
+  const { platform } = runtime;
+  const store = await runtime.store();
+  let mark: Node | undefined;
+  for (let next: string | undefined = id; next !== undefined; ) {
+    let found: Node | undefined;
+    let before: string | undefined;
+    for await (const event of store.events({ ids: [next] })) {
+      const envelope = parseEnvelope(platform.text(event.envelope));
+      found = fromStored(platform, event, new Log(event.session), [], envelope);
+      before = envelope.facts.call ?? envelope.parents[0];
+    }
+    mark ??= found;
+    if (mark !== undefined && found !== undefined && isCalled(found.kind)) {
+      await fetchBlobs(platform, store, [found]);
+      return { mark, call: found };
+    }
+    next = found !== undefined && isStarted(found.kind) ? before : undefined;
+  }
+  throw new RathError("pending.not-found", `Nothing is pending under ${id}: see rath.pending().`, { details: { pending: id } });
+}
+
+/** The event a call is pending under now: itself, or the newest mark that it was started. Undefined when it has a result on disk. */
+async function newestOf(runtime: Runtime, call: Node): Promise<string | undefined> {
+  let last = call.id;
+  let newest = call.id;
+  for await (const event of (await runtime.store()).events({ session: call.log.id, from: call.step + 1 })) {
+    const { kind, facts } = parseEnvelope(runtime.platform.text(event.envelope));
+    if (isCalled(kind)) last = event.id;
+    if ((facts.call ?? last) !== call.id) continue;
+    if (isReturned(kind)) return undefined;
+    if (isStarted(kind)) newest = event.id;
+  }
+  return newest;
+}
+
+function tooLate(id: string, why: string): RathError {
+  return new RathError("pending.answered", `${id} ${why}: nothing waits under it any more.`, { details: { pending: id } });
+}
+
+/** Who asked knows best what fits; where that is another process, what it put on record must do. */
+async function refuseUnfit(runtime: Runtime, { id, kind }: Pending, decision: Decision, call: Node): Promise<void> {
+  const here = runtime.waiting().find(({ mark }) => mark.id === id)?.effect;
+  const problem = async (check: (() => unknown) | undefined): Promise<void> => {
+    try {
+      await check?.();
+    } catch (error) {
+      throw RathError.is(error, "pending.invalid-answer") ? error : invalidDecision((error as Error).message);
+    }
+  };
+  if (kind === "question" && "answer" in decision) await problem(() => here?.accept?.(decision.answer));
+  if (kind !== "approval" || !("approve" in decision) || !decision.approve || decision.input === undefined) return;
+  if (here !== undefined) {
+    if (here.edited === undefined) throw invalidDecision("it takes no other input");
+    return problem(() => here.edited?.(decision.input));
+  }
+  const schema = await inputSchemaOf(runtime, call);
+  const checked = schema === undefined ? undefined : await validating(schema as never, schema)(decision.input);
+  if (checked !== undefined && "problems" in checked)
+    throw invalidDecision(`the changed input does not fit: ${checked.problems.slice(0, 20).join("; ")}`);
+}
+
+/** What a tool takes: recorded with a call from code, else with the model call that asked for it. */
+async function inputSchemaOf(runtime: Runtime, call: Node): Promise<object | undefined> {
+  if (call.kind !== "tool.called") return undefined;
+  const { schema, name, index } = call.data<"tool.called">(runtime.platform);
+  if (schema !== undefined) return JSON.parse(schema) as object;
+  if (index === undefined) return undefined;
+  const log = (await runtime.load([call.log.id])).get(call.log.id);
+  const loaded = log === undefined ? undefined : findEvent(log, call.id);
+  const model = loaded === undefined ? undefined : modelCallBefore(loaded);
+  if (model === undefined) return undefined;
+  const { tools } = JSON.parse(model.data<"model.called">(runtime.platform).configuration) as {
+    readonly tools: readonly { readonly name: string; readonly input: object }[];
+  };
+  return tools.find((tool) => tool.name === name)?.input;
+}
+
+/** What became of an effect is asked only once it is lost, and only where somebody would hear the answer. */
+async function refuseUnheard(runtime: Runtime, { id, kind, run, session }: Pending, mark: Node, call: Node): Promise<void> {
+  if (kind !== "unknown" || run === undefined || runtime.waiting().some((one) => one.mark.id === id)) return;
+  const refused = (why: string): RathError => new RathError("pending.not-found", `${id} ${why}.`, { details: { pending: id } });
+  const row = await rowOfRun(await runtime.store(), run);
+  if (row === undefined)
+    throw refused(`belongs to a process that is gone and cannot be resumed: fork session ${session} before it and go on there`);
+  if (!mayBeLost(call, runtime.platform)) throw refused("may be repeated, so it is done again and nobody is asked");
+  // An answer that came while it is being done would be taken for what became of it after a crash.
+  if (row.status !== "waiting" && !(await wasTakenUpAfter(runtime, run, mark)))
+    throw refused("is being done: it is lost once its run was taken up again without a result of it");
+}
+
+async function wasTakenUpAfter(runtime: Runtime, run: string, mark: Node): Promise<boolean> {
+  for await (const { envelope, order } of (await runtime.store()).events({ session: run }))
+    if (order > mark.order && parseEnvelope(runtime.platform.text(envelope)).kind === "run.resumed") return true;
+  return false;
+}

@@ -1,0 +1,100 @@
+/** A handle on a run: what anybody may ask of it, whoever executes it. */
+import { RathError } from "../session/errors.ts";
+import type { RunStatus, Session } from "../session/session.ts";
+import type { Stream } from "../session/stream.ts";
+import type { RunRow } from "../store/store.ts";
+import type { RunExecution, Settled } from "./run.ts";
+import { loadRun } from "./run-record.ts";
+import { hasEnded } from "./run-row.ts";
+import { runStream } from "./run-stream.ts";
+import { settledOf } from "./run-view.ts";
+import type { Runtime } from "./runtime.ts";
+
+/** A handle on a durable run, whoever executes it. */
+export interface Run<out Output = unknown> {
+  /** What `rath.attach` and `rath.resume` take. */
+  readonly id: string;
+  /** The name it was started under. */
+  readonly workflow: string;
+  /** The branch it continues: the one it was given, or the fork made because somebody else was writing it. */
+  readonly session: string;
+  /** As stored now, whoever executes it. */
+  status(): Promise<RunStatus>;
+  /** Resolves when the run cannot go on by itself: ended, failed, cancelled, or waiting for a person or timer. Never rejects for these. */
+  settle(): Promise<Settled<Output>>;
+  /** The final session, with the id it was given; rejects if the run failed or was cancelled. Waits through waiting. */
+  result(): Promise<Session<Output>>;
+  /** What happened and happens, whoever executes it; `after` is the id of the last event that was seen. Ends with the run. */
+  stream(options?: { readonly after?: string | undefined }): Stream<Output>;
+  /**
+   * Durable, from any process: the request outlives whoever made it and reaches a running model call, tool or command within a
+   * second. Effects in flight are aborted and recorded as cancelled. A run that has ended refuses with `run.ended`.
+   */
+  cancel(reason?: string): Promise<void>;
+}
+
+interface Access {
+  row(id: string): Promise<RunRow>;
+  /** Where it is executed here. */
+  executing(id: string): RunExecution | undefined;
+  /** Looks for news of the runs that wait here. */
+  look(): Promise<void>;
+  cancel(id: string, reason: string): Promise<void>;
+}
+
+const pollMs = 250;
+
+export function handleOf<Output>(runtime: Runtime, { id, workflow, session }: RunRow, access: Access): Run<Output> {
+  const settle = (): Promise<Settled<Output>> => settled(runtime, id, access) as Promise<Settled<Output>>;
+  return {
+    id,
+    workflow,
+    session,
+    status: async () => (await access.row(id)).status as RunStatus,
+    settle,
+    result: async () => {
+      for (;;) {
+        const now = await settle();
+        if (now.status === "done") return now.session;
+        if (now.status === "failed") throw now.error;
+        if (now.status === "cancelled") throw new RathError("run.cancelled", `Run ${id} was cancelled.`, { session: now.session });
+        if (now.diverged !== undefined)
+          throw new RathError("run.diverged", `Run ${id} diverged ${now.diverged.text}.`, {
+            session: now.session,
+            details: { ...now.diverged },
+          });
+        await access.look();
+        if (access.executing(id) === undefined) await later();
+        runtime.assertOpen();
+      }
+    },
+    stream: (options = {}) =>
+      runStream<Output>(runtime, {
+        id,
+        session,
+        after: options.after,
+        executing: () => access.executing(id),
+        settle,
+        cancel: (reason) => access.cancel(id, reason),
+      }),
+    cancel: (reason = "cancelled") => access.cancel(id, reason),
+  };
+}
+
+async function settled(runtime: Runtime, id: string, access: Access): Promise<Settled> {
+  for (;;) {
+    runtime.assertOpen();
+    const executing = access.executing(id);
+    if (executing !== undefined) return executing.settled;
+    const { status } = await access.row(id);
+    if (hasEnded(status) || status === "waiting") {
+      const found = settledOf(runtime, await loadRun(runtime, id), status);
+      if (found !== undefined) return found;
+    }
+    await later();
+  }
+}
+
+function later(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, pollMs));
+}
