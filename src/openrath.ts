@@ -213,6 +213,7 @@ async function openMemory(options: RathOptions): Promise<MemoryStore> {
   const { memory, store, project } = options;
   if (memory !== undefined) return memory;
   if (store === "memory" || typeof store === "object") return (await import("./memory/volatile.ts")).volatileMemory();
+  // In the same database. As a path its URL would name a file, with the password in it.
   if (isPostgres(store)) return (await import("./memory/postgres.ts")).postgresMemory(store, project === undefined ? {} : { project });
   const path = store ?? join(await makeHome(), "store.db");
   const { sqliteMemory } = await import("./memory/sqlite.ts");

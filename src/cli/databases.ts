@@ -31,12 +31,12 @@ export async function databasesOf(cli: Cli, store: string | undefined): Promise<
   const kept = storeFileOf(open);
   const { storeTablesOf } = await import("../store/postgres-upkeep.ts");
   const tables = storeTablesOf(open);
-  if (tables !== undefined) return [inTables(tables)];
-  if (kept === undefined)
+  if (kept === undefined && tables === undefined)
     throw new Fault(exits.usage, "This store is neither a file nor a PostgreSQL database of ours: look after it with its own tools.");
   const { memoryFileOf } = await import("../memory/sqlite-upkeep.ts");
   const memory = memoryFileOf(await runtime.memories.store());
-  return [inFile(cli, "store", kept), ...(memory === undefined ? [] : [inFile(cli, "memory", memory)])];
+  const main = tables === undefined ? inFile(cli, "store", kept as DatabaseFile) : inTables(tables);
+  return [main, ...(memory === undefined ? [] : [inFile(cli, "memory", memory)])];
 }
 
 function inFile(cli: Cli, what: Database["what"], file: DatabaseFile): Database {

@@ -14,13 +14,19 @@ export function personHere({ host: { env } }: Cli): string {
 }
 
 /** What waits under the beginning of an id. */
-export async function findPending(cli: Cli, name: string): Promise<Pending> {
+async function findPending(cli: Cli, name: string): Promise<Pending> {
   const { rath } = await cli.project();
   const found = (await rath.pending()).filter((one) => one.id.startsWith(name.toLowerCase()));
   const [pending, ...others] = found;
   if (pending === undefined) throw new Fault(exits.notFound, `Nothing waits under ${name}.`, { next: "openrath approvals ls" });
   if (others.length > 0) throw new Fault(exits.usage, `${name} is the beginning of ${found.length} ids: write more of it.`);
   return pending;
+}
+
+/** The id of what waits under the beginning of it; else it must be the whole id of something that was decided. */
+export async function pendingId(cli: Cli, name: string): Promise<string> {
+  const { rath } = await cli.project();
+  return (await rath.pending()).some(({ id }) => id.startsWith(name.toLowerCase())) ? (await findPending(cli, name)).id : name;
 }
 
 export async function decide(cli: Cli, name: string, kind: Pending["kind"], decision: (pending: Pending) => Decision): Promise<void> {

@@ -1,8 +1,8 @@
-/** One thing that waits, in full: what exactly is asked, by whom, where and since when, and the commands that answer it. */
+/** One thing that waits or waited, in full: what exactly is asked, by whom, where and since when, and the answer or how to give it. */
 import { rowOfRun } from "../runtime/run-row.ts";
 import type { Decided, Message, Pending } from "../session/session.ts";
 import type { Cli } from "./cli.ts";
-import { findPending } from "./decide.ts";
+import { pendingId } from "./decide.ts";
 import { valueText } from "./event-line.ts";
 import { ago, plural, shortEvent, within } from "./format.ts";
 import { printFields } from "./print-list.ts";
@@ -14,21 +14,22 @@ type Field = readonly [name: string, value: Showable];
 
 export async function showPending(cli: Cli, name: string): Promise<void> {
   const { rath, runtime } = await cli.project();
-  const { pending, ...decided } = await foundOrDecided(cli, name);
+  const { pending, ...decision } = await rath.decision(await pendingId(cli, name));
+  const decided = decision.by !== undefined || decision.expired === true;
   const run = pending.run === undefined ? undefined : await rowOfRun(await runtime.store(), pending.run);
   const beside = run === undefined ? [] : (await rath.pending({ run: run.id })).filter(({ id }) => id !== pending.id);
   const before = await said(cli, pending);
-  const answers = decided.by === undefined ? answersTo(pending) : [];
+  const answers = decided ? [] : answersTo(pending);
   if (cli.asJson)
     return cli.data({
-      ...pending,
+      ...{ pending, decision: decided ? decision : null },
       ...{ workflow: run?.workflow ?? null, before: before === undefined ? null : { role: before.role, text: before.text } },
-      ...{ beside: beside.map(({ id, kind }) => ({ id, kind })), decision: decided.by === undefined ? null : decided, answers },
+      ...{ beside: beside.map(({ id, kind }) => ({ id, kind })), answers },
     });
   const short = await shortIds(cli);
   const id = (full: string): string => (cli.onTerminal ? short(full) : full);
   const now = cli.host.now();
-  const expires = expiryOf(pending);
+  const expires = "expires" in pending ? pending.expires : undefined;
   const time = (at: string, words: string): string => (cli.onTerminal ? `${words} (${at})` : at);
   printFields(cli, [
     [pending.kind, cli.ink.cyan(cli.onTerminal ? shortEvent(pending.id) : pending.id)],
@@ -42,29 +43,11 @@ export async function showPending(cli: Cli, name: string): Promise<void> {
       ? []
       : [["beside", `${plural(beside.length, "other")} of this run: ${beside.map((one) => shortEvent(one.id)).join(", ")}`] as const]),
     ...(before === undefined ? [] : [["before", show`${before.role}: ${before.text}`] as const]),
-    ...(decided.by === undefined ? [] : decidedFields(decided)),
+    ...(decided ? decidedFields(decision) : []),
   ]);
-  if (decided.by === undefined && pending.run !== undefined && run === undefined)
+  if (!decided && pending.run !== undefined && run === undefined)
     cli.warn(show`It waits in a process that was not started as a durable run: only that process hears the answer.`);
   cli.next(...answers);
-}
-
-/** What waits under the beginning of an id, or what was decided under a whole one. */
-async function foundOrDecided(cli: Cli, name: string): Promise<Decided> {
-  const { rath } = await cli.project();
-  if (/^[0-9a-f]{64}$/i.test(name)) return rath.decision(name.toLowerCase());
-  return { pending: await findPending(cli, name) };
-}
-
-function decidedFields({ answer, approve, input, outcome, expired, by = "", at = "", reason }: Omit<Decided, "pending">): readonly Field[] {
-  const verdict = approve === undefined ? valueText(outcome === undefined ? answer : outcome) : approve ? "approved" : "denied";
-  return [
-    ["decided", expired === true ? "nobody answered in time" : verdict],
-    ...(input === undefined ? [] : [["with input", json(input, 2)] as const]),
-    ["by", by],
-    ["at", at],
-    ...(reason === undefined ? [] : [["reason", reason] as const]),
-  ];
 }
 
 function whatFields(pending: Pending): readonly Field[] {
@@ -102,8 +85,23 @@ async function said(cli: Cli, { session, id }: Pending): Promise<Message | undef
   return found === undefined || !cli.onTerminal ? found : { ...found, text: clip(found.text, 2000) };
 }
 
-function expiryOf(pending: Pending): string | undefined {
-  return (pending as { readonly expires?: string }).expires;
+function decidedFields({ answer, approve, input, outcome, expired, by, at, reason }: Omit<Decided, "pending">): readonly Field[] {
+  const said =
+    expired === true
+      ? "nobody answered in time"
+      : approve === undefined
+        ? valueText(outcome === undefined ? answer : outcome)
+        : approve
+          ? "approved"
+          : "denied";
+  const given: readonly (readonly [string, string | undefined])[] = [
+    ["decided", said],
+    ["with input", input === undefined ? undefined : valueText(input)],
+    ["by", by],
+    ["at", at],
+    ["reason", reason],
+  ];
+  return given.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
 }
 
 /** Every way to answer it. */

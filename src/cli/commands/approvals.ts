@@ -29,9 +29,9 @@ export function define(command: Command, cli: Cli): void {
     .action((options: { readonly session?: string; readonly run?: string }) => ls(cli, options));
   command
     .command("show")
-    .summary("show one of them in full")
+    .summary("show what waits or waited in full, and who decided what, when and why")
     .description(
-      "Shows what waits in full: the exact call or question, who asks, where, since when, and how it is answered; of what was decided, who decided what, when and why.",
+      "Shows what waits in full: the exact call or question, who asks, where, since when, and how it is answered. Of what was decided: who said what, when and why.",
     )
     .argument("<id>", "what waits: the beginning of its id; what was decided: its id")
     .action((id: string) => showPending(cli, id));
