@@ -12,7 +12,8 @@ import type { StoredEvent } from "../../src/store/store.ts";
 import { openTestKey } from "./key.ts";
 import { isEnd } from "./observed-store.ts";
 import { leaseMs, lookMs, type PlannedRun } from "./plan.ts";
-import { textOf, type World } from "./world.ts";
+import { textOf } from "./thrown.ts";
+import type { World } from "./world.ts";
 
 /** What the runs of a world came to: how each ended, and the digest of what it did. */
 export type Outcomes = ReadonlyMap<string, { readonly status: string; readonly what: string }>;

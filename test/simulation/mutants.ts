@@ -54,7 +54,9 @@ export const mutants: Readonly<Record<string, Broken>> = {
     append: async (write) => {
       const written = await store.append(write);
       if (written.ok || written.reason === "epoch") return written;
-      const branches = await Promise.all(write.branches.map(async (branch) => ({ ...branch, expectedHead: await headOf(store, branch.session) })));
+      const branches = await Promise.all(
+        write.branches.map(async (branch) => ({ ...branch, expectedHead: await headOf(store, branch.session) })),
+      );
       return store.append({ ...write, branches });
     },
   })),
@@ -63,7 +65,8 @@ export const mutants: Readonly<Record<string, Broken>> = {
     append: async (write) => {
       const written = await store.append(write);
       // Renewing is what clears it.
-      if (written.ok && write.run !== undefined && write.lease !== undefined && write.release !== true) await store.renew(write.lease, 3000);
+      if (written.ok && write.run !== undefined && write.lease !== undefined && write.release !== true)
+        await store.renew(write.lease, 3000);
       if (written.ok && write.run !== undefined && write.lease !== undefined && write.release === true) {
         const lease = await store.claim(write.run.id, "nobody", 1);
         if (lease !== undefined) await store.release(lease);
@@ -99,7 +102,8 @@ export const mutants: Readonly<Record<string, Broken>> = {
       if (!written.ok || release !== true || lease === undefined) return written;
       // Given back a little later, unless the power fails: the row says that it waits, and somebody else may have been woken for it.
       const run = (): void => void store.renew(lease, 1).then((held) => held && store.release(held));
-      if (random.chance(0.7)) schedule.add({ at: schedule.now + random.between(1, 50), thread: undefined, ordered: false, label: "gives back", run });
+      if (random.chance(0.7))
+        schedule.add({ at: schedule.now + random.between(1, 50), thread: undefined, ordered: false, label: "gives back", run });
       return written;
     },
   })),
@@ -132,7 +136,9 @@ export const mutants: Readonly<Record<string, Broken>> = {
 
   "keeps a request to cancel in memory": breaking((store) => ({
     append: async (write) => {
-      const cancels = write.branches.some(({ events }) => events.some(({ data }) => data !== undefined && Buffer.from(data).includes('"cancel":true')));
+      const cancels = write.branches.some(({ events }) =>
+        events.some(({ data }) => data !== undefined && Buffer.from(data).includes('"cancel":true')),
+      );
       return cancels ? { ok: true } : store.append(write);
     },
   })),
