@@ -1,5 +1,5 @@
 /** How the events of a record hang together: parents, steps, times, logs, answers, blobs. */
-import { isCalled, isReturned } from "../session/event.ts";
+import { isCalled, isReturned, isStarted } from "../session/event.ts";
 import { answerLogId, mailboxLogId } from "../session/id.ts";
 import type { Platform } from "../session/platform.ts";
 import type { LogAbout } from "../store/store.ts";
@@ -104,6 +104,8 @@ function sortOf(kind: string): LogAbout["log"] {
 function checkAnswers(platform: Platform, gathered: Gathered, log: GatheredLog, entries: readonly Entry[]): Finding[] {
   const findings: Finding[] = [];
   const called = new Set<string>();
+  /** What was started again is asked about under its newest start. */
+  const started = new Map<string, string | undefined>();
   let last: string | undefined;
   entries.forEach((entry, index) => {
     const { id, kind, call, names } = entry;
@@ -112,6 +114,7 @@ function checkAnswers(platform: Platform, gathered: Gathered, log: GatheredLog, 
       last = id;
       called.add(id);
     }
+    if (isStarted(kind)) started.set(id, call ?? last);
     if (kind === "answer.given" && index > 0)
       findings.push({ event: id, problem: `it is a second answer in log ${log.id}: only the first one counts` });
     if (names.question !== undefined && answerLogId(platform, names.question) !== log.id)
@@ -125,7 +128,9 @@ function checkAnswers(platform: Platform, gathered: Gathered, log: GatheredLog, 
     if (asked === undefined || !called.has(asked))
       findings.push({ event: id, problem: "it is the result of a call that is not before it in its log", field: "envelope.facts.call" });
     const answer = names.answer === undefined ? undefined : gathered.entries.get(names.answer);
-    if (answer?.kind !== undefined && (answer.kind !== "answer.given" || (answer.names.question ?? asked) !== asked)) {
+    const question = answer?.names.question ?? asked;
+    const isOurs = question === asked || (question !== undefined && started.get(question) === asked);
+    if (answer?.kind !== undefined && (answer.kind !== "answer.given" || !isOurs)) {
       findings.push({
         event: id,
         problem: `it names ${answer.id} as its answer, which is not the answer to its question`,
