@@ -213,13 +213,15 @@ async function openMemory(options: RathOptions): Promise<MemoryStore> {
   const { memory, store, project } = options;
   if (memory !== undefined) return memory;
   if (store === "memory" || typeof store === "object") return (await import("./memory/volatile.ts")).volatileMemory();
+  // In the same database. As a path its URL would name a file, with the password in it.
   if (isPostgres(store)) return (await import("./memory/postgres.ts")).postgresMemory(store, project === undefined ? {} : { project });
   const path = store ?? join(await makeHome(), "store.db");
   const { sqliteMemory } = await import("./memory/sqlite.ts");
   return sqliteMemory(memoryBeside(path), project === undefined ? {} : { project });
 }
 
-function memoryBeside(path: string): string {
+/** Where the memory of a store in a file is. */
+export function memoryBeside(path: string): string {
   return join(dirname(path), `${parse(path).name}.memory.db`);
 }
 

@@ -100,12 +100,12 @@ function sortOf(kind: string): LogAbout["log"] {
   return ofRuns.test(kind) ? "run" : kind === "answer.given" || kind === "signal.sent" ? "answer" : "session";
 }
 
-/** A result has a call; an answer it names is the answer to that call. An answer is alone in the log of its question. */
+/** A result has a call; an answer it names is the answer to that call, or to what became of it. An answer is alone in the log of its question. */
 function checkAnswers(platform: Platform, gathered: Gathered, log: GatheredLog, entries: readonly Entry[]): Finding[] {
   const findings: Finding[] = [];
   const called = new Set<string>();
-  /** What was started again is asked about under its newest start. */
-  const started = new Map<string, string | undefined>();
+  /** Marks that a call was started after waiting: a question about it may be asked under them. */
+  const marks = new Map<string, string | undefined>();
   let last: string | undefined;
   entries.forEach((entry, index) => {
     const { id, kind, call, names } = entry;
@@ -114,7 +114,6 @@ function checkAnswers(platform: Platform, gathered: Gathered, log: GatheredLog, 
       last = id;
       called.add(id);
     }
-    if (isStarted(kind)) started.set(id, call ?? last);
     if (kind === "answer.given" && index > 0)
       findings.push({ event: id, problem: `it is a second answer in log ${log.id}: only the first one counts` });
     if (names.question !== undefined && answerLogId(platform, names.question) !== log.id)
@@ -123,14 +122,15 @@ function checkAnswers(platform: Platform, gathered: Gathered, log: GatheredLog, 
         problem: `it answers ${names.question}, but does not lie in the log of that question`,
         field: "data.question",
       });
+    if (isStarted(kind)) marks.set(id, call ?? last);
     if (!isReturned(kind)) return;
     const asked = call ?? last;
     if (asked === undefined || !called.has(asked))
       findings.push({ event: id, problem: "it is the result of a call that is not before it in its log", field: "envelope.facts.call" });
+    const answers = (question: string | undefined): boolean =>
+      question === asked || (question !== undefined && marks.get(question) === asked);
     const answer = names.answer === undefined ? undefined : gathered.entries.get(names.answer);
-    const question = answer?.names.question ?? asked;
-    const isOurs = question === asked || (question !== undefined && started.get(question) === asked);
-    if (answer?.kind !== undefined && (answer.kind !== "answer.given" || !isOurs)) {
+    if (answer?.kind !== undefined && (answer.kind !== "answer.given" || !answers(answer.names.question ?? asked))) {
       findings.push({
         event: id,
         problem: `it names ${answer.id} as its answer, which is not the answer to its question`,

@@ -92,7 +92,7 @@ export class Connection {
     const query = values === undefined || values.length === 0 ? { text } : { text, values };
     return {
       rows: await this.#insist(
-        () => this.#send(query),
+        () => this.#send(query, true),
         (failure) => failure === "again",
       ),
     };
@@ -141,8 +141,9 @@ export class Connection {
     }
   }
 
-  /** One statement on a connection of the pool. A connection on which anything but an SQL error happened is not used again. */
-  async #send(query: Query): Promise<readonly unknown[]> {
+  /** One statement on a connection of the pool. A connection on which anything but an SQL error happened is not used again,
+   * nor one that failed at a text of somebody else's, which may have left it in a transaction. */
+  async #send(query: Query, foreign = false): Promise<readonly unknown[]> {
     if (typeof this.#source !== "string") return rowsOf(await this.#source.query(query.text, query.values && [...query.values]));
     const client = await this.#connect();
     try {
@@ -151,7 +152,7 @@ export class Connection {
       return rows;
     } catch (error) {
       const failure = failureOf(error);
-      client.release(failure === "unknown" || failure === undefined ? (error as Error) : undefined);
+      client.release(foreign || failure === "unknown" || failure === undefined ? (error as Error) : undefined);
       throw error;
     }
   }
@@ -180,6 +181,8 @@ export class Connection {
     });
     // An idle connection that breaks is dropped by the pool; the next statement opens another.
     pool.on("error", () => {});
+    // One that breaks while it is in use, between two statements, would end the process; whoever sends the next statement is told.
+    pool.on("connect", (client) => client.on("error", () => {}));
     return pool;
   }
 

@@ -44,6 +44,8 @@ export interface Pool {
   connect(): Promise<PooledClient>;
   end(): Promise<void>;
   on(event: "error", hear: (error: Error) => void): unknown;
+  /** Told of every connection that is made. */
+  on(event: "connect", hear: (client: PooledClient) => void): unknown;
 }
 
 export interface Driver {

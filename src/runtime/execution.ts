@@ -98,7 +98,8 @@ export class Execution {
   readonly renames = new Map<string, string>();
   /** Every open effect of every branch waits for a person or a timer. */
   onParkable: () => void = () => {};
-  onFenced: (error: RathError) => void = () => {};
+  /** Somebody took the run over, or its store fails: it is left for others. */
+  onLost: (error: RathError) => void = () => {};
   /** Nothing moves although recorded work was not asked for again. */
   onStill: () => void = () => {};
   /** Gets what happens, as it happens, when anybody watches. */
@@ -379,7 +380,7 @@ export class Execution {
     }
   }
 
-  /** The last word of a run is worth several tries. */
+  /** What a run must say is worth several tries. */
   async #persist(): Promise<void> {
     for (let wait = 20; ; wait *= 3) {
       try {
@@ -395,7 +396,7 @@ export class Execution {
     const stored = this.#newestStored();
     this.close();
     this.#newest = stored;
-    this.onFenced(fenced(this.id, epoch));
+    this.onLost(fenced(this.id, epoch));
   }
 
   /** Ends it here: effects are aborted, later verbs of its frames never resolve, its branches are free. Who called a workflow directly is told why. */

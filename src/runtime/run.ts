@@ -93,7 +93,7 @@ export class RunExecution {
     this.#runtime.watch(execution);
     execution.writer.setRow({ ...this.row, status: "running" });
     execution.onParkable = () => this.#parkSoon();
-    execution.onFenced = (error) => this.#end({ status: "failed", session: this.#newest(), error });
+    execution.onLost = (error) => this.#end({ status: "failed", session: this.#newest(), error });
     execution.onStill = () => void this.#diverged().catch((error: unknown) => this.#failed(error));
     const { leaseMs } = this.#runtime.times;
     // Renewing takes note that it was woken: whoever renews must look.
@@ -185,9 +185,13 @@ export class RunExecution {
     // A paused one goes on when somebody says how.
     const row = this.#paused ? undefined : { ...this.row, status: "queued", wakeAt: this.#runtime.platform.time() };
     if (row !== undefined) execution.writer.setRow(row, true);
-    await execution.writer.flush().catch(() => {});
+    const written = await execution.writer.flush().then(
+      () => true,
+      () => false,
+    );
     execution.close();
-    await this.#release();
+    // A row that could not be written says nothing of going on: whoever finds the lease run out does.
+    if (written) await this.#release();
     this.#reject(closedRath());
   }
 

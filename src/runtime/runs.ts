@@ -1,14 +1,13 @@
 /** The runs this Rath executes, and handles on any run of the store. */
 
 import { RathError } from "../session/errors.ts";
-import type { DataOf } from "../session/event.ts";
 import { keyedRunId } from "../session/id.ts";
 import type { Node } from "../session/log.ts";
 import type { Limits, RunStatus, Session } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import type { Lease, RunRow, Wakeups } from "../store/store.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
-import { cancelOf, requestCancel } from "./cancel.ts";
+import { cancelOf, childrenOf, requestCancel } from "./cancel.ts";
 import type { Execution } from "./execution.ts";
 import type { Ending } from "./finish.ts";
 import { Hints } from "./hints.ts";
@@ -19,7 +18,7 @@ import { loadRun, type RunRecord } from "./run-record.ts";
 import { hasEnded, rowOfRun } from "./run-row.ts";
 import type { Runtime } from "./runtime.ts";
 import { claimRun, deathsOf, endUnexecuted, overdue, poisoned, takeUp } from "./take-up.ts";
-import { type WorkOptions, work } from "./worker.ts";
+import { type RunWork, type WorkOptions, work } from "./worker.ts";
 
 /** How a run is taken up again. */
 export interface ResumeOptions {
@@ -153,9 +152,12 @@ export class Runs {
         worker: this.#worker,
         lookMs: this.#runtime.times.lookMs,
         now: () => this.#runtime.platform.time(),
-        take: (limit) => this.#take(limit),
+        take: (limit) => this.#take(limit, options.onRun),
         listen: (poke) => this.#listen(poke),
-        drain: async (forMs) => void (await Promise.all([...this.#executing.values()].map((run) => run.drain(forMs)))),
+        drain: async (forMs) => {
+          await Promise.all(this.#going.values());
+          await Promise.all([...this.#executing.values()].map((run) => run.drain(forMs)));
+        },
         warn: (message) => this.#runtime.warn(message),
       },
       options,
@@ -177,6 +179,8 @@ export class Runs {
     clearInterval(this.#attention);
     for (const timer of this.#timers.values()) clearTimeout(timer);
     await this.#hints.close();
+    // What was taken is loaded first: begun after the end, it would fail for want of a runtime.
+    await Promise.all(this.#going.values());
     await Promise.all([...this.#executing.values(), ...this.#paused.values()].map((run) => run.leave()));
     this.#executing.clear();
   }
@@ -366,15 +370,19 @@ export class Runs {
 
   // ── working for others ──
 
-  async #take(limit: number): Promise<readonly Promise<void>[]> {
+  async #take(limit: number, onRun: WorkOptions["onRun"]): Promise<readonly Promise<void>[]> {
     const store = await this.#runtime.store();
     this.#runtime.assertOpen();
     const taken = await store.take({ workflows: Object.keys(this.#workflows), limit }, this.#worker, this.#runtime.times.leaseMs);
     return taken.map(async ({ row, lease }) => {
+      const tell = (status: RunWork["status"]): void => onRun?.({ run: row.id, session: row.session, workflow: row.workflow, status });
       try {
+        tell("taken");
         const run = await this.#goOn(row, lease, this.#named(row.workflow), { onDivergence: "pause" });
-        await run?.settled;
+        // One that was ended at once is not executed: its row says how.
+        tell(run === undefined ? ((await this.#row(row.id)).status as RunWork["status"]) : (await run.settled).status);
       } catch (error) {
+        tell("left");
         // Its lease is not given back: it is tried again when that has run out, here or elsewhere.
         if (!this.#runtime.closed && !RathError.is(error, "rath.closed"))
           this.#runtime.warn(`Run ${row.id} could not be executed here: ${textOfThrown(error)}`);
@@ -386,7 +394,13 @@ export class Runs {
     const store = await this.#runtime.store();
     const unlisten = this.#hints.listen(({ due }) => due && poke());
     this.#pokes.add(poke);
-    const wakeups = await store.wakeups?.(poke);
+    // Looking finds what is due all the same, only later.
+    const wakeups = await store.wakeups?.(poke).catch((error: unknown) => {
+      this.#runtime.warn(
+        `Worker ${this.#worker} hears no wake-ups: ${textOfThrown(error)}. It looks every ${this.#runtime.times.lookMs} ms.`,
+      );
+      return undefined;
+    });
     this.#wakeups = wakeups;
     return async () => {
       unlisten();
@@ -467,12 +481,4 @@ export class Runs {
       );
     return workflow;
   }
-}
-
-/** The runs that a run has started. */
-function childrenOf(runtime: Runtime, { log }: Execution): readonly string[] {
-  const children: string[] = [];
-  for (let node = log.tip; node !== undefined; node = node.prior)
-    if (node.kind === "run.spawned") children.push((node.data<"run.spawned">(runtime.platform) as DataOf<"run.spawned">).run);
-  return children;
 }

@@ -15,6 +15,17 @@ export interface WorkOptions {
   readonly drain?: Duration | undefined;
   /** Told how the work goes, whenever that changes. */
   readonly report?: ((state: WorkState) => void) | undefined;
+  /** Told of each run that is taken, and of what it came to here. */
+  readonly onRun?: ((work: RunWork) => void) | undefined;
+}
+
+/** A run in the hands of a worker. */
+export interface RunWork {
+  readonly run: string;
+  readonly session: string;
+  readonly workflow: string;
+  /** "taken" when it begins; "left" for others to go on with when the work ends or the run was lost to somebody else. */
+  readonly status: "taken" | "done" | "waiting" | "failed" | "cancelled" | "left";
 }
 
 /** How a worker is doing. */
@@ -49,7 +60,12 @@ const gatherMs = 3;
 const longestPauseMs = 5000;
 
 export async function work(runs: Executes, options: WorkOptions): Promise<void> {
-  const { concurrency = 16, signal, drain = "10s", report } = givenOptions(options, ["concurrency", "signal", "drain", "report"], "work");
+  const {
+    concurrency = 16,
+    signal,
+    drain = "10s",
+    report,
+  } = givenOptions(options, ["concurrency", "signal", "drain", "report", "onRun"], "work");
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > most)
     throw unsupported("concurrency", `is ${kindOf(concurrency)} (${String(concurrency)})`, `give a whole number from 1 to ${most}`);
   const drainMs = durationMs(givenDuration(drain));
@@ -65,6 +81,7 @@ export async function work(runs: Executes, options: WorkOptions): Promise<void> 
   const unlisten = await runs.listen(ring);
   try {
     let backlog = false;
+    tell({});
     const stopped = (): boolean => signal?.aborted === true;
     for (let failures = 0; !stopped(); ) {
       // While there is a backlog, places are let gather: taking several at once costs as much as taking one.

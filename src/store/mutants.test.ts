@@ -198,7 +198,7 @@ const mutants: readonly (readonly [string, () => Store, readonly string[]])[] = 
     () => leases(({ abandoned: _, ...lease }) => lease),
     [
       "an expired lease is taken, fenced and said to be abandoned",
-      "a run whose holder let the lease run out is due, whatever its own time is: what it was taken for may be undone",
+      "a run whose holder let the lease run out is due, whatever its row says",
     ],
   ],
   [

@@ -6,6 +6,7 @@
 import { resolve } from "node:path";
 import { Connection } from "../sqlite/connection.ts";
 import type { OpenDatabase } from "../sqlite/driver.ts";
+import { keptIn } from "../sqlite/upkeep.ts";
 import { storeFormat } from "./migrations/migrations.ts";
 import { items } from "./pages.ts";
 import { Appends } from "./sqlite-append.ts";
@@ -53,7 +54,7 @@ export function storeOn(path: string, options: SqliteOptions, open: OpenDatabase
     }
   };
 
-  return {
+  const store: Store = {
     append: (write) => appends.add(write),
     events(query) {
       if ("ids" in query) return items(ids.pages(query.ids));
@@ -76,4 +77,6 @@ export function storeOn(path: string, options: SqliteOptions, open: OpenDatabase
       return closing;
     },
   };
+  keptIn(store, connection.path);
+  return store;
 }
