@@ -243,6 +243,7 @@ export class Runs {
       if (lease.abandoned === true) await execution.writer.flush();
     } catch (error) {
       execution.close();
+      if (RathError.is(error, "run.fenced")) return undefined; // whoever took it over goes on with it
       throw error;
     }
     execution.drive(record.program);
@@ -444,6 +445,8 @@ export class Runs {
     try {
       const ending = await this.#endingOf(row, record, execution);
       if (ending !== undefined) await this.#endNow(row, record, execution, ending);
+    } catch (error) {
+      if (!RathError.is(error, "run.fenced")) throw error; // whoever took it over obeys the request
     } finally {
       execution.close();
     }
