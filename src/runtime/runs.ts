@@ -1,6 +1,7 @@
 /** The runs this Rath executes, and handles on any run of the store. */
 
 import { RathError } from "../session/errors.ts";
+import { kindOf, unsupported } from "../session/given.ts";
 import { keyedRunId } from "../session/id.ts";
 import type { Node } from "../session/log.ts";
 import type { Limits, RunStatus, Session } from "../session/session.ts";
@@ -18,7 +19,7 @@ import { loadRun, type RunRecord } from "./run-record.ts";
 import { hasEnded, rowOfRun } from "./run-row.ts";
 import type { Runtime } from "./runtime.ts";
 import { claimRun, deathsOf, endUnexecuted, overdue, poisoned, takeUp } from "./take-up.ts";
-import { type RunWork, type WorkOptions, work } from "./worker.ts";
+import { isFinal, type RunWork, type WorkOptions, work } from "./worker.ts";
 
 /** How a run is taken up again. */
 export interface ResumeOptions {
@@ -68,6 +69,8 @@ export class Runs {
   // ── starting and taking up ──
 
   async start<W extends Workflow>(given: W | string, session: Session, options: RunOptions): Promise<Run<OutputOf<W>>> {
+    if (typeof given !== "string" && typeof (given as Partial<Workflow> | null | undefined)?.forward !== "function")
+      throw unsupported("workflow", `is ${kindOf(given)}`, "give a Workflow, or the name of one in openrath({ workflows })");
     const queue = options.queue === true;
     const workflow = typeof given === "string" ? (queue ? this.#known(given) : this.#named(given)) : given;
     const name = typeof given === "string" ? given : this.#runtime.nameOf(given);
@@ -392,15 +395,16 @@ export class Runs {
 
   async #listen(poke: () => void): Promise<() => Promise<void>> {
     const store = await this.#runtime.store();
-    const unlisten = this.#hints.listen(({ due }) => due && poke());
-    this.#pokes.add(poke);
     // Looking finds what is due all the same, only later.
     const wakeups = await store.wakeups?.(poke).catch((error: unknown) => {
+      if (isFinal(error)) throw error;
       this.#runtime.warn(
         `Worker ${this.#worker} hears no wake-ups: ${textOfThrown(error)}. It looks every ${this.#runtime.times.lookMs} ms.`,
       );
       return undefined;
     });
+    const unlisten = this.#hints.listen(({ due }) => due && poke());
+    this.#pokes.add(poke);
     this.#wakeups = wakeups;
     return async () => {
       unlisten();
@@ -456,6 +460,7 @@ export class Runs {
     return handleOf<Output>(this.#runtime, row, {
       row: (id) => this.#row(id),
       executing: (id) => this.#executing.get(id),
+      paused: (id) => this.#paused.get(id),
       look: () => this.#look(),
       cancel: (id, reason) => this.#cancel(id, reason),
     });
