@@ -338,6 +338,8 @@ export class Runs {
     const taken = await store.take({ workflows: Object.keys(this.#workflows), limit }, this.#worker, this.#runtime.times.leaseMs);
     return taken.map(async ({ row, lease }) => {
       try {
+        const held = this.#executing.get(row.id);
+        if (held?.holdAgain(lease) === true) return void (await held.settled);
         const going = this.#goOn(row, lease, this.#named(row.workflow), { onDivergence: "pause" });
         this.#goingOn.add(going);
         const run = await going.finally(() => this.#goingOn.delete(going));
