@@ -1,5 +1,4 @@
 /** What must hold after a storm. Every finding is a sentence; none is good news. */
-import { writeFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import { verify } from "../../src/audit/verify.ts";
 import { nodePlatform } from "../../src/runtime/platform.ts";
@@ -42,10 +41,7 @@ export async function check({ rath, store, witness, orders, decider }: Aftermath
     const status = await run.status();
     if (!hasEnded(status)) {
       const pending = (await rath.pending({ run: id })).map((one) => one.kind);
-      const diverged = status === "waiting" ? await run.settle() : undefined;
-      const text = diverged?.status === "waiting" ? diverged.diverged?.text : undefined;
-      stuck.push(`${order} (${id}) is ${status}; pending: ${pending.join(", ") || "nothing"}; ${text ?? ""} ${await journalOf(store, id)}`);
-      if (process.env["STORM_DEBUG"]) writeFileSync(`/tmp/stuck-${order}.txt`, await dump(store, id));
+      stuck.push(`${order} (${id}) is ${status}; pending: ${pending.join(", ") || "nothing"}; ${await journalOf(store, id)}`);
       continue;
     }
     const settled = await run.settle();
@@ -66,17 +62,6 @@ export async function check({ rath, store, witness, orders, decider }: Aftermath
     acknowledged: keys.size + decider.decided.size + orders.size,
     probed: acts.filter(({ how }) => how === "probed").length,
   };
-}
-
-async function dump(store: Store, run: string): Promise<string> {
-  const lines: string[] = [];
-  for await (const event of store.events({ run })) {
-    const { kind, at, parents, facts } = parseEnvelope(nodePlatform.text(event.envelope));
-    lines.push(
-      `${event.order} ${at.slice(14)} ${event.session.slice(0, 8)}@${event.step} ${event.id.slice(0, 6)} <- ${parents.map((p) => p.slice(0, 6)).join(",")} ${kind} ${JSON.stringify(facts)} ${Buffer.from(event.data ?? []).subarray(16, 200)}`,
-    );
-  }
-  return lines.join("\n");
 }
 
 /** The last words of a run. */
