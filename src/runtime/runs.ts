@@ -378,7 +378,9 @@ export class Runs {
       const tell = (status: RunWork["status"]): void => onRun?.({ run: row.id, session: row.session, workflow: row.workflow, status });
       try {
         tell("taken");
-        const run = await this.#goOn(row, lease, this.#named(row.workflow), { onDivergence: "pause" });
+        const held = this.#executing.get(row.id);
+        const run =
+          held?.holdAgain(lease) === true ? held : await this.#goOn(row, lease, this.#named(row.workflow), { onDivergence: "pause" });
         // One that was ended at once is not executed: its row says how.
         tell(run === undefined ? ((await this.#row(row.id)).status as RunWork["status"]) : (await run.settled).status);
       } catch (error) {
