@@ -127,7 +127,8 @@ function checkAnswers(platform: Platform, gathered: Gathered, log: GatheredLog, 
     const asked = call ?? last;
     if (asked === undefined || !called.has(asked))
       findings.push({ event: id, problem: "it is the result of a call that is not before it in its log", field: "envelope.facts.call" });
-    const answers = (question: string | undefined): boolean => question === asked || (question !== undefined && marks.get(question) === asked);
+    const answers = (question: string | undefined): boolean =>
+      question === asked || (question !== undefined && marks.get(question) === asked);
     const answer = names.answer === undefined ? undefined : gathered.entries.get(names.answer);
     if (answer?.kind !== undefined && (answer.kind !== "answer.given" || !answers(answer.names.question ?? asked))) {
       findings.push({

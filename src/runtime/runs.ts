@@ -358,7 +358,9 @@ export class Runs {
     this.#pokes.add(poke);
     // Looking finds what is due all the same, only later.
     const wakeups = await store.wakeups?.(poke).catch((error: unknown) => {
-      this.#runtime.warn(`Worker ${this.#worker} hears no wake-ups: ${textOfThrown(error)}. It looks every ${this.#runtime.times.lookMs} ms.`);
+      this.#runtime.warn(
+        `Worker ${this.#worker} hears no wake-ups: ${textOfThrown(error)}. It looks every ${this.#runtime.times.lookMs} ms.`,
+      );
       return undefined;
     });
     this.#wakeups = wakeups;

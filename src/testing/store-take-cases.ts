@@ -90,7 +90,8 @@ export const takeCases: readonly StoreCase[] = [
       const died = new Map<string, string>();
       for (const { id } of rows.filter((_, i) => i % 7 === 0)) died.set(id, (await store.claim(id, "dead", 0))?.expires ?? "");
       const since = ({ id, wakeAt = "" }: RunRow): string => died.get(id) ?? wakeAt;
-      const urgent = (a: RunRow, b: RunRow) => (b.priority ?? 0) - (a.priority ?? 0) || (since(a) < since(b) ? -1 : since(a) > since(b) ? 1 : 0);
+      const urgent = (a: RunRow, b: RunRow) =>
+        (b.priority ?? 0) - (a.priority ?? 0) || (since(a) < since(b) ? -1 : since(a) > since(b) ? 1 : 0);
       const expected = rows.toSorted(urgent).map(({ id }) => id);
       const taken: string[] = [];
       for (let i = 0; i < 5; i++) taken.push(...idsOf(await take(store, "a", { workflows: ["w", "v"], limit: 40 })));

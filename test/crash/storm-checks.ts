@@ -71,7 +71,10 @@ async function journalOf(store: Store, run: string): Promise<string> {
     const { kind, at } = parseEnvelope(nodePlatform.text(event.envelope));
     said.push(`${at.slice(14)} ${kind} ${Buffer.from(event.data ?? []).subarray(16, 100)}`);
   }
-  return said.filter((text) => !text.includes("run.signed")).slice(-5).join(" · ");
+  return said
+    .filter((text) => !text.includes("run.signed"))
+    .slice(-5)
+    .join(" · ");
 }
 
 /** What may happen once and did not, and keys that were not the same each time or not of one effect alone. */

@@ -73,14 +73,16 @@ export function faultsOf(
     worker.thaw();
     if (taken !== undefined) done.zombies++;
   };
+  const counted = (name: "cuts" | "restarts", inflict: () => Promise<void>) => async (): Promise<void> => {
+    await inflict();
+    done[name]++;
+  };
   const faults: Fault[] = [
     { name: "kills", inflict: kill },
     { name: "drains", inflict: drain },
     { name: "zombies", inflict: zombie },
-    ...(weather.cut === undefined ? [] : [{ name: "cuts" as const, inflict: async () => (await weather.cut?.(), void done.cuts++) }]),
-    ...(weather.restart === undefined
-      ? []
-      : [{ name: "restarts" as const, inflict: async () => (await weather.restart?.(), void done.restarts++) }]),
+    ...(weather.cut === undefined ? [] : [{ name: "cuts" as const, inflict: counted("cuts", weather.cut) }]),
+    ...(weather.restart === undefined ? [] : [{ name: "restarts" as const, inflict: counted("restarts", weather.restart) }]),
     ...(weather.fill === undefined ? [] : [{ name: "full" as const, inflict: async () => weather.fill?.(fleet.next("FULL", 3000)) }]),
   ];
   return {

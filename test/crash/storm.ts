@@ -10,8 +10,8 @@ import type { Rath } from "../../src/runtime/rath.ts";
 import type { Store } from "../../src/store/store.ts";
 import { Decider } from "./decider.ts";
 import { Fleet } from "./fleet.ts";
-import { type Faults, faultsOf, type Weather } from "./storm-faults.ts";
 import { check, type Findings } from "./storm-checks.ts";
+import { type Faults, faultsOf, type Weather } from "./storm-faults.ts";
 import { Witness } from "./witness.ts";
 import { keyBeside, openWorkerStore, type WorkerPlan } from "./worker-plan.ts";
 
@@ -69,7 +69,8 @@ export async function storm(plan: StormPlan): Promise<Report> {
 
   const random = seeded(plan.seed);
   const faults = faultsOf(plan.weather, fleet, decider, random, plan);
-  const enough = (): boolean => Object.entries(plan.least).every(([fault, least]) => faults.counts()[fault as keyof Faults] >= (least ?? 0));
+  const enough = (): boolean =>
+    Object.entries(plan.least).every(([fault, least]) => faults.counts()[fault as keyof Faults] >= (least ?? 0));
   let told = start;
   while (performance.now() - start < plan.patienceMs) {
     const over = orders.size >= plan.orders && performance.now() - start >= (plan.forMs ?? 0) && enough();
@@ -91,7 +92,15 @@ export async function storm(plan: StormPlan): Promise<Report> {
   const findings = await check({ rath, store, witness, orders, decider });
   await Promise.all(fleet.working.map((each) => each.drain()));
   await rath.close();
-  return { ...findings, seed: plan.seed, orders: orders.size, ms, faults: faults.counts(), unexpected: fleet.casualties, warnings: fleet.errors };
+  return {
+    ...findings,
+    seed: plan.seed,
+    orders: orders.size,
+    ms,
+    faults: faults.counts(),
+    unexpected: fleet.casualties,
+    warnings: fleet.errors,
+  };
 }
 
 async function submit(rath: Rath, orders: Map<string, string>, count: number): Promise<void> {

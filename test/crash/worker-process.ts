@@ -6,9 +6,9 @@
  */
 import { composeRath } from "../../src/openrath.ts";
 import type { Store } from "../../src/store/store.ts";
+import { workerFlows } from "./worker-flows.ts";
 import { mutateRuntime, mutateStore } from "./worker-mutants.ts";
 import { keyBeside, openWorkerStore, type WorkerPlan } from "./worker-plan.ts";
-import { workerFlows } from "./worker-flows.ts";
 
 const plan = JSON.parse(process.argv[2] ?? "") as WorkerPlan;
 const say = (...words: (string | number)[]): void => void process.stdout.write(`${words.join(" ")}\n`);
@@ -18,7 +18,8 @@ function spoken(store: Store): Store {
   return {
     ...store,
     append: async (write) => {
-      const text = write.lease === undefined ? "" : write.branches.flatMap(({ events }) => events.map(({ data }) => Buffer.from(data ?? []))).join("");
+      const text =
+        write.lease === undefined ? "" : write.branches.flatMap(({ events }) => events.map(({ data }) => Buffer.from(data ?? []))).join("");
       const named = plan.lullAt !== undefined && text.includes(plan.lullAt);
       if (write.lease !== undefined && (named || Math.random() < plan.lulls)) {
         say("LULL", write.lease.run);

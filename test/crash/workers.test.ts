@@ -41,7 +41,8 @@ async function weather(name: string, plan: Pick<StormPlan, "store" | "weather" |
     unsound: [],
     unexpected: [],
   });
-  for (const [fault, times] of Object.entries(plan.least)) expect(report.faults[fault as keyof Faults], fault).toBeGreaterThanOrEqual(times);
+  for (const [fault, times] of Object.entries(plan.least))
+    expect(report.faults[fault as keyof Faults], fault).toBeGreaterThanOrEqual(times);
 }
 
 function failed({ stuck, wrong, twice, lost, unsound, unexpected }: Omit<Report, "warnings">): boolean {
@@ -49,7 +50,9 @@ function failed({ stuck, wrong, twice, lost, unsound, unexpected }: Omit<Report,
 }
 
 describe("workers that die, freeze and go", () => {
-  test("lose nothing, repeat nothing and leave nothing behind on SQLite and a disk that is full at times", { timeout: 120_000 }, async () => {
+  test("lose nothing, repeat nothing and leave nothing behind on SQLite and a disk that is full at times", {
+    timeout: 120_000,
+  }, async () => {
     await using disk = await smallDisk(join(folder, "disk"), 64);
     if (disk === undefined) console.log("storm on SQLite: nothing may be mounted here, so no disk will be full");
     const place = disk?.folder ?? folder;
