@@ -6,7 +6,21 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { row, table } from "./report.mjs";
 
-const SUBJECTS = ["commit", "agent", "peers", "disk", "fork", "open", "replay", "start", "group", "workspace", "retrieval", "memory"];
+const SUBJECTS = [
+  "commit",
+  "agent",
+  "peers",
+  "disk",
+  "fork",
+  "open",
+  "replay",
+  "start",
+  "group",
+  "workspace",
+  "retrieval",
+  "memory",
+  "runs",
+];
 
 const { values } = parseArgs({ options: { json: { type: "boolean" }, quick: { type: "boolean" }, only: { type: "string" } } });
 const wanted = values.only?.split(",") ?? SUBJECTS;

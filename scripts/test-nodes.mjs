@@ -12,6 +12,7 @@ const folder = join(root, "test/nodes");
 const suites = [
   "src/store/memory.test.ts",
   "src/store/sqlite.test.ts",
+  "src/store/postgres.test.ts",
   "src/memory/sqlite.test.ts",
   "src/memory/sqlite-search.test.ts",
   "test/integration",

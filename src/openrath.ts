@@ -6,7 +6,7 @@ import type { MemoryStore } from "./memory/memory.ts";
 import { type Prices, priceOf } from "./model/prices.ts";
 import { windowOf } from "./model/windows.ts";
 import { Key } from "./runtime/key.ts";
-import { nodePlatform } from "./runtime/platform.ts";
+import { nodePlatform, onClock } from "./runtime/platform.ts";
 import { type Rath, RathOnStore } from "./runtime/rath.ts";
 import { RathMemory } from "./runtime/rath-memory.ts";
 import { redactor } from "./runtime/redact.ts";
@@ -81,10 +81,11 @@ export type Internals = Partial<Pick<RuntimeOptions, "platform" | "openKey">> & 
 export function composeRath(options: RathOptions, internals: Internals): Rath {
   checkOptions(options);
   const redact = redactor(options.secrets);
+  const clock = { skewMs: 0 };
   const runtime = new Runtime({
-    platform: internals.platform ?? nodePlatform,
+    platform: internals.platform ?? (isPostgres(options.store) ? onClock(nodePlatform, clock) : nodePlatform),
     redact,
-    openStore: opening(options),
+    openStore: opening(options, clock),
     openKey: internals.openKey ?? (() => openKey(options)),
     deps: options.deps ?? {},
     relaxed: options.durability === "relaxed",
@@ -171,25 +172,25 @@ function home(): string {
 }
 
 /** A file may be read again after its Rath was closed; what was in memory is gone then. */
-function opening(options: RathOptions): () => Promise<Store> {
+function opening(options: RathOptions, clock: { skewMs: number }): () => Promise<Store> {
   let opened = false;
   return () => {
     if (options.store !== "memory" || !opened) {
       opened = true;
-      return openStore(options);
+      return openStore(options, clock);
     }
     const problem = "This Rath was closed, and what its store in memory held with it: use it before, or give the store a file.";
     return Promise.reject(new RathError("rath.closed", problem));
   };
 }
 
-async function openStore(options: RathOptions): Promise<Store> {
+async function openStore(options: RathOptions, clock: { skewMs: number }): Promise<Store> {
   const { store } = options;
   if (typeof store === "object") return store;
   if (store === ":memory:") throw new RathError("store.unavailable", 'A store in memory is called "memory" here, not ":memory:".');
   if (store === "memory") return (await import("./store/memory.ts")).memoryStore();
   const opened = { project: options.project, durability: options.durability };
-  if (isPostgres(store)) return (await import("./store/postgres.ts")).postgresStore(store, opened);
+  if (isPostgres(store)) return (await import("./store/postgres.ts")).postgresStore(store, { ...opened, clock });
   if (store !== undefined && /^[a-z]+:\/\//.test(store)) {
     throw new RathError(
       "store.unavailable",
@@ -212,12 +213,15 @@ async function openMemory(options: RathOptions): Promise<MemoryStore> {
   const { memory, store, project } = options;
   if (memory !== undefined) return memory;
   if (store === "memory" || typeof store === "object") return (await import("./memory/volatile.ts")).volatileMemory();
+  // In the same database. As a path its URL would name a file, with the password in it.
+  if (isPostgres(store)) return (await import("./memory/postgres.ts")).postgresMemory(store, project === undefined ? {} : { project });
   const path = store ?? join(await makeHome(), "store.db");
   const { sqliteMemory } = await import("./memory/sqlite.ts");
   return sqliteMemory(memoryBeside(path), project === undefined ? {} : { project });
 }
 
-function memoryBeside(path: string): string {
+/** Where the memory of a store in a file is. */
+export function memoryBeside(path: string): string {
   return join(dirname(path), `${parse(path).name}.memory.db`);
 }
 

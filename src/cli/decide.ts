@@ -13,13 +13,25 @@ export function personHere({ host: { env } }: Cli): string {
   return env["USER"] ?? env["LOGNAME"] ?? userInfo().username;
 }
 
-export async function decide(cli: Cli, name: string, kind: Pending["kind"], decision: (pending: Pending) => Decision): Promise<void> {
+/** What waits under the beginning of an id. */
+async function findPending(cli: Cli, name: string): Promise<Pending> {
   const { rath } = await cli.project();
-  const waiting = await rath.pending();
-  const found = waiting.filter((one) => one.id.startsWith(name.toLowerCase()));
+  const found = (await rath.pending()).filter((one) => one.id.startsWith(name.toLowerCase()));
   const [pending, ...others] = found;
   if (pending === undefined) throw new Fault(exits.notFound, `Nothing waits under ${name}.`, { next: "openrath approvals ls" });
   if (others.length > 0) throw new Fault(exits.usage, `${name} is the beginning of ${found.length} ids: write more of it.`);
+  return pending;
+}
+
+/** The id of what waits under the beginning of it; else it must be the whole id of something that was decided. */
+export async function pendingId(cli: Cli, name: string): Promise<string> {
+  const { rath } = await cli.project();
+  return (await rath.pending()).some(({ id }) => id.startsWith(name.toLowerCase())) ? (await findPending(cli, name)).id : name;
+}
+
+export async function decide(cli: Cli, name: string, kind: Pending["kind"], decision: (pending: Pending) => Decision): Promise<void> {
+  const { rath } = await cli.project();
+  const pending = await findPending(cli, name);
   if (pending.kind !== kind)
     throw new Fault(
       exits.usage,
@@ -32,5 +44,5 @@ export async function decide(cli: Cli, name: string, kind: Pending["kind"], deci
   await rath.decide(pending.id, given);
   if (cli.asJson) return cli.data({ pending, decision: given });
   cli.note(show`recorded, by ${given.by}: ${pendingText(pending)}`);
-  if (pending.run !== undefined) cli.next(`openrath resume ${(await shortIds(cli))(pending.run)}`);
+  if (pending.run !== undefined) cli.next(`openrath resume ${(await shortIds(cli))(pending.run)}, unless a worker goes on with it`);
 }

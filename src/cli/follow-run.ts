@@ -19,11 +19,13 @@ interface FollowOptions {
   readonly timedOut?: () => boolean;
   /** One turn of many: no remarks about what went well. */
   readonly brief?: boolean;
+  /** Another process executes it: Ctrl+C ends following it, not the run. */
+  readonly others?: boolean;
 }
 
 /** Waits through timers, prints, and sets the exit code. */
 export async function followRun(cli: Cli, run: Run, options: FollowOptions = {}): Promise<Settled> {
-  cli.handlesInterrupt = true;
+  cli.handlesInterrupt = options.others !== true;
   const began = cli.host.now().getTime();
   const { settled, heard } = await progressing(cli, `running ${run.workflow}`, "events", async (progress) => {
     const listening = listen(cli, run, { after: options.after, onEvent: () => progress.add() });

@@ -32,6 +32,15 @@ export function ago(at: string, now: Date): string {
   return past < 86_400 * 60 ? `${Math.floor(past / 86_400)}d ago` : at.slice(0, 10);
 }
 
+/** In how long. */
+export function within(at: string, now: Date): string {
+  const left = Math.max(0, Date.parse(at) - now.getTime()) / 1000;
+  if (left < 60) return `in ${Math.ceil(left)}s`;
+  if (left < 3600) return `in ${Math.ceil(left / 60)}m`;
+  if (left < 86_400) return `in ${Math.ceil(left / 3600)}h`;
+  return left < 86_400 * 60 ? `in ${Math.ceil(left / 86_400)}d` : at.slice(0, 10);
+}
+
 /** "one event", "two events" with figures. */
 export function plural(number: number, noun: string): string {
   return `${count(number)} ${number === 1 ? noun : /[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : /ch$|[sx]$/.test(noun) ? `${noun}es` : `${noun}s`}`;

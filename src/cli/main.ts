@@ -11,11 +11,12 @@ else await main();
 
 async function main(): Promise<void> {
   const interruption = new AbortController();
-  // The first Ctrl+C cancels the work, the second one ends the process.
-  process.on("SIGINT", () => {
-    if (interruption.signal.aborted) process.exit(130);
+  // The first Ctrl+C cancels the work, the second one ends the process. SIGTERM ends it at once, but for commands that heed it.
+  const interrupt = (code: number): void => {
+    if (interruption.signal.aborted) process.exit(code);
     interruption.abort(new Error("interrupted"));
-  });
+  };
+  process.on("SIGINT", () => interrupt(130));
   const [{ runCli }, { processHost }, { neutral }] = await Promise.all([
     import("./program.ts"),
     import("./terminal.ts"),
@@ -26,7 +27,10 @@ async function main(): Promise<void> {
     if (name !== "OpenRathWarning" || argv.includes("--quiet") || argv.includes("-q")) return;
     process.stderr.write(`warning: ${neutral(message)}\n`);
   });
-  const code = await runCli(argv, processHost(interruption.signal));
+  const code = await runCli(
+    argv,
+    processHost(interruption.signal, () => void process.on("SIGTERM", () => interrupt(143))),
+  );
   // What a user's program left open must not keep the command from ending; what was written must arrive first.
   process.stderr.write("", () => process.stdout.write("", () => process.exit(code)));
 }

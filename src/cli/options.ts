@@ -2,6 +2,8 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { InvalidArgumentError } from "commander";
+import { durationMs } from "../session/duration.ts";
+import type { Duration } from "../session/session.ts";
 import type { Cli } from "./cli.ts";
 import { exits, Fault } from "./fault.ts";
 
@@ -12,6 +14,21 @@ export function numberOf(option: string): (text: string) => number {
     if (text.trim() === "" || !Number.isFinite(value) || value < 0) throw new InvalidArgumentError(`${option} takes a number.`);
     return value;
   };
+}
+
+/** A number, negative ones too. */
+export function anyNumberOf(option: string): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (text.trim() === "" || !Number.isFinite(value)) throw new InvalidArgumentError(`${option} takes a number.`);
+    return value;
+  };
+}
+
+/** A time like 30s, 5m or 2h, in milliseconds. */
+export function durationOf(text: string, option: string): number {
+  if (!/^\d+(?:\.\d+)?(?:ms|s|m|h|d)$/.test(text)) throw new Fault(exits.usage, `${option} takes a time like 30s, 5m or 2h, not ${text}.`);
+  return durationMs(text as Duration);
 }
 
 /** Options that may be given more than once. */

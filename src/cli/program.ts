@@ -22,6 +22,8 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Defi
   "Run:": {
     run: () => import("./commands/run.ts"),
     resume: () => import("./commands/resume.ts"),
+    cancel: () => import("./commands/cancel.ts"),
+    send: () => import("./commands/send.ts"),
     chat: () => import("./commands/chat.ts"),
   },
   "Sessions:": {
@@ -52,6 +54,10 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Defi
     verify: () => import("./commands/verify.ts"),
     export: () => import("./commands/export.ts"),
     import: () => import("./commands/import.ts"),
+  },
+  "Operate:": {
+    worker: () => import("./commands/worker.ts"),
+    db: () => import("./commands/db.ts"),
   },
 };
 

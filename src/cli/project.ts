@@ -1,6 +1,6 @@
 /**
  * The project a command works on. `openrath.config.ts`, found from the current folder upwards, exports `rath`; without one it is
- * `openrath()`, on the store in `.openrath/`. There is no other configuration.
+ * `openrath()`, on the store at `OPENRATH_STORE`, else in `.openrath/`. There is no other configuration.
  */
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -24,6 +24,8 @@ export interface OpenOptions {
   readonly config?: string | undefined;
   /** Make a store where there is none. */
   readonly make?: boolean | undefined;
+  /** The address of a store, instead of any configuration's. */
+  readonly store?: string | undefined;
 }
 export type Open = (host: Host, options: OpenOptions) => Promise<Project>;
 
@@ -42,8 +44,15 @@ export function configOf(given: string | undefined, cwd: string): string | undef
   return given === undefined ? findConfig(cwd) : resolve(cwd, given);
 }
 
-export const openProject: Open = async ({ cwd, env }, { config: named, make }) => {
-  const config = configOf(named, cwd);
+export const openProject: Open = async ({ cwd, env }, { config: named, make, store: given }) => {
+  const config = given === undefined ? configOf(named, cwd) : undefined;
+  const address = config === undefined ? (given ?? env["OPENRATH_STORE"] ?? "") : "";
+  if (address !== "") {
+    const store = isUrl(address) ? address : resolve(cwd, address);
+    if (make !== true && !isUrl(store) && !existsSync(store)) throw missing(store);
+    const { openrath } = await import("../openrath.ts");
+    return projectOf(openrath({ store }), undefined);
+  }
   if (config === undefined) {
     const home = resolve(cwd, env["OPENRATH_HOME"] ?? ".openrath");
     if (make !== true && !existsSync(home))
@@ -61,6 +70,14 @@ export const openProject: Open = async ({ cwd, env }, { config: named, make }) =
   if (!isRath(rath)) throw new Fault(exits.invalid, `${config} exports no rath: write export const rath = openrath({ workflows: { … } }).`);
   return projectOf(rath, config);
 };
+
+function isUrl(address: string): boolean {
+  return /^[a-z]+:\/\//.test(address);
+}
+
+function missing(store: string): Fault {
+  return new Fault(exits.notFound, `There is no store at ${store}.`, { next: "openrath run makes one" });
+}
 
 export async function projectOf(rath: Rath, config: string | undefined): Promise<Project> {
   const { runtimeOf } = await import("../runtime/replay.ts");

@@ -54,13 +54,19 @@ export function answerCommand(pending: Pending, id: string): string | undefined 
       return `openrath approvals approve ${id}`;
     case "unknown":
       return `openrath resolve ${id}`;
-    case "timer":
     case "signal":
+      return pending.run === undefined ? undefined : `openrath send ${pending.run} ${quoted(pending.signal)}`;
+    case "timer":
     case "process":
       return undefined;
     default:
       return pending satisfies never;
   }
+}
+
+/** As a shell takes it for one word. */
+function quoted(word: string): string {
+  return /^[\w.:/-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 /** What a session came to: its output as text, or undefined when there is none. */

@@ -1,4 +1,5 @@
 /** Finding what a user names: sessions, places in them, events and runs, each by a unique beginning of its id. */
+import { hasEnded } from "../runtime/run-row.ts";
 import type { Session } from "../session/session.ts";
 import type { LogRow, RunRow } from "../store/store.ts";
 import type { Cli } from "./cli.ts";
@@ -36,19 +37,35 @@ export async function runRows({ runtime }: Project, session?: string): Promise<r
   return rows;
 }
 
-/** A run by a beginning of its id, or the newest run of a session named so. */
-export async function findRun(cli: Cli, name: string): Promise<RunRow> {
+/** A run by a beginning of its id that no other run has. */
+export async function runNamed(cli: Cli, name: string): Promise<RunRow | undefined> {
+  const found = name === "" ? [] : (await runRows(await cli.project())).filter(({ id }) => id.startsWith(name.toLowerCase()));
+  if (found.length > 1) throw new Fault(exits.usage, `${name} is the beginning of ${found.length} ids of runs: write more of it.`);
+  return found[0];
+}
+
+/** A run by a beginning of its id, or the newest run of a session named so that has not ended; else the newest. */
+export function findOpenRun(cli: Cli, name: string): Promise<RunRow> {
+  return findRun(cli, name, (runs) => runs.findLast(({ status }) => !hasEnded(status)) ?? runs.at(-1));
+}
+
+/** A run by a beginning of its id, or one of the runs of a session named so: the newest, unless told otherwise. */
+export async function findRun(
+  cli: Cli,
+  name: string,
+  choose: (runs: readonly RunRow[]) => RunRow | undefined = (runs) => runs.at(-1),
+): Promise<RunRow> {
   const project = await cli.project();
   const wanted = name.toLowerCase();
   const runs = await runRows(project);
   const sessions = (await sessionRows(project)).filter((row) => row.id.startsWith(wanted));
-  const newest = sessions.flatMap((session) => runs.findLast((run) => run.session === session.id) ?? []);
+  const newest = sessions.flatMap((session) => choose(runs.filter((run) => run.session === session.id)) ?? []);
   const found = new Set([...runs.filter((run) => run.id.startsWith(wanted)), ...newest]);
   const [run, ...others] = runs.some(({ id }) => id === wanted) ? runs.filter(({ id }) => id === wanted) : found;
   if (others.length > 0) throw new Fault(exits.usage, `${name} is the beginning of several ids, of ${found.size} runs: write more of it.`);
   if (run !== undefined) return run;
   const [session] = sessions;
   throw session === undefined
-    ? new Fault(exits.notFound, `There is no run ${name} in this store.`, { next: "openrath ls" })
+    ? new Fault(exits.notFound, `There is no run ${name} in this store.`, { next: "openrath ls --runs" })
     : new Fault(exits.notFound, `Session ${session.id} has no durable run.`, { next: `openrath run WORKFLOW --session ${session.id}` });
 }

@@ -26,10 +26,12 @@ export interface Host {
   readonly cwd: string;
   /** Aborts at the first Ctrl+C. */
   readonly signal: AbortSignal;
+  /** From now on SIGTERM is heeded as Ctrl+C is: the first aborts the signal, the second ends the process. */
+  heedTermination?(): void;
   now(): Date;
 }
 
-export function processHost(signal: AbortSignal): Host {
+export function processHost(signal: AbortSignal, heedTermination: () => void): Host {
   return {
     out: streamTerminal(process.stdout),
     err: streamTerminal(process.stderr),
@@ -45,6 +47,7 @@ export function processHost(signal: AbortSignal): Host {
     env: process.env,
     cwd: process.cwd(),
     signal,
+    heedTermination,
     now: () => new Date(),
   };
 }

@@ -11,6 +11,7 @@ import { givenOptions, givenText } from "../session/given.ts";
 import { givenEmbedder } from "../session/given-memory.ts";
 import { Connection } from "../sqlite/connection.ts";
 import type { OpenDatabase } from "../sqlite/driver.ts";
+import { keptIn } from "../sqlite/upkeep.ts";
 import type { MemoryStore } from "./memory.ts";
 import { emptyIndex, search } from "./search.ts";
 import { memoryFormat } from "./sqlite-format.ts";
@@ -53,7 +54,7 @@ export function memoryOn(path: string, options: SqliteMemoryOptions, parts: Sqli
     !connection.closed && !connection.opened && !existsSync(connection.path) && !existsSync(`${connection.path}-wal`);
   const revision = async (): Promise<number> => (isAbsent() ? 0 : connection.patiently(() => newestRevision(connection)));
 
-  return {
+  const memory: MemoryStore = {
     embedder,
     revision,
     write: async (writes, { whole = false } = {}) =>
@@ -70,6 +71,8 @@ export function memoryOn(path: string, options: SqliteMemoryOptions, parts: Sqli
     uses: (uri) => items(isAbsent, () => usePages(connection, uri)),
     [Symbol.asyncDispose]: async () => connection.close(),
   };
+  keptIn(memory, connection.path);
+  return memory;
 }
 
 async function* items<T>(isAbsent: () => boolean, pages: () => AsyncIterable<readonly T[]>): AsyncGenerator<T, void> {

@@ -6,6 +6,7 @@ import { Log } from "../session/log.ts";
 import type { Decision } from "../session/session.ts";
 import { link } from "./link.ts";
 import { fetchBlobs, fromStored } from "./load.ts";
+import { patiently } from "./patience.ts";
 import type { Given, Services } from "./services.ts";
 
 interface Waiter {
@@ -38,10 +39,15 @@ export class Answers {
   }
 
   /**
-   * The answer when it comes, from this process or another, or "expired" at `until`. Keeps the process alive meanwhile; `waits` is
-   * called when there is none yet.
+   * The answer when it comes, from this process or another, or "expired" at `until`. Keeps the process alive meanwhile. `looked` is
+   * called when there was none yet.
    */
-  async wait(question: string, until: string | undefined, execution: Waiting, waits?: () => void): Promise<Given | "expired" | "closed"> {
+  async wait(
+    question: string,
+    until: string | undefined,
+    execution: Waiting,
+    looked: () => void = () => {},
+  ): Promise<Given | "expired" | "closed"> {
     let arm: () => void = () => {};
     const given = new Promise<Given | "expired" | "closed">((resolve) => {
       let timer: NodeJS.Timeout | undefined;
@@ -67,26 +73,13 @@ export class Answers {
       this.#poll ??= setInterval(() => void this.#look(({ mode }) => mode !== "run"), pollMs);
     });
     // Whoever answers from now on is heard; who answered before is found, also when its time has come since.
-    const known = await this.#findPatiently(question, execution);
+    const known = await patiently(execution, () => this.find(question));
     if (known !== undefined) this.#tell(question, known);
-    else {
+    else if (this.#waiters.has(question)) {
+      looked();
       if (until !== undefined && !execution.closed) arm();
-      waits?.();
     }
     return given;
-  }
-
-  /** A store that cannot be reached for a while is no answer. */
-  async #findPatiently(question: string, execution: Waiting): Promise<Given | undefined> {
-    while (!execution.closed) {
-      try {
-        return await this.find(question);
-      } catch (error) {
-        if (!RathError.is(error) || !error.retryable) throw error;
-        await new Promise((resolve) => setTimeout(resolve, pollMs / 4));
-      }
-    }
-    return undefined;
   }
 
   /** A run was woken: perhaps something it waits for was answered in another process. */

@@ -5,6 +5,8 @@
 
 import { parseEnvelope } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
+import type { DataOf } from "../session/event.ts";
+import type { Execution } from "./execution.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Given } from "./services.ts";
 
@@ -27,4 +29,12 @@ async function startedOf(runtime: Runtime, run: string): Promise<string> {
   for await (const event of (await runtime.store()).events({ session: run, to: 1 }))
     if (parseEnvelope(runtime.platform.text(event.envelope)).kind === "run.started") return event.id;
   throw new RathError("run.not-found", `There is no run ${run} in this store.`, { details: { run } });
+}
+
+/** The runs that a run has started: they are cancelled with it. */
+export function childrenOf(runtime: Runtime, { log }: Execution): readonly string[] {
+  const children: string[] = [];
+  for (let node = log.tip; node !== undefined; node = node.prior)
+    if (node.kind === "run.spawned") children.push((node.data<"run.spawned">(runtime.platform) as DataOf<"run.spawned">).run);
+  return children;
 }

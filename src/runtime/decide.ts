@@ -13,6 +13,7 @@ import { validating } from "../tool/schema.ts";
 import { fetchBlobs, fromStored } from "./load.ts";
 import { findEvent } from "./run-record.ts";
 import { rowOfRun } from "./run-row.ts";
+import { mayBeLost } from "./run-view.ts";
 import type { Runtime } from "./runtime.ts";
 import { invalidDecision, validateAnswer } from "./validate-answer.ts";
 
@@ -25,7 +26,7 @@ export async function decide(runtime: Runtime, id: string, decision: Decision): 
   const deadline = pending.kind === "question" || pending.kind === "approval" ? deadlineOf(call, runtime.platform) : undefined;
   await validateAnswer(pending, decision, opOf(call.kind as "ask.called"));
   await refuseUnfit(runtime, pending, decision, call);
-  await refuseUnheard(runtime, pending);
+  await refuseUnheard(runtime, pending, mark, call);
   await runtime.answers.give(id, decision, mark.run, deadline);
   return mark.run;
 }
@@ -122,14 +123,21 @@ async function inputSchemaOf(runtime: Runtime, call: Node): Promise<object | und
   return tools.find((tool) => tool.name === name)?.input;
 }
 
-/** An effect of a workflow that was called directly in a process that is gone: nobody would ever hear the answer. */
-async function refuseUnheard(runtime: Runtime, pending: Pending): Promise<void> {
-  if (pending.kind !== "unknown" || pending.run === undefined) return;
-  const here = runtime.waiting().some(({ mark }) => mark.id === pending.id);
-  if (here || (await rowOfRun(await runtime.store(), pending.run)) !== undefined) return;
-  throw new RathError(
-    "pending.not-found",
-    `${pending.id} belongs to a process that is gone and cannot be resumed: fork session ${pending.session} before it and go on there.`,
-    { details: { pending: pending.id } },
-  );
+/** What became of an effect is asked only once it is lost, and only where somebody would hear the answer. */
+async function refuseUnheard(runtime: Runtime, { id, kind, run, session }: Pending, mark: Node, call: Node): Promise<void> {
+  if (kind !== "unknown" || run === undefined || runtime.waiting().some((one) => one.mark.id === id)) return;
+  const refused = (why: string): RathError => new RathError("pending.not-found", `${id} ${why}.`, { details: { pending: id } });
+  const row = await rowOfRun(await runtime.store(), run);
+  if (row === undefined)
+    throw refused(`belongs to a process that is gone and cannot be resumed: fork session ${session} before it and go on there`);
+  if (!mayBeLost(call, runtime.platform)) throw refused("may be repeated, so it is done again and nobody is asked");
+  // An answer that came while it is being done would be taken for what became of it after a crash.
+  if (row.status !== "waiting" && !(await wasTakenUpAfter(runtime, run, mark)))
+    throw refused("is being done: it is lost once its run was taken up again without a result of it");
+}
+
+async function wasTakenUpAfter(runtime: Runtime, run: string, mark: Node): Promise<boolean> {
+  for await (const { envelope, order } of (await runtime.store()).events({ session: run }))
+    if (order > mark.order && parseEnvelope(runtime.platform.text(envelope)).kind === "run.resumed") return true;
+  return false;
 }

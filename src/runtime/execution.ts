@@ -392,31 +392,11 @@ export class Execution {
     }
   }
 
-  /**
-   * Resolves when everything recorded so far is on disk. A durable run whose store fails for longer is left where it is, and its
-   * frames go no further: whoever finds its lease run out takes it up when the store is back. Elsewhere whoever waits is told.
-   */
-  async written(): Promise<void> {
-    if (this.mode !== "run") return this.writer.flush();
-    try {
-      await this.#persist();
-    } catch (error) {
-      if (this.closed || !RathError.is(error) || !error.retryable) throw error;
-      this.#lose(error);
-      await new Promise(() => {});
-    }
-  }
-
   fence(epoch: number): void {
-    this.#lose(fenced(this.id, epoch));
-  }
-
-  /** It cannot go on here. */
-  #lose(error: RathError): void {
     const stored = this.#newestStored();
     this.close();
     this.#newest = stored;
-    this.onLost(error);
+    this.onLost(fenced(this.id, epoch));
   }
 
   /** Ends it here: effects are aborted, later verbs of its frames never resolve, its branches are free. Who called a workflow directly is told why. */

@@ -64,6 +64,8 @@ class Loading {
   /** Events that stand on logs not read yet, and those behind them in their own log. */
   readonly #waiting: Raw[] = [];
   readonly #origins: string[] = [];
+  /** The newest step that was read of each log. */
+  readonly #readTo = new Map<Log, number>();
 
   constructor(platform: Platform, store: Store, known: Known) {
     this.#platform = platform;
@@ -89,7 +91,8 @@ class Loading {
   /** Links the events of a log as they come, as far as their parents are there. */
   async #read(log: Log): Promise<void> {
     let linking = true;
-    for await (const event of this.#store.events({ session: log.id, from: log.tip === undefined ? 0 : log.tip.step + 1 })) {
+    for await (const event of this.#store.events({ session: log.id, from: (this.#readTo.get(log) ?? log.tip?.step ?? -1) + 1 })) {
+      this.#readTo.set(log, event.step);
       const envelope = parseEnvelope(this.#platform.text(event.envelope));
       const parents = linking ? this.#parents(log, envelope) : undefined;
       if (parents === undefined) {
@@ -166,7 +169,12 @@ class Loading {
       const sessions = new Set<string>();
       for await (const event of this.#store.events({ ids: unread })) sessions.add(event.session);
       if (unread.length > 0 && sessions.size === 0) throw missing(unread);
-      for (const session of sessions) await this.need(session);
+      for (const session of sessions) {
+        const grown = this.#logs.get(session);
+        // Somebody writes meanwhile: what was read later may stand on what came to a log after it was read.
+        if (grown === undefined) await this.need(session);
+        else await this.#read(grown);
+      }
     }
   }
 }

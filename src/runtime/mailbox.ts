@@ -14,6 +14,7 @@ import type { Store, StoredEvent } from "../store/store.ts";
 import { whenStopped } from "./effect-context.ts";
 import { link } from "./link.ts";
 import { fetchBlobs, fromStored, inTurn } from "./load.ts";
+import { patiently } from "./patience.ts";
 import { hasEnded, rowOfRun } from "./run-row.ts";
 import type { Services } from "./services.ts";
 
@@ -37,6 +38,7 @@ type Received = Signal | "expired" | "stopped" | "closed";
 /** An execution that receives. */
 interface Receiving {
   readonly id: string;
+  readonly mode: string;
   readonly closed: boolean;
   readonly recorded?: { readonly events: readonly Node[] } | undefined;
 }
@@ -148,13 +150,13 @@ export class Mailbox {
     return log;
   }
 
-  /** The next signal for this call, sent from this process or another; "expired" at `until`, "stopped" when `stop` says so. */
+  /** The next signal for this call, sent from this process or another; "expired" at `until`, "stopped" when `stop` says so. `waits` is called when there was none yet. */
   receive(
     execution: Receiving,
     called: Node,
     until: string | undefined,
     stop: AbortSignal | undefined,
-    waits?: () => void,
+    waits: () => void = () => {},
   ): Promise<Received> {
     return new Promise((resolve, reject) => {
       if (execution.closed) return;
@@ -177,10 +179,10 @@ export class Mailbox {
       // What is there already is taken before the time is judged.
       const looked = (): void => {
         if (!box.receivers.includes(receiver)) return;
+        waits();
         if (until !== undefined) ends.push(this.#at(until, () => receiver.settle("expired")));
-        waits?.();
       };
-      box.look().then(looked, (error: unknown) => {
+      patiently(execution, () => box.look()).then(looked, (error: unknown) => {
         receiver.settle("dropped");
         reject(error);
       });

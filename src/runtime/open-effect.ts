@@ -11,12 +11,14 @@ import type { Probed } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import { isTrustedWork } from "../session/trust.ts";
 import { deadlineOf, pendingOf } from "../session/views.ts";
+import { bindFiles } from "./bind-files.ts";
 import { closedRath, never } from "./closed.ts";
 import { InnerContext, reasonOf } from "./effect-context.ts";
 import type { Execution, Open } from "./execution.ts";
 import { Interrupted, interruptible, unless } from "./interrupt.ts";
 import { link } from "./link.ts";
 import { noMailbox } from "./mailbox.ts";
+import { patiently } from "./patience.ts";
 import { remind } from "./remind.ts";
 import { reusedFacts } from "./reuse.ts";
 import { type Given, inside } from "./services.ts";
@@ -136,8 +138,9 @@ export class OpenEffect implements Open {
     return this.#inTurn();
   }
 
-  /** What attempts that are not made again spent counts for the limits above all the same. */
+  /** What attempts that are not made again did and spent stays a part of it, and counts for the limits above. */
   #countBefore(attempt?: number): void {
+    this.#left.push(...(this.#execution.recorded?.headsInside(this.#called, attempt) ?? []));
     for (const spent of this.#execution.recorded?.spentInside(this.#called, attempt) ?? [])
       for (const budget of this.#context.budgets ?? []) budget.count(spent);
   }
@@ -162,7 +165,7 @@ export class OpenEffect implements Open {
     if (!this.#started) this.#start();
     if (repeat === "once" || repeat === "keyed") {
       try {
-        await execution.written();
+        await patiently(execution, () => execution.writer.flush());
       } catch (error) {
         // It has not begun, and will not: that is its result.
         return this.#settled("error", { message: `it did not begin, because its call could not be stored: ${failure(error).message}` });
@@ -180,14 +183,14 @@ export class OpenEffect implements Open {
         inner.done();
         const why = error instanceof Interrupted ? error.why : inner.causedBy(error) ? "cancelled" : "threw";
         if (repeat === "once" && (why === "timeout" || isUnknown(error))) {
-          await this.#undone(inner);
+          await inner.acting?.undo(); // it does not count and leaves nothing behind
           return this.#unresolved();
         }
         if (why === "cancelled")
           return this.#finished(inner, new EffectResult(repeat === "once" ? "unknown" : "cancelled", { reason: inner.aborted }), start);
         const next = await this.#tryAgain(error);
         if (next !== undefined) {
-          await this.#undone(inner);
+          await inner.acting?.undo(); // the next one begins with the files as they are on record
           inner = next;
           continue;
         }
@@ -230,11 +233,6 @@ export class OpenEffect implements Open {
   /** Nobody else is kept from the files of the branch any more. */
   release(): void {
     this.#inner?.acting?.release();
-  }
-
-  /** An attempt that does not count leaves nothing behind: the next one begins with the files as they are on record. */
-  async #undone({ acting }: InnerContext): Promise<void> {
-    await acting?.undo();
   }
 
   #failedWith(error: unknown, why: "timeout" | "threw"): EffectResult {
@@ -352,7 +350,7 @@ export class OpenEffect implements Open {
     // A rerun that finds no equal result is no run that anybody can send to.
     if (execution.mode !== "run") return this.#settled("error", failure(noMailbox()));
     const { mailbox } = execution.runtime;
-    const given = await this.#wait((waits) => mailbox.receive(execution, this.called, this.deadline, this.#context.signal, waits));
+    const given = await this.#wait((looked) => mailbox.receive(execution, this.called, this.deadline, this.#context.signal, looked));
     return typeof given === "string" ? this.#unanswered(given) : this.#accepted(given.data, { signal: given.id });
   }
 
@@ -371,10 +369,9 @@ export class OpenEffect implements Open {
     const { probe } = this.effect;
     // What a person said stands, whatever the tool has found out since.
     if (probe !== undefined && (await this.#execution.runtime.answers.find(this.mark.id)) === undefined) {
-      const execution = this.#execution;
       const inner = this.#enter();
       const ask = async (): Promise<Probed | undefined> => probe(this.called.id, inner);
-      const found = await inside.run({ execution, scope: inner.scope }, ask).catch(() => undefined);
+      const found = await inside.run({ execution: this.#execution, scope: inner.scope }, ask).catch(() => undefined);
       inner.done();
       if (found?.happened === true) return this.#settled("ok", this.#told(found.output));
       if (found?.happened === false) return this.#startAgain();
@@ -399,22 +396,12 @@ export class OpenEffect implements Open {
       this.#execution.runtime.warn(
         `"${String(this.effect.called["name"])}" may not be repeated and found no equal result: decide on ${this.mark.id}, or rerun with effects: "live".`,
       );
-    await this.#bindFiles();
+    if (this.effect.op === "tool") await bindFiles(this.#execution, this.called);
     const given = await this.#answer(this.deadline);
     if (typeof given === "string") return this.#unanswered(given);
     this.#more = { answer: given.id };
     if (given.data.approve !== true) return this.#settled("denied", { reason: given.data.reason ?? "denied" });
     return (await this.#approved(given)) ?? this.#inTurn();
-  }
-
-  /**
-   * What is approved is approved for the files as they are now: those of a directory that nobody used yet are taken before anybody
-   * is asked. One that cannot be read is not asked about here; whoever acts on it meets the same.
-   */
-  async #bindFiles(): Promise<void> {
-    if (this.effect.op !== "tool" || stateOf(this.called).base === undefined) return;
-    const stage = this.#execution.runtime.stage(this.#execution, this.called, new AbortController().signal, () => {});
-    await stage.tree().catch(() => {});
   }
 
   /** What was started after a person approved it goes on with what was approved, not with what was asked. */
@@ -447,14 +434,15 @@ export class OpenEffect implements Open {
   /** The answer, or that its time is over: exactly one of them wins. */
   async #answer(until: string | undefined): Promise<Given | "expired" | "stopped"> {
     const { answers } = this.#execution.runtime;
-    const given = await this.#wait((waits) => unless(this.#context.signal, answers.wait(this.mark.id, until, this.#execution, waits)));
-    if (given === "expired" && this.effect.op !== "wait") return answers.expire(this.mark.id);
+    const execution = this.#execution;
+    const given = await this.#wait((looked) => unless(this.#context.signal, answers.wait(this.mark.id, until, execution, looked)));
+    if (given === "expired" && this.effect.op !== "wait") return patiently(execution, () => answers.expire(this.mark.id));
     return typeof given === "object" && given.data.expired === true ? "expired" : given;
   }
 
-  /** It waits once it is certain that nothing had come before: a run that parked earlier would never hear of it. */
-  async #wait<T>(coming: (waits: () => void) => Promise<T | "closed">): Promise<T> {
-    await this.#execution.written();
+  /** It waits once it is known that nothing has come before: a run that was parked sooner would never be woken for that. */
+  async #wait<T>(coming: (looked: () => void) => Promise<T | "closed">): Promise<T> {
+    await patiently(this.#execution, () => this.#execution.writer.flush());
     const { by } = this.#context;
     const { runtime, watched, mode } = this.#execution;
     const pending = pendingOf(this.mark, runtime.platform);

@@ -41,3 +41,14 @@ export const nodePlatform: Platform = {
   elapsed: () => performance.now(),
   newId: () => v7(),
 };
+
+/** The same machine on the clock of a store that several machines share: deadlines mean the same everywhere. */
+export function onClock(platform: Platform, clock: { readonly skewMs: number }): Platform {
+  return {
+    ...platform,
+    time: () => {
+      const skewMs = Math.round(clock.skewMs);
+      return skewMs === 0 ? platform.time() : new Date(Date.parse(platform.time()) + skewMs).toISOString();
+    },
+  };
+}

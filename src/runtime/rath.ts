@@ -9,6 +9,7 @@ import type { LogRow } from "../store/store.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
 import { decide, decisionOn } from "./decide.ts";
 import type { SendOptions } from "./mailbox.ts";
+import { pendingRuns } from "./pending.ts";
 import { type RunOptions, runOptions } from "./queue-run.ts";
 import { checkReady } from "./ready.ts";
 import type { Run } from "./run-handle.ts";
@@ -216,16 +217,7 @@ export class RathOnStore implements Rath {
 
   async pending(query: { readonly run?: string | undefined; readonly session?: string | undefined } = {}): Promise<readonly Pending[]> {
     this.#runtime.assertOpen();
-    const found: Pending[] = this.#runtime.waiting().map(({ mark }) => pendingOf(mark, this.#runtime.platform));
-    for await (const row of (await this.#runtime.store()).runs(query.run === undefined ? { status: "waiting" } : { id: query.run })) {
-      for (const one of pendingIn(this.#runtime, await loadRun(this.#runtime, row.id)))
-        if (!found.some((known) => known.id === one.id)) found.push(one);
-    }
-    const answered = await Promise.all(found.map((one) => this.#runtime.answers.find(one.id)));
-    const open = found.filter((_, index) => answered[index] === undefined);
-    return open.filter(
-      (one) => (query.run === undefined || one.run === query.run) && (query.session === undefined || one.session === query.session),
-    );
+    return pendingRuns(this.#runtime, givenOptions(query, ["run", "session"], "pending"));
   }
 
   async decide(id: string, decision: Decision): Promise<void> {

@@ -117,10 +117,22 @@ export class Recorded {
 
   /** What was spent inside an effect, however deep, in all attempts before one. */
   spentInside(called: Node, before = Number.POSITIVE_INFINITY): readonly Totals[] {
-    const logs = (this.#inside.get(called.id) ?? []).filter((log) => attemptOf(log) < before);
-    return logs.flatMap((log) =>
+    return this.#insideBefore(called, before).flatMap((log) =>
       (this.#byLog.get(log) ?? []).flatMap((node) => (isCalled(node.kind) ? this.spentInside(node) : (node.facts.usage ?? []))),
     );
+  }
+
+  /** Where all attempts before one left their work, newest first. */
+  headsInside(called: Node, before = Number.POSITIVE_INFINITY): readonly Node[] {
+    const children = this.#insideBefore(called, before).filter((log) => log.fork?.nested === true);
+    return children
+      .sort((a, b) => attemptOf(b) - attemptOf(a))
+      .flatMap((log) => (this.#byLog.get(log) ?? []).slice(-1))
+      .filter((node) => node.kind !== "session.forked");
+  }
+
+  #insideBefore(called: Node, before: number): Log[] {
+    return (this.#inside.get(called.id) ?? []).filter((log) => attemptOf(log) < before);
   }
 
   /** Counts everything recorded inside an effect, however deep, as claimed and delivered. */

@@ -3,6 +3,7 @@ import { RathError } from "../session/errors.ts";
 import { isCalled, isReturned, isStarted } from "../session/event.ts";
 import { callOf } from "../session/fold.ts";
 import type { Log, Node } from "../session/log.ts";
+import type { Platform } from "../session/platform.ts";
 import type { Pending } from "../session/session.ts";
 import { pendingOf } from "../session/views.ts";
 import type { Settled } from "./run.ts";
@@ -45,6 +46,24 @@ export function pendingIn(runtime: Runtime, record: RunRecord): readonly Pending
   }
   const last = record.journal.findLast((node) => node.kind === "run.parked" || node.kind === "run.resumed");
   const asked = last?.kind === "run.parked" ? new Set(last.data<"run.parked">(runtime.platform).pending) : new Set<string>();
-  const marks = [...open.values()];
-  return (asked.size === 0 ? marks : marks.filter((mark) => asked.has(mark.id))).map((mark) => pendingOf(mark, runtime.platform));
+  const waits = [...open].filter(([call, mark]) => {
+    if (asked.size > 0) return asked.has(mark.id);
+    // What was started since the run was last taken up is being done: nobody can say what became of it.
+    return !isBegun(call, mark) || (mayBeLost(call, runtime.platform) && last !== undefined && mark.order < last.order);
+  });
+  return waits.map(([, mark]) => pendingOf(mark, runtime.platform));
+}
+
+/** It was started, or runs without ever saying so. */
+function isBegun(call: Node, mark: Node): boolean {
+  return (
+    mark !== call ||
+    call.facts.started === true ||
+    !["ask.called", "wait.called", "receive.called", "tool.called", "do.called"].includes(call.kind)
+  );
+}
+
+/** Whether nobody knows what became of a call that was started and has no result; any other is made again. */
+export function mayBeLost(call: Node, platform: Platform): boolean {
+  return (call.kind === "do.called" || call.kind === "tool.called") && call.data<"do.called">(platform).repeat === "once";
 }

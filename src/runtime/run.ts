@@ -64,10 +64,11 @@ export class RunExecution {
   #deadline: NodeJS.Timeout | undefined;
   #renewal: NodeJS.Timeout | undefined;
   #grace: NodeJS.Timeout | undefined;
-  /** Looks under way: each has taken note that the run was woken, and must be heard out before it parks. */
-  readonly #looking = new Set<Promise<void>>();
   #over = false;
   #paused = false;
+  /** How many looks for news are under way, and whether the last one found out nothing. */
+  #looks = 0;
+  #missed = false;
   #unlisten: () => void = () => {};
 
   constructor(runtime: Runtime, workflow: Workflow, execution: Execution, input: Node, row: RunRow, how: Executing) {
@@ -140,13 +141,20 @@ export class RunExecution {
   }
 
   /** Somebody woke the run from outside: to cancel it, or with an answer or a signal that it waits for. */
-  look(): Promise<void> {
-    const looking = this.#look().finally(() => this.#looking.delete(looking));
-    this.#looking.add(looking);
-    return looking;
+  async look(): Promise<void> {
+    this.#looks++;
+    try {
+      await this.#lookNow();
+      this.#missed = false;
+    } catch (error) {
+      this.#missed = true;
+      throw error;
+    } finally {
+      this.#looks--;
+    }
   }
 
-  async #look(): Promise<void> {
+  async #lookNow(): Promise<void> {
     await this.#renew(this.#runtime.times.leaseMs);
     const started = this.#execution.log.first?.id;
     if (this.#over || started === undefined) return;
@@ -208,9 +216,9 @@ export class RunExecution {
     if (deadline === undefined) return;
     const left = Date.parse(deadline) - Date.parse(this.#runtime.platform.time());
     const arrive = (): void => {
-      if (left > longestTimer) return this.#limitTime();
       const error = overdue(this.id, deadline);
-      void this.#finish(() => finish(this.#execution, { status: "failed", error }, this.row), error);
+      if (left > longestTimer) this.#limitTime();
+      else void this.#finish(() => finish(this.#execution, { status: "failed", error }, this.row), error);
     };
     this.#deadline = setTimeout(arrive, Math.min(Math.max(left, 0), longestTimer));
   }
@@ -227,16 +235,22 @@ export class RunExecution {
       else this.#settle({ status: "failed", session, error: asRathError(this.#runtime, error, session) });
       await this.#release();
     } catch (failure) {
-      // Its end could not be written: it is not over, only left, and can be resumed. Whoever works finds its lease run out.
-      const newest = this.#newest();
-      this.#execution.close();
-      this.#settle({ status: "failed", session: newest, error: asRathError(this.#runtime, failure, newest) });
+      // Its end could not be written: it is not over, only left. The lease is not given back: it is due when that has run out.
+      this.#failed(failure);
     }
   }
 
-  /** What it came to could not be written. */
+  /** What it came to could not be written: whoever waits for it is told, also when it was about to stop. */
   #failed(error: unknown): void {
-    this.#end({ status: "failed", session: this.#newest(), error: asRathError(this.#runtime, error, this.#newest()) });
+    const newest = this.#newest();
+    this.#stop();
+    this.#execution.close();
+    this.#settle({ status: "failed", session: newest, error: asRathError(this.#runtime, error, newest) });
+  }
+
+  /** Its lease ran out and this process got it again: what goes on here has lost it. */
+  overtaken(epoch: number): void {
+    this.#execution.fence(epoch);
   }
 
   #end(settled: Settled): void {
@@ -282,7 +296,10 @@ export class RunExecution {
   /** Nothing but waits: writes what it waits for, frees the lease and drops its frames. */
   async #park(): Promise<void> {
     const execution = this.#execution;
-    while (this.#looking.size > 0) await Promise.allSettled(this.#looking);
+    if (this.#over || !execution.parkable) return;
+    // Renewing took note that it was woken: parked before it is known why, it would not be woken again.
+    if (this.#missed) await this.look().catch(() => {});
+    if (this.#looks > 0 || this.#missed) return this.#parkSoon();
     if (this.#over || !execution.parkable) return;
     const open = [...execution.open].filter((effect) => effect.waiting);
     const pending = open.map((effect) => pendingOf(effect.mark, this.#runtime.platform));

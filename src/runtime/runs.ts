@@ -1,14 +1,13 @@
 /** The runs this Rath executes, and handles on any run of the store. */
 
 import { RathError } from "../session/errors.ts";
-import type { DataOf } from "../session/event.ts";
 import { keyedRunId } from "../session/id.ts";
 import type { Node } from "../session/log.ts";
 import type { Limits, RunStatus, Session } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import type { Lease, RunRow, Wakeups } from "../store/store.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
-import { cancelOf, requestCancel } from "./cancel.ts";
+import { cancelOf, childrenOf, requestCancel } from "./cancel.ts";
 import type { Execution } from "./execution.ts";
 import type { Ending } from "./finish.ts";
 import { Hints } from "./hints.ts";
@@ -19,7 +18,7 @@ import { loadRun, type RunRecord } from "./run-record.ts";
 import { hasEnded, rowOfRun } from "./run-row.ts";
 import type { Runtime } from "./runtime.ts";
 import { claimRun, deathsOf, endUnexecuted, overdue, poisoned, takeUp } from "./take-up.ts";
-import { type WorkOptions, work } from "./worker.ts";
+import { type RunWork, type WorkOptions, work } from "./worker.ts";
 
 /** How a run is taken up again. */
 export interface ResumeOptions {
@@ -50,8 +49,8 @@ export class Runs {
   readonly #paused = new Map<string, RunExecution>();
   /** Take-ups under way: two of one run would fence each other. */
   readonly #taking = new Map<string, Promise<boolean>>();
-  /** Runs that were taken from the store and are being loaded. */
-  readonly #goingOn = new Set<Promise<unknown>>();
+  /** What is under way with each run that was handed to this process. */
+  readonly #going = new Map<string, Promise<void>>();
   /** Looks for news of the runs above, while there are any. */
   #attention: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
@@ -89,15 +88,26 @@ export class Runs {
       this.#poke();
       return this.#handle(row);
     }
-    const lease = await (await this.#runtime.store()).claim(row.id, this.#worker, this.#runtime.times.leaseMs);
-    if (lease === undefined) execution.close();
-    else
-      this.#execute(
-        new RunExecution(this.#runtime, workflow, execution, input, row, this.#howOf(row, execution, "pause")),
-        lease,
-        options.signal,
-      );
+    const lease = await this.#claimNew(row.id, execution);
+    const how = { onDivergence: "pause", signal: options.signal } as const;
+    // Only who is the first to hold it knows that nothing was done yet: a worker may have been faster, and even ended it.
+    if (lease?.epoch === 1) {
+      const executing = this.#howOf(row, execution, how.onDivergence);
+      this.#execute(new RunExecution(this.#runtime, workflow, execution, input, row, executing), lease, how.signal);
+    } else {
+      execution.close();
+      if (lease !== undefined) await this.#goOn(row, lease, workflow, how);
+    }
     return this.#handle(row);
+  }
+
+  async #claimNew(id: string, execution: Execution): Promise<Lease | undefined> {
+    try {
+      return await (await this.#runtime.store()).claim(id, this.#worker, this.#runtime.times.leaseMs);
+    } catch (error) {
+      execution.close();
+      throw error;
+    }
   }
 
   /** The run that has this key already; executed here when nobody else does. */
@@ -142,10 +152,10 @@ export class Runs {
         worker: this.#worker,
         lookMs: this.#runtime.times.lookMs,
         now: () => this.#runtime.platform.time(),
-        take: (limit) => this.#take(limit),
+        take: (limit) => this.#take(limit, options.onRun),
         listen: (poke) => this.#listen(poke),
         drain: async (forMs) => {
-          await Promise.allSettled(this.#goingOn);
+          await Promise.all(this.#going.values());
           await Promise.all([...this.#executing.values()].map((run) => run.drain(forMs)));
         },
         warn: (message) => this.#runtime.warn(message),
@@ -170,7 +180,7 @@ export class Runs {
     for (const timer of this.#timers.values()) clearTimeout(timer);
     await this.#hints.close();
     // What was taken is loaded first: begun after the end, it would fail for want of a runtime.
-    await Promise.allSettled(this.#goingOn);
+    await Promise.all(this.#going.values());
     await Promise.all([...this.#executing.values(), ...this.#paused.values()].map((run) => run.leave()));
     this.#executing.clear();
   }
@@ -194,20 +204,48 @@ export class Runs {
   }
 
   /** Goes on with a run that is held now; what it comes to here, unless it had ended or was ended at once. */
-  async #goOn(row: RunRow, lease: Lease, workflow: Workflow, how: TakeUp): Promise<RunExecution | undefined> {
+  #goOn(row: RunRow, lease: Lease, workflow: Workflow, how: TakeUp): Promise<RunExecution | undefined> {
+    return this.#alone(row.id, lease, () => this.#goOnNow(row, lease, workflow, how));
+  }
+
+  /** One after the other, and never beside one whose lease ran out meanwhile: two executions of a run here would share its logs. */
+  async #alone<T>(id: string, lease: Lease, work: () => Promise<T>): Promise<T> {
+    const going = (this.#going.get(id) ?? Promise.resolve()).then(() => {
+      this.#executing.get(id)?.overtaken(lease.epoch);
+      return work();
+    });
+    const over = going.then(
+      () => {},
+      () => {},
+    );
+    this.#going.set(id, over);
+    try {
+      return await going;
+    } finally {
+      if (this.#going.get(id) === over) this.#going.delete(id);
+    }
+  }
+
+  async #goOnNow(row: RunRow, lease: Lease, workflow: Workflow, how: TakeUp): Promise<RunExecution | undefined> {
     const record = await loadRun(this.#runtime, row.id);
     if (record.ended !== undefined) {
       await (await this.#runtime.store()).release(lease);
       return undefined;
     }
     const execution = takeUp(this.#runtime, record, lease, this.#worker, workflow);
-    const ending = await this.#endingOf(row, record, execution);
-    if (ending !== undefined) {
-      await this.#endNow(row, record, execution, ending);
-      return undefined;
+    try {
+      const ending = await this.#endingOf(row, record, execution);
+      if (ending !== undefined) {
+        await this.#endNow(row, record, execution, ending);
+        return undefined;
+      }
+      // If this run kills its workers, each one leaves a trace before it runs any code of it.
+      if (lease.abandoned === true) await execution.writer.flush();
+    } catch (error) {
+      execution.close();
+      if (RathError.is(error, "run.fenced")) return undefined; // whoever took it over goes on with it
+      throw error;
     }
-    // If this run kills its workers, each one leaves a trace before it runs any code of it.
-    if (lease.abandoned === true) await execution.writer.flush();
     execution.drive(record.program);
     const run = new RunExecution(this.#runtime, workflow, execution, record.input, row, this.#howOf(row, execution, how.onDivergence));
     this.#execute(run, lease, how.signal);
@@ -332,19 +370,23 @@ export class Runs {
 
   // ── working for others ──
 
-  async #take(limit: number): Promise<readonly Promise<void>[]> {
+  async #take(limit: number, onRun: WorkOptions["onRun"]): Promise<readonly Promise<void>[]> {
     const store = await this.#runtime.store();
     this.#runtime.assertOpen();
     const taken = await store.take({ workflows: Object.keys(this.#workflows), limit }, this.#worker, this.#runtime.times.leaseMs);
     return taken.map(async ({ row, lease }) => {
+      const tell = (status: RunWork["status"]): void => onRun?.({ run: row.id, session: row.session, workflow: row.workflow, status });
       try {
+        tell("taken");
         const held = this.#executing.get(row.id);
-        if (held?.holdAgain(lease) === true) return void (await held.settled);
+        if (held?.holdAgain(lease) === true) return tell((await held.settled).status);
         const going = this.#goOn(row, lease, this.#named(row.workflow), { onDivergence: "pause" });
         this.#goingOn.add(going);
         const run = await going.finally(() => this.#goingOn.delete(going));
-        await run?.settled;
+        // One that was ended at once is not executed: its row says how.
+        tell(run === undefined ? ((await this.#row(row.id)).status as RunWork["status"]) : (await run.settled).status);
       } catch (error) {
+        tell("left");
         // Its lease is not given back: it is tried again when that has run out, here or elsewhere.
         if (!this.#runtime.closed && !RathError.is(error, "rath.closed"))
           this.#runtime.warn(`Run ${row.id} could not be executed here: ${textOfThrown(error)}`);
@@ -396,12 +438,22 @@ export class Runs {
     if (running !== undefined) return running.cancel(reason);
     const lease = await claimRun(this.#runtime, await this.#runtime.store(), id, this.#worker);
     // Whoever executes it was woken, and obeys.
-    if (lease === undefined) return;
-    const record = await loadRun(this.#runtime, id);
+    if (lease !== undefined) await this.#alone(id, lease, () => this.#endHere(row, lease));
+  }
+
+  /** Ends a run that nobody executes and that was cancelled. */
+  async #endHere(row: RunRow, lease: Lease): Promise<void> {
+    const record = await loadRun(this.#runtime, row.id);
+    if (record.ended !== undefined) return (await this.#runtime.store()).release(lease);
     const execution = takeUp(this.#runtime, record, lease, this.#worker);
-    const ending = await this.#endingOf(row, record, execution);
-    if (record.ended === undefined && ending !== undefined) await this.#endNow(row, record, execution, ending);
-    else await (await this.#runtime.store()).release(lease);
+    try {
+      const ending = await this.#endingOf(row, record, execution);
+      if (ending !== undefined) await this.#endNow(row, record, execution, ending);
+    } catch (error) {
+      if (!RathError.is(error, "run.fenced")) throw error; // whoever took it over obeys the request
+    } finally {
+      execution.close();
+    }
   }
 
   #handle<Output>(row: RunRow): Run<Output> {
@@ -433,12 +485,4 @@ export class Runs {
       );
     return workflow;
   }
-}
-
-/** The runs that a run has started. */
-function childrenOf(runtime: Runtime, { log }: Execution): readonly string[] {
-  const children: string[] = [];
-  for (let node = log.tip; node !== undefined; node = node.prior)
-    if (node.kind === "run.spawned") children.push((node.data<"run.spawned">(runtime.platform) as DataOf<"run.spawned">).run);
-  return children;
 }

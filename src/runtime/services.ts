@@ -84,7 +84,7 @@ export interface Services {
       question: string,
       until: string | undefined,
       execution: { readonly closed: boolean; readonly mode: string },
-      waits?: () => void,
+      looked?: () => void,
     ): Promise<Given | "expired" | "closed">;
     find(question: string): Promise<Given | undefined>;
     /** The answer of whoever was faster, or that it is over. */
@@ -93,7 +93,7 @@ export interface Services {
   };
   readonly mailbox: {
     receive(
-      execution: { readonly id: string; readonly closed: boolean },
+      execution: { readonly id: string; readonly mode: string; readonly closed: boolean },
       called: Node,
       until: string | undefined,
       stop: AbortSignal | undefined,

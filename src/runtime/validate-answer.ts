@@ -51,8 +51,12 @@ function only(decision: Fields, fields: readonly string[], expected: string): vo
   if (decision[first] === undefined) throw invalidDecision(expected);
 }
 
+/** Loaded with the first question: later ones do not ask the loader again, which would take turns of the event loop. */
+let zod: typeof import("zod") | undefined;
+
 async function fits(answer: unknown, schema: object): Promise<void> {
-  const { z } = await import("zod");
+  zod ??= await import("zod");
+  const { z } = zod;
   const result = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]).safeParse(answer);
   if (!result.success)
     throw invalidDecision(result.error.issues.map((issue) => `${issue.path.join(".") || "answer"}: ${issue.message}`).join("; "));

@@ -15,6 +15,17 @@ export interface WorkOptions {
   readonly drain?: Duration | undefined;
   /** Told how the work goes, whenever that changes. */
   readonly report?: ((state: WorkState) => void) | undefined;
+  /** Told of each run that is taken, and of what it came to here. */
+  readonly onRun?: ((work: RunWork) => void) | undefined;
+}
+
+/** A run in the hands of a worker. */
+export interface RunWork {
+  readonly run: string;
+  readonly session: string;
+  readonly workflow: string;
+  /** "taken" when it begins; "left" for others to go on with when the work ends or the run was lost to somebody else. */
+  readonly status: "taken" | "done" | "waiting" | "failed" | "cancelled" | "left";
 }
 
 /** How a worker is doing. */
@@ -45,10 +56,16 @@ export interface Executes {
 }
 
 const most = 10_000;
+const gatherMs = 3;
 const longestPauseMs = 5000;
 
 export async function work(runs: Executes, options: WorkOptions): Promise<void> {
-  const { concurrency = 16, signal, drain = "10s", report } = givenOptions(options, ["concurrency", "signal", "drain", "report"], "work");
+  const {
+    concurrency = 16,
+    signal,
+    drain = "10s",
+    report,
+  } = givenOptions(options, ["concurrency", "signal", "drain", "report", "onRun"], "work");
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > most)
     throw unsupported("concurrency", `is ${kindOf(concurrency)} (${String(concurrency)})`, `give a whole number from 1 to ${most}`);
   const drainMs = durationMs(givenDuration(drain));
@@ -63,8 +80,12 @@ export async function work(runs: Executes, options: WorkOptions): Promise<void> 
   signal?.addEventListener("abort", ring, { once: true });
   const unlisten = await runs.listen(ring);
   try {
+    let backlog = false;
+    tell({});
     const stopped = (): boolean => signal?.aborted === true;
     for (let failures = 0; !stopped(); ) {
+      // While there is a backlog, places are let gather: taking several at once costs as much as taking one.
+      if (backlog && under.size > concurrency * 0.75) await bell.wait(gatherMs);
       const free = concurrency - under.size;
       const taken = free === 0 ? [] : await takeOrSay(runs, free, failures, tell);
       failures = taken === undefined ? failures + 1 : 0;
@@ -78,8 +99,8 @@ export async function work(runs: Executes, options: WorkOptions): Promise<void> 
       }
       if (taken !== undefined && free > 0) tell({ taken: state.taken + taken.length, looked: runs.now(), problem: undefined });
       // As many as were asked for: there may be more, as soon as there is room.
-      const more = taken !== undefined && free > 0 && taken.length === free && under.size < concurrency;
-      if (!more && !stopped()) await bell.wait(pause(runs.lookMs, failures));
+      backlog = taken !== undefined && (free === 0 ? backlog : taken.length === free);
+      if (!stopped() && (!backlog || under.size >= concurrency)) await bell.wait(pause(runs.lookMs, failures));
     }
     tell({ status: "draining" });
     await runs.drain(drainMs);

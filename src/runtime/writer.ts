@@ -45,6 +45,7 @@ export class Writer {
   #buffer: Node[] = [];
   #row: RunRow | undefined;
   #last = false;
+  #abandoned = false;
   #store: Store | undefined;
   /** Written perhaps: the store did not say. */
   #doubtful: readonly Node[] | undefined;
@@ -265,6 +266,7 @@ export class Writer {
     for (const node of this.#buffer) node.queued = undefined;
     this.#buffer = [];
     this.#row = undefined;
+    this.#abandoned = true;
   }
 
   #stored(node: Node): void {
@@ -272,6 +274,8 @@ export class Writer {
     node.queued = undefined;
     node.sealed = undefined;
     node.blobs = undefined; // its data is decoded
+    // Its log may have been rewound while it was on its way: whoever loads the log again finds it in the store.
+    if (this.#abandoned && node.log.tip?.atStep(node.step) !== node) return;
     node.log.storedHead = node;
     if (node.prior === undefined) this.#runtime.know(node.log);
   }

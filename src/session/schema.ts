@@ -260,7 +260,6 @@ export const schemas = {
     batch,
     /** The rule that makes it wait for a person. */
     approval: z.enum(["tool", "agent", "policy"]).optional(),
-    /** How long that person has. */
     expires: duration.optional(),
     /** JSON Schema of the input, where that person may change it and no model call has it. */
     schema: z.string().optional(),

@@ -25,7 +25,8 @@ export function migrate(database: Database, path: string, { applicationId, steps
   }
 }
 
-function formatOf(database: Database, path: string, steps: readonly string[]): number {
+/** The format a file has; one of a newer version of this package is refused. */
+export function formatOf(database: Database, path: string, steps: readonly string[]): number {
   const version = pragma(database, "user_version");
   if (version <= steps.length) return version;
   throw new RathError(

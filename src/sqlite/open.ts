@@ -115,7 +115,8 @@ function syncPath(path: string): void {
   }
 }
 
-function refuseForeign(path: string): void {
+/** Refuses what is no SQLite database before SQLite sees it. */
+export function refuseForeign(path: string): void {
   const magic = Buffer.alloc(16);
   const file = openSync(path, "r");
   try {

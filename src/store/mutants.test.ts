@@ -196,7 +196,10 @@ const mutants: readonly (readonly [string, () => Store, readonly string[]])[] = 
   [
     "nobody who abandons",
     () => leases(({ abandoned: _, ...lease }) => lease),
-    ["an expired lease is taken, fenced and said to be abandoned", "an expired lease of a run that is not due is left"],
+    [
+      "an expired lease is taken, fenced and said to be abandoned",
+      "a run whose holder let the lease run out is due, whatever its row says",
+    ],
   ],
   [
     "everybody abandoning",

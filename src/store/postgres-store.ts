@@ -4,6 +4,7 @@
  */
 import { Connection, type PostgresOptions } from "../postgres/connection.ts";
 import type { PostgresPool } from "../postgres/driver.ts";
+import { keptAt } from "../postgres/upkeep.ts";
 import { postgresFormat } from "./migrations/postgres-format.ts";
 import { items } from "./pages.ts";
 import { Appends } from "./postgres-append.ts";
@@ -51,7 +52,7 @@ export function storeOn(source: string | PostgresPool, options: PostgresStoreOpt
     await connection.close();
   };
 
-  return {
+  const store: Store = {
     append: (write) => appends.add(write),
     events(query) {
       if ("ids" in query) return items(idPages(connection, query.ids));
@@ -74,4 +75,6 @@ export function storeOn(source: string | PostgresPool, options: PostgresStoreOpt
       return closing;
     },
   };
+  keptAt(store, source, options, postgresFormat);
+  return store;
 }

@@ -66,7 +66,8 @@ export async function* logPages(connection: Connection, frames: Frames, query: L
 }
 
 function logSql({ tenant, project }: Connection, { id, parent, run, tag, log }: LogQuery): { sql: string; values: SqlValue[] } {
-  const where = ["no > ?", "tenant = ?", "project = ?"];
+  // The logs of a run are few: they are found by the run, and not among all of the project (which is what the + is for).
+  const where = run === undefined ? ["no > ?", "tenant = ?", "project = ?"] : ["no > ?", "+tenant = ?", "+project = ?"];
   const values: SqlValue[] = [tenant, project];
   const also = (condition: string, ...more: SqlValue[]): void => {
     where.push(condition);

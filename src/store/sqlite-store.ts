@@ -6,6 +6,7 @@
 import { resolve } from "node:path";
 import { Connection } from "../sqlite/connection.ts";
 import type { OpenDatabase } from "../sqlite/driver.ts";
+import { keptIn } from "../sqlite/upkeep.ts";
 import { storeFormat } from "./migrations/migrations.ts";
 import { items } from "./pages.ts";
 import { Appends } from "./sqlite-append.ts";
@@ -53,7 +54,7 @@ export function storeOn(path: string, options: SqliteOptions, open: OpenDatabase
     }
   };
 
-  return {
+  const store: Store = {
     append: (write) => appends.add(write),
     events(query) {
       if ("ids" in query) return items(ids.pages(query.ids));
@@ -62,10 +63,10 @@ export function storeOn(path: string, options: SqliteOptions, open: OpenDatabase
     },
     sessions: (query) => items(logPages(connection, frames, query)),
     runs: (query) => items(runPages(connection, query)),
+    // Losing leases in a power cut costs nothing: every holder died with it, and what one appended is synced with its claim.
     claim: (run, worker, forMs, from) =>
-      connection.patiently(() => connection.transaction(true, () => claimRun(connection, run, worker, forMs, from?.from))),
+      connection.patiently(() => connection.transaction(false, () => claimRun(connection, run, worker, forMs, from?.from))),
     take: (query, worker, forMs) => takeRuns(connection, query, worker, forMs),
-    // Losing these in a power cut costs nothing: every holder of a lease died with it.
     renew: (lease, forMs) => connection.patiently(() => connection.transaction(false, () => renewLease(connection, lease, forMs))),
     release: (lease) => connection.patiently(() => connection.transaction(false, () => releaseLease(connection, lease))),
     blob: (hash) => connection.patiently(() => readBlob(connection, hash)),
@@ -76,4 +77,6 @@ export function storeOn(path: string, options: SqliteOptions, open: OpenDatabase
       return closing;
     },
   };
+  keptIn(store, connection.path);
+  return store;
 }

@@ -29,7 +29,7 @@ export async function takeRuns(connection: Connection, query: TakeQuery, worker:
     const found = dueRuns(connection, workflows, limit, now);
     return found.map(({ no, abandoned }) => takeOver(connection, no, worker, { now, forMs, abandoned: abandoned === 1 }));
   };
-  return connection.patiently(() => connection.transaction(true, take));
+  return connection.patiently(() => connection.transaction(false, take));
 }
 
 /** No more than `limit`, the most urgent first. */
@@ -81,16 +81,17 @@ function backlog(connection: Connection, workflow: string, limit: number, now: n
   return found;
 }
 
-/** Due since the lease ran out, whatever their rows say: nobody else knows how far their holders came. Few, as only the dead let their leases run out. */
+/** Few, as only the dead let their leases run out; they are due since then, whatever their own time is. */
 function expired(connection: Connection, workflows: readonly string[], limit: number, now: number): Due[] {
-  const since = "strftime('%Y-%m-%dT%H:%M:%fZ', lease_expires / 1000.0, 'unixepoch')";
   return connection
-    .statement<Due>(
-      `SELECT no, priority, ${since} AS due_at, 1 AS abandoned FROM runs INDEXED BY runs_held
-       WHERE tenant = ? AND project = ? AND owner IS NOT NULL AND lease_expires <= ? AND workflow IN (SELECT value FROM json_each(?))
+    .statement<Omit<Due, "due_at"> & { readonly lease_expires: number }>(
+      `SELECT no, priority, lease_expires, 1 AS abandoned FROM runs INDEXED BY runs_held
+       WHERE tenant = ? AND project = ? AND owner IS NOT NULL AND lease_expires <= ?
+         AND workflow IN (SELECT value FROM json_each(?))
        ORDER BY priority DESC, lease_expires, no LIMIT ?`,
     )
-    .all(connection.tenant, connection.project, now, JSON.stringify(workflows), limit);
+    .all(connection.tenant, connection.project, now, JSON.stringify(workflows), limit)
+    .map(({ lease_expires, ...run }) => ({ ...run, due_at: isoTime(lease_expires) }));
 }
 
 function byTime(a: Due, b: Due): number {

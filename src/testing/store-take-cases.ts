@@ -88,7 +88,10 @@ export const takeCases: readonly StoreCase[] = [
       await Promise.all(rows.map((run) => put(store, run)));
       // Those are due since their leases ran out, after all others.
       const died = new Map<string, string>();
-      for (const { id } of rows.filter((_, i) => i % 7 === 0)) died.set(id, (await store.claim(id, "dead", 0))?.expires ?? "");
+      for (const { id } of rows.filter((_, i) => i % 7 === 0)) {
+        await sleep(2);
+        died.set(id, (await store.claim(id, "dead", 0))?.expires ?? "");
+      }
       const since = ({ id, wakeAt = "" }: RunRow): string => died.get(id) ?? wakeAt;
       const urgent = (a: RunRow, b: RunRow) =>
         (b.priority ?? 0) - (a.priority ?? 0) || (since(a) < since(b) ? -1 : since(a) > since(b) ? 1 : 0);

@@ -121,6 +121,24 @@ const workflow: Case = {
   },
 };
 
+/** A run that starts another one. */
+const spawned: Case = {
+  record: async (rath) => {
+    const child = new Flow("child", (session) => session.do("work", () => "worked"));
+    const parent = new Flow("parent", (session) =>
+      session.do(
+        "start",
+        async ({ key, session: inner }) => {
+          const run = await rath.run(child, inner, { key, priority: 2 });
+          return String((await run.result()).output);
+        },
+        { repeat: "keyed" },
+      ),
+    );
+    return (await rath.run(parent, rath.session("Go"), { deadline: new Date("2100-01-01T00:00:00.000Z") })).result();
+  },
+};
+
 const failed: Case = {
   record: async (rath) => {
     const flow = new Flow("fails", (session) => session.do("break", () => Promise.reject(new Error("broken"))));
@@ -195,6 +213,7 @@ export const sessionCases: Readonly<Record<string, Case>> = {
   timer,
   question,
   workflow,
+  spawned,
   failed,
   parked,
   waiting,

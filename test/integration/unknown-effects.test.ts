@@ -281,6 +281,35 @@ describe("the tool is asked before a person is", () => {
   });
 });
 
+// Mutant: what is being done counts as unknown, so that an answer given meanwhile is found after a crash.
+test("what is being done is not pending and cannot be decided; after a crash it is asked anew", async () => {
+  const store = memoryStore();
+  const world = new World();
+  let begun = 0;
+  const flow = new Flow((session) =>
+    session.do("pay", () => {
+      world.do("pay");
+      begun++;
+      return new Promise<string>(() => {});
+    }),
+  );
+  const life = new Life();
+  const mortal = rathOf(store, life, { workflows: { flow } });
+  const run = await mortal.run("flow", mortal.session("go"));
+  await until("its beginning", () => begun === 1);
+  await using other = otherProcess(store);
+  expect(await other.pending({ run: run.id })).toEqual([]);
+  const [call] = [...(await other.open(run.session)).events()].filter(({ kind }) => kind === "do.called");
+  const early = other.decide(call?.id as string, { by: "h", outcome: "run-again" });
+  await expect(early).rejects.toMatchObject({ code: "pending.not-found", message: expect.stringContaining("is being done") });
+  life.dead = true;
+  void mortal.close();
+  await using heir = rathOf(store, new Life(), { workflows: { flow } });
+  const settled = await (await heir.resume(run.id)).settle();
+  expect([settled.status, settled.status === "waiting" && settled.pending.map(({ id }) => id)]).toEqual(["waiting", [call?.id]]);
+  expect(world.happened.get("pay")).toBe(1);
+});
+
 describe("a call that waited for its turn and was started", () => {
   test("is unknown, not to be approved", async () => {
     const run = new Unlucky((world, life) => {

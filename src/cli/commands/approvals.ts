@@ -7,7 +7,8 @@ import { ago, shortEvent } from "../format.ts";
 import { parsedJson } from "../options.ts";
 import { printList } from "../print-list.ts";
 import { pendingText } from "../session-text.ts";
-import { shortIds } from "../sessions.ts";
+import { findRun, openSession, shortIds } from "../sessions.ts";
+import { showPending } from "../show-pending.ts";
 import { show } from "../shown.ts";
 
 interface Options {
@@ -24,7 +25,16 @@ export function define(command: Command, cli: Cli): void {
     .command("ls", { isDefault: true })
     .summary("list what waits")
     .option("--session <id>", "only in this session")
-    .action(({ session }: { readonly session?: string }) => ls(cli, session));
+    .option("--run <id>", "only in this run")
+    .action((options: { readonly session?: string; readonly run?: string }) => ls(cli, options));
+  command
+    .command("show")
+    .summary("show what waits or waited in full, and who decided what, when and why")
+    .description(
+      "Shows what waits in full: the exact call or question, who asks, where, since when, and how it is answered. Of what was decided: who said what, when and why.",
+    )
+    .argument("<id>", "what waits: the beginning of its id; what was decided: its id")
+    .action((id: string) => showPending(cli, id));
   const answers = (name: string, summary: string): Command =>
     command
       .command(name)
@@ -46,9 +56,14 @@ export function define(command: Command, cli: Cli): void {
     .action((id: string, answer: string, options: Options) => give(cli, id, options, "question", { answer }));
 }
 
-async function ls(cli: Cli, session: string | undefined): Promise<void> {
+async function ls(cli: Cli, { session, run }: { readonly session?: string; readonly run?: string }): Promise<void> {
   const { rath } = await cli.project();
-  const pending = await rath.pending(session === undefined ? {} : { session: (await rath.open(session)).id });
+  const waiting = await rath.pending({
+    ...(session === undefined ? {} : { session: (await openSession(cli, session)).id }),
+    ...(run === undefined ? {} : { run: (await findRun(cli, run)).id }),
+  });
+  // Timers and signals wait for nobody who could say yes.
+  const pending = waiting.filter(({ kind }) => kind === "question" || kind === "approval" || kind === "unknown");
   const short = await shortIds(cli);
   printList(cli, pending, {
     columns: [
@@ -63,13 +78,7 @@ async function ls(cli: Cli, session: string | undefined): Promise<void> {
     empty: show`Nothing waits for a person.`,
   });
   const first = pending.find(({ kind }) => kind !== "timer" && kind !== "signal");
-  if (first !== undefined && cli.onTerminal) cli.next(commandFor(first));
-}
-
-function commandFor(pending: Pending): string {
-  const id = shortEvent(pending.id);
-  if (pending.kind === "question") return `openrath approvals answer ${id} "…"`;
-  return pending.kind === "approval" ? `openrath approvals approve ${id}, or deny ${id} --reason "…"` : `openrath resolve ${id} --help`;
+  if (first !== undefined && cli.onTerminal) cli.next(`openrath approvals show ${shortEvent(first.id)}`);
 }
 
 async function give(

@@ -1,12 +1,11 @@
 /** `openrath gc`: removes what nobody needs any more. All of it is garbage or a cache: nothing that can be read is lost. */
 import type { Command } from "commander";
 import { type Swept, sweepStore } from "../../runtime/gc.ts";
-import { durationMs } from "../../session/duration.ts";
-import type { Duration } from "../../session/session.ts";
 import { forgetCaptures, type Leftover, leftovers, rememberedTrees, removeLeftovers } from "../../workspace/leftovers.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
 import { plural, size } from "../format.ts";
+import { durationOf } from "../options.ts";
 import { printList } from "../print-list.ts";
 import { progressing } from "../progress.ts";
 import { clip, show } from "../shown.ts";
@@ -79,8 +78,7 @@ function tell(cli: Cli, found: readonly Leftover[], swept: Swept | undefined, dr
 }
 
 function ageOf(text: string): number {
-  const age = /^\d+(?:\.\d+)?(?:ms|s|m|h|d)$/.test(text) ? durationMs(text as Duration) : Number.NaN;
-  if (Number.isNaN(age)) throw new Fault(exits.usage, `--older-than takes a time like 2h or 7d, not ${text}.`);
+  const age = durationOf(text, "--older-than");
   if (age < youngestMs)
     throw new Fault(exits.usage, `--older-than takes at least 1h, not ${text}: what is being written now is not named by any session yet.`);
   return age;

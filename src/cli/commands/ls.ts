@@ -1,12 +1,14 @@
-/** `openrath ls`: the sessions of the store, newest first. */
+/** `openrath ls`: the sessions of the store, or its runs, newest first. */
 import type { Command } from "commander";
 import type { Session } from "../../session/session.ts";
 import type { LogRow } from "../../store/store.ts";
 import type { Cli } from "../cli.ts";
+import { exits, Fault } from "../fault.ts";
 import { ago, count, exact, money } from "../format.ts";
 import { numberOf } from "../options.ts";
 import { type Column, printList } from "../print-list.ts";
 import { progressing } from "../progress.ts";
+import { listRuns } from "../runs.ts";
 import { statusInk, whatOf } from "../session-text.ts";
 import { sessionRows, shortIds } from "../sessions.ts";
 import { show } from "../shown.ts";
@@ -16,6 +18,7 @@ interface Options {
   readonly tag?: string;
   readonly status?: string;
   readonly limit?: number;
+  readonly runs?: boolean;
 }
 
 interface Item {
@@ -28,16 +31,26 @@ const onePage = 50;
 
 export function define(command: Command, cli: Cli): void {
   command
-    .summary("list sessions")
+    .summary("list sessions, or runs")
     .description("Lists sessions, newest first. Forks are counted with the session they come from.")
     .option("-a, --all", "forks too, each on its own line")
     .option("--tag <tag>", "only those with this tag")
-    .option("--status <status>", "only idle, waiting, failed, cancelled or rejected ones")
+    .option(
+      "--status <status>",
+      "only idle, waiting, failed, cancelled or rejected ones; of runs: queued, running, waiting, done, failed or cancelled",
+    )
+    .option("-r, --runs", "the runs instead: how they stand, who executes them, since when, and when they go on")
     .option("-n, --limit <number>", `at most so many; 0 for all (default on a terminal: ${onePage})`, numberOf("--limit"))
     .action((options: Options) => ls(cli, options));
 }
 
 async function ls(cli: Cli, options: Options): Promise<void> {
+  const limit = (options.limit ?? (cli.onTerminal ? onePage : 0)) || Number.POSITIVE_INFINITY;
+  if (options.runs === true) {
+    if (options.tag !== undefined || options.all === true)
+      throw new Fault(exits.usage, "--tag and --all are about sessions: leave out --runs.");
+    return listRuns(cli, { status: options.status, limit });
+  }
   const project = await cli.project();
   const rows = await sessionRows(project);
   const parents = new Map(rows.map((row) => [row.id, row.parent]));
@@ -47,7 +60,6 @@ async function ls(cli: Cli, options: Options): Promise<void> {
     branches.set(root, (branches.get(root) ?? 0) + 1);
   }
   const wanted = rows.filter((row) => (options.all === true || !parents.has(row.parent ?? "")) && fits(row, options)).reverse();
-  const limit = (options.limit ?? (cli.onTerminal ? onePage : 0)) || Number.POSITIVE_INFINITY;
   const items: Item[] = [];
   let left = 0;
   await progressing(cli, "listing", "sessions", async (progress) => {

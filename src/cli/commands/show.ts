@@ -1,5 +1,6 @@
-/** `openrath show ID[@step]`: a session, or what it was at a step. */
+/** `openrath show ID[@step]`: a session, what it was at a step, or a run. */
 import type { Command } from "commander";
+import { RathError } from "../../session/errors.ts";
 import type { DataOf } from "../../session/event.ts";
 import { versionName } from "../../session/remembered.ts";
 import type { MemoryItem, Message, Placement, Publish, Session } from "../../session/session.ts";
@@ -9,25 +10,31 @@ import { count, shortEvent } from "../format.ts";
 import { compressionLine, readLine, writeLine } from "../memory-line.ts";
 import { kindOf } from "../print-changes.ts";
 import { printFields } from "../print-list.ts";
+import { showRun } from "../runs.ts";
 import { answerCommand, outputOf, outputText, pendingText, statusInk, stepText, usageText } from "../session-text.ts";
-import { openSession, runRows, sessionRows, shortIds } from "../sessions.ts";
+import { openSession, runNamed, runRows, sessionRows, shortIds } from "../sessions.ts";
 import { clip, joined, type Showable, show } from "../shown.ts";
 
 type Field = readonly [name: string, value: Showable];
 
 export function define(command: Command, cli: Cli): void {
   command
-    .summary("show a session, or what it was at a step")
+    .summary("show a session, what it was at a step, or a run")
     .description(
-      "Shows a session: where it stands, what was said, what waits and what came out. ID@12 shows it at step 12, ID@EVENT at an event.",
+      "Shows a session: where it stands, what was said, what waits and what came out. ID@12 shows it at step 12, ID@EVENT at an event. Of a run: how it stands, who executes it, and when it goes on.",
     )
-    .argument("<id>", "a session, or a place in it: ID@step")
+    .argument("<id>", "a session, a place in it: ID@step, or a run")
     .action((id: string) => showSession(cli, id));
 }
 
 async function showSession(cli: Cli, id: string): Promise<void> {
   const project = await cli.project();
-  const session = await openSession(cli, id);
+  const session = await openSession(cli, id).catch(async (error: unknown) => {
+    const run = RathError.is(error, "session.not-found") ? await runNamed(cli, id) : undefined;
+    if (run === undefined) throw error;
+    return run;
+  });
+  if ("workflow" in session) return showRun(cli, session);
   const row = (await sessionRows(project)).find((one) => one.id === session.id);
   const runs = await runRows(project, session.id);
   if (cli.asJson) {

@@ -92,6 +92,7 @@ DECLARE
   nos bigint[];
   nexts integer[];
   heads text[];
+  expected text[];
   wanted integer;
   found_rows integer;
 BEGIN
@@ -110,17 +111,18 @@ BEGIN
   END IF;
 
   IF batch ? 'branches' THEN
-    SELECT array_agg(l.no ORDER BY b.i), array_agg(coalesce(f.next, 0) ORDER BY b.i), array_agg(coalesce(b.moved, encode(f.head, 'hex')) ORDER BY b.i)
-      INTO nos, nexts, heads
-      FROM jsonb_to_recordset(batch->'branches') AS b(i integer, session text, moved text)
+    SELECT array_agg(l.no ORDER BY b.i), array_agg(coalesce(f.next, 0) ORDER BY b.i), array_agg(coalesce(b.moved, encode(f.head, 'hex')) ORDER BY b.i), array_agg(b.expected ORDER BY b.i)
+      INTO nos, nexts, heads, expected
+      FROM jsonb_to_recordset(batch->'branches') AS b(i integer, session text, expected text, moved text)
       LEFT JOIN openrath.logs l ON l.tenant = t AND l.project = p AND l.id = b.session
       LEFT JOIN LATERAL (SELECT head, seq + count AS next FROM openrath.frames WHERE log = l.no ORDER BY seq DESC LIMIT 1) f ON true;
-    SELECT coalesce(jsonb_object_agg(first.entry, jsonb_build_object('session', first.session, 'head', heads[first.i])), '{}') || refused INTO refused
-      FROM (
-        SELECT DISTINCT ON (b.entry) b.entry, b.i, b.session
-        FROM jsonb_to_recordset(batch->'branches') AS b(i integer, entry integer, session text, expected text)
-        WHERE heads[b.i] IS DISTINCT FROM b.expected ORDER BY b.entry, b.i
-      ) first;
+    IF heads IS DISTINCT FROM expected THEN
+      SELECT coalesce(jsonb_object_agg(first.entry, jsonb_build_object('session', first.session, 'head', heads[first.i])), '{}') || refused INTO refused
+        FROM (
+          SELECT DISTINCT ON (b.entry) b.entry, b.i, b.session FROM jsonb_to_recordset(batch->'branches') AS b(i integer, entry integer, session text)
+          WHERE heads[b.i] IS DISTINCT FROM expected[b.i] ORDER BY b.entry, b.i
+        ) first;
+    END IF;
   END IF;
 
   IF batch ? 'keys' THEN
@@ -145,7 +147,7 @@ BEGIN
       INSERT INTO openrath.frames (log, seq, count, first_step, last_step, first_order, last_order, run, head, body)
         SELECT log, seq, count, steps[1], steps[2], orders[1], orders[2], run, decode(head, 'hex'), substring(bodies FROM "at" + 1 FOR length) FROM placed
     )
-    INSERT INTO openrath.event_ids (prefix, log, seq) SELECT DISTINCT unnest(ids), log, seq FROM placed;
+    INSERT INTO openrath.event_ids (prefix, log, seq) SELECT unnest(ids), log, seq FROM placed ON CONFLICT DO NOTHING;
   END IF;
 
   IF batch ? 'blobs' THEN
@@ -187,6 +189,7 @@ BEGIN
         AND id IN (SELECT w.run FROM jsonb_to_recordset(batch->'wakes') AS w(entry integer, run text) WHERE NOT refused ? w.entry::text);
   END IF;
 
+  IF NOT (batch ?| ARRAY['wakes', 'runs']) THEN RETURN refused::text; END IF;
   IF EXISTS (SELECT 1 FROM jsonb_to_recordset(batch->'wakes') AS w(entry integer) WHERE NOT refused ? w.entry::text)
     OR EXISTS (SELECT 1 FROM jsonb_to_recordset(batch->'runs') AS r(entry integer, wake_at timestamptz, free boolean)
       WHERE r.free AND r.wake_at <= clock_timestamp() AND NOT refused ? r.entry::text)
