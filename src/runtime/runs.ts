@@ -378,11 +378,7 @@ export class Runs {
       const tell = (status: RunWork["status"]): void => onRun?.({ run: row.id, session: row.session, workflow: row.workflow, status });
       try {
         tell("taken");
-        const held = this.#executing.get(row.id);
-        if (held?.holdAgain(lease) === true) return tell((await held.settled).status);
-        const going = this.#goOn(row, lease, this.#named(row.workflow), { onDivergence: "pause" });
-        this.#goingOn.add(going);
-        const run = await going.finally(() => this.#goingOn.delete(going));
+        const run = await this.#goOn(row, lease, this.#named(row.workflow), { onDivergence: "pause" });
         // One that was ended at once is not executed: its row says how.
         tell(run === undefined ? ((await this.#row(row.id)).status as RunWork["status"]) : (await run.settled).status);
       } catch (error) {
