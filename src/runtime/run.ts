@@ -163,6 +163,18 @@ export class RunExecution {
     else await Promise.all([this.#runtime.answers.look(this.#execution), this.#runtime.mailbox.look(this.id)]);
   }
 
+  /**
+   * This worker took the run again although it still executes it: its lease had run out. If nobody had it in between, it goes on,
+   * and what may not be repeated is not lost; else what it does here is over.
+   */
+  holdAgain(lease: Lease): boolean {
+    const execution = this.#execution;
+    if (this.#over || execution.closed || execution.lease?.epoch !== lease.epoch - 1) return false;
+    execution.lease = lease;
+    void this.look().catch(() => {}); // taking took note that it was woken
+    return true;
+  }
+
   /** Begins nothing more, gives what is under way this long, and leaves the run for others. */
   async drain(forMs: number): Promise<void> {
     const execution = this.#execution;
