@@ -173,6 +173,21 @@ export class RunExecution {
     else await Promise.all([this.#runtime.answers.look(this.#execution), this.#runtime.mailbox.look(this.id)]);
   }
 
+  /**
+   * This worker took the run again although it still executes it: its lease had run out. If nobody had it in between, it goes on;
+   * else what it does here is over. Two executions in one process would write into each other's logs.
+   */
+  holdAgain(lease: Lease): boolean {
+    const execution = this.#execution;
+    if (this.#over || execution.lease?.epoch !== lease.epoch - 1) {
+      execution.fence(lease.epoch);
+      return false;
+    }
+    execution.lease = lease;
+    void this.look().catch(() => {}); // taking took note that it was woken
+    return true;
+  }
+
   /** Begins nothing more, gives what is under way this long, and leaves the run for others. */
   async drain(forMs: number): Promise<void> {
     const execution = this.#execution;

@@ -246,6 +246,7 @@ export class Runs {
       if (lease.abandoned === true) await execution.writer.flush();
     } catch (error) {
       execution.close();
+      if (RathError.is(error, "run.fenced")) return undefined; // whoever took it over goes on with it
       throw error;
     }
     execution.drive(record.program);
@@ -386,7 +387,9 @@ export class Runs {
       const tell = (status: RunWork["status"]): void => onRun({ run: row.id, session: row.session, workflow: row.workflow, status });
       try {
         tell("taken");
-        const run = await this.#goOn(row, lease, this.#named(row.workflow), { onDivergence: "pause" });
+        const held = this.#executing.get(row.id);
+        const run =
+          held?.holdAgain(lease) === true ? held : await this.#goOn(row, lease, this.#named(row.workflow), { onDivergence: "pause" });
         // One that was ended at once is not executed: its row says how.
         tell(run === undefined ? ((await this.#row(row.id)).status as RunWork["status"]) : (await run.settled).status);
       } catch (error) {
@@ -465,6 +468,8 @@ export class Runs {
     try {
       const ending = await this.#endingOf(row, record, execution);
       if (ending !== undefined) await this.#endNow(row, record, execution, ending);
+    } catch (error) {
+      if (!RathError.is(error, "run.fenced")) throw error; // whoever took it over obeys the request
     } finally {
       execution.close();
     }

@@ -29,6 +29,8 @@ export function takeUp(runtime: Runtime, record: RunRecord, lease: Lease, worker
   execution.writer.order = record.events.reduce((highest, { order }) => Math.max(highest, order), -1) + 1;
   execution.signer.restore(record.journal, record.events);
   execution.own(record.input.log);
+  // What it adds to them and cannot write any more is forgotten when it closes.
+  for (const { log } of record.program) if (log.owner === undefined) execution.own(log);
   execution.newest = record.program.at(-1) ?? record.input;
   const { onCancel, compensates } = record.started;
   const revision = workflow === undefined ? undefined : revisionOf(workflow);

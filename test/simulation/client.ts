@@ -2,15 +2,31 @@
 import type { Rath } from "../../src/runtime/rath.ts";
 import { RathError } from "../../src/session/errors.ts";
 import type { Decision, Pending } from "../../src/session/session.ts";
-import type { PlannedRun } from "./plan.ts";
+import type { Plan, PlannedRun } from "./plan.ts";
 import { answerTo, failureOf, resultOf, signalsOf } from "./program.ts";
-import { type Process, textOf, type World } from "./world.ts";
+import type { Random } from "./random.ts";
+import type { Schedule } from "./schedule.ts";
+import { textOf } from "./thrown.ts";
+
+/** What a client sees of the world. */
+export interface Surroundings {
+  readonly plan: Plan;
+  readonly random: Random;
+  readonly schedule: Schedule;
+  readonly happenings: readonly { readonly place: string }[];
+  /** The place of every effect whose outcome somebody was asked for. */
+  readonly unknown: Map<string, string>;
+  /** The id of each planned run, once somebody knows it. */
+  readonly ids: Map<string, string>;
+  readonly closing: boolean;
+  problem(law: string, text: string): void;
+}
 
 /** What others did first is no problem. */
 const expected: ReadonlySet<string> = new Set(["pending.answered", "run.ended"]);
 
 /** Several clients do the same: keys make it happen once. */
-export async function clientLoop(world: World, process: Process): Promise<void> {
+export async function clientLoop(world: Surroundings, process: { readonly name: string; readonly rath: Rath }): Promise<void> {
   const { rath } = process;
   const { random, schedule, plan } = world;
   const passed = (): number => schedule.now - schedule.began;
@@ -43,7 +59,7 @@ interface Chore {
   readonly act: () => Promise<unknown>;
 }
 
-function choresOf(world: World, rath: Rath, planned: PlannedRun): readonly Chore[] {
+function choresOf(world: Surroundings, rath: Rath, planned: PlannedRun): readonly Chore[] {
   const { name, program, here, cancelAt, deadlineAt } = planned;
   const start = async (): Promise<void> => {
     const deadline = deadlineAt === undefined ? undefined : new Date(world.schedule.began + deadlineAt);
@@ -70,13 +86,13 @@ function notYet(): RathError {
   return new RathError("run.not-found", "It was not started yet.", { retryable: true });
 }
 
-async function decideOn(world: World, rath: Rath, pending: Pending): Promise<void> {
+async function decideOn(world: Surroundings, rath: Rath, pending: Pending): Promise<void> {
   const decision = decisionOn(world, pending);
   if (decision !== undefined) await rath.decide(pending.id, decision);
 }
 
 /** A person who looks at the world. */
-function decisionOn(world: World, pending: Pending): Decision | undefined {
+function decisionOn(world: Surroundings, pending: Pending): Decision | undefined {
   const by = "human:test";
   if (pending.kind === "question") return { by, answer: answerTo(pending.question) };
   if (pending.kind !== "unknown") return undefined;

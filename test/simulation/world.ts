@@ -14,6 +14,7 @@ import { leaseMs, lookMs, type Plan } from "./plan.ts";
 import { Simulated, type Witness } from "./program.ts";
 import { Random } from "./random.ts";
 import { Schedule, type Thread } from "./schedule.ts";
+import { textOf } from "./thrown.ts";
 
 /** A broken store, for tests that must be able to fail. */
 export type Breaks = (store: Store, world: World) => Store;
@@ -145,7 +146,9 @@ export class World {
       );
       const born: Process = Object.assign(thread, { rath });
       this.processes.push(born);
-      const ended = (): void => void (born.over = true);
+      const ended = (): void => {
+        born.over = true;
+      };
       const failed = (error: unknown): void => {
         born.over = true;
         this.problem("unhandled", `${born.name} ended with ${textOf(error)}`);
@@ -246,10 +249,6 @@ export class World {
 
 function names(processes: readonly Process[]): string {
   return processes.map(({ name }) => name).join(", ");
-}
-
-export function textOf(error: unknown): string {
-  return error instanceof Error ? `${(error as { code?: string }).code ?? error.name}: ${error.message}\n${error.stack}` : String(error);
 }
 
 function platformOf(series: number, schedule: Schedule): Platform {
