@@ -49,6 +49,7 @@ export class Answers {
     looked: () => void = () => {},
   ): Promise<Given | "expired" | "closed"> {
     let arm: () => void = () => {};
+    let stop: () => void = () => {};
     const given = new Promise<Given | "expired" | "closed">((resolve) => {
       let timer: NodeJS.Timeout | undefined;
       const waiter: Waiter = {
@@ -59,6 +60,7 @@ export class Answers {
           if (given === "closed" || (given !== "dropped" && !execution.closed)) resolve(given);
         },
       };
+      stop = () => waiter.settle("dropped");
       arm = () => {
         const left = Date.parse(until as string) - Date.parse(this.#runtime.platform.time());
         timer = setTimeout(() => (left <= longestTimer ? waiter.settle("expired") : arm()), Math.min(Math.max(left, 0), longestTimer));
@@ -73,7 +75,10 @@ export class Answers {
       this.#poll ??= setInterval(() => void this.#look(({ mode }) => mode !== "run"), pollMs);
     });
     // Whoever answers from now on is heard; who answered before is found, also when its time has come since.
-    const known = await patiently(execution, () => this.find(question));
+    const known = await patiently(execution, () => this.find(question)).catch((error: unknown) => {
+      stop();
+      throw error;
+    });
     if (known !== undefined) this.#tell(question, known);
     else if (this.#waiters.has(question)) {
       looked();

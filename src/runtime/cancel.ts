@@ -5,7 +5,6 @@
 
 import { parseEnvelope } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
-import type { DataOf } from "../session/event.ts";
 import type { Execution } from "./execution.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Given } from "./services.ts";
@@ -31,10 +30,21 @@ async function startedOf(runtime: Runtime, run: string): Promise<string> {
   throw new RathError("run.not-found", `There is no run ${run} in this store.`, { details: { run } });
 }
 
-/** The runs that a run has started: they are cancelled with it. */
-export function childrenOf(runtime: Runtime, { log }: Execution): readonly string[] {
-  const children: string[] = [];
+/** The runs that a run has started are cancelled with it. */
+export async function cancelChildren(runtime: Runtime, { id, log }: Execution): Promise<void> {
+  for (let node = log.tip; node !== undefined; node = node.prior) {
+    if (node.kind !== "run.spawned") continue;
+    await requestCancel(runtime, node.data<"run.spawned">(runtime.platform).run, `run ${id} was cancelled`, "runtime").catch((error) => {
+      // It was about to be started, and never was.
+      if (!RathError.is(error, "run.not-found")) throw error;
+    });
+  }
+}
+
+/** Whoever started it, or executed it since, knew that its workflow has an `onCancel`. */
+export function isToBeMadeGood(runtime: Runtime, { log }: Execution): boolean {
   for (let node = log.tip; node !== undefined; node = node.prior)
-    if (node.kind === "run.spawned") children.push((node.data<"run.spawned">(runtime.platform) as DataOf<"run.spawned">).run);
-  return children;
+    if ((node.kind === "run.started" || node.kind === "run.resumed") && node.data<typeof node.kind>(runtime.platform).onCancel === true)
+      return true;
+  return false;
 }

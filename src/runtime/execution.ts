@@ -412,11 +412,11 @@ export class Execution {
     this.runtime.answers.drop(this);
     this.runtime.mailbox.drop(this);
     this.writer.abandon();
+    // What was not written is forgotten with the frames that made it; who takes the run up here again reads what others wrote.
     if (this.mode === "run" && this.log.storedHead !== undefined) this.log.rewind();
     for (const log of this.#owned) {
       if (log.owner !== this) continue;
       log.owner = undefined;
-      // What was made and not written is forgotten with the frames that made it.
       if (this.mode === "run" && log.storedHead !== undefined) log.rewind();
     }
   }

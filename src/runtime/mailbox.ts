@@ -96,7 +96,8 @@ export class Mailbox {
       encoded: encode(content, platform, redact, "signal"),
     };
     await this.#inTurn(letter);
-    await this.look(run);
+    // It is sent: who cannot look for it now was woken, and looks later.
+    await this.look(run).catch(() => {});
   }
 
   async #inTurn(letter: Letter): Promise<void> {

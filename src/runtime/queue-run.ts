@@ -142,7 +142,7 @@ function startedAs(
   };
 }
 
-function hasOnCancel(workflow: Workflow | undefined): boolean {
+export function hasOnCancel(workflow: Workflow | undefined): boolean {
   return typeof (workflow as { readonly onCancel?: unknown } | undefined)?.onCancel === "function";
 }
 

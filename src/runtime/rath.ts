@@ -100,7 +100,8 @@ export interface Rath extends AsyncDisposable {
    * What waits or waited under an id, and what was decided about it: by whom, when and why.
    *
    * @example
-   * const { by, at, reason, approve } = await rath.decision(pending.id);
+   * const [pending] = await rath.pending();
+   * const { by, at, reason, approve } = await rath.decision(pending?.id ?? "");
    */
   decision(pending: string): Promise<Decided>;
   /** Reads a bundle, verifies it, and gives the session it holds. Adds no event to it. */

@@ -51,7 +51,9 @@ const longestTimer = 2 ** 31 - 1;
 export class RunExecution {
   readonly id: string;
   readonly workflow: Workflow;
-  readonly settled: Promise<Settled>;
+  settled: Promise<Settled>;
+  /** It had diverged and goes on, perhaps only to its end: what it comes to is in `settled` again. */
+  onGoesOn: () => void = () => {};
   /** When a parked run goes on by itself. */
   wakeAt: string | undefined;
   #settle: (settled: Settled) => void = () => {};
@@ -79,17 +81,24 @@ export class RunExecution {
     this.#input = input;
     this.row = row;
     this.#how = how;
-    this.settled = new Promise((resolve, reject) => {
+    this.settled = this.#unsettled();
+  }
+
+  #unsettled(): Promise<Settled> {
+    const settled = new Promise<Settled>((resolve, reject) => {
       this.#settle = resolve;
       this.#reject = reject;
     });
-    this.settled.catch(() => {}); // whoever waits for it is told; nobody has to
+    settled.catch(() => {}); // whoever waits for it is told; nobody has to
+    return settled;
   }
 
   /** Calls `forward`; what it comes to is in `settled`. */
   start(lease: Lease, signal?: AbortSignal): void {
     const execution = this.#execution;
     execution.lease = lease;
+    // Whoever is the first to hold it has not looked whether it was cancelled before.
+    this.#missed = lease.epoch === 1;
     this.#runtime.watch(execution);
     execution.writer.setRow({ ...this.row, status: "running" });
     execution.onParkable = () => this.#parkSoon();
@@ -136,6 +145,7 @@ export class RunExecution {
 
   async cancel(reason: string): Promise<void> {
     if (this.#over) return;
+    this.#goesOn();
     const ending: Ending = { status: "cancelled", reason, compensate: this.#how.onCancelled };
     await this.#finish(() => finish(this.#execution, ending, this.row), undefined, reason);
   }
@@ -161,6 +171,18 @@ export class RunExecution {
     const cancel = await cancelOf(this.#runtime, started);
     if (cancel !== undefined) await this.cancel(cancel.data.reason ?? "cancelled");
     else await Promise.all([this.#runtime.answers.look(this.#execution), this.#runtime.mailbox.look(this.id)]);
+  }
+
+  /**
+   * This worker took the run again although it still executes it: its lease had run out. If nobody had it in between, it goes on,
+   * and what may not be repeated is not lost; else what it does here is over.
+   */
+  holdAgain(lease: Lease): boolean {
+    const execution = this.#execution;
+    if (this.#over || execution.closed || execution.lease?.epoch !== lease.epoch - 1) return false;
+    execution.lease = lease;
+    void this.look().catch(() => {}); // taking took note that it was woken
+    return true;
   }
 
   /** Begins nothing more, gives what is under way this long, and leaves the run for others. */
@@ -340,6 +362,16 @@ export class RunExecution {
       execution.writer.setRow({ ...this.row, status: "waiting", wakeAt: undefined });
     });
     this.#settle({ status: "waiting", session: this.#newest(), pending: [], diverged });
+    void execution.gate()?.then(() => this.#goesOn());
+  }
+
+  /** What was missing was asked for after all, or somebody ends it. */
+  #goesOn(): void {
+    if (this.#over || !this.#paused) return;
+    this.#paused = false;
+    this.#execution.writer.setRow({ ...this.row, status: "running" });
+    this.settled = this.#unsettled();
+    this.onGoesOn();
   }
 }
 

@@ -8,7 +8,7 @@ import type { Limits, RunStatus, Session } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import type { Lease, RunRow, Wakeups } from "../store/store.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
-import { cancelOf, childrenOf, requestCancel } from "./cancel.ts";
+import { cancelChildren, cancelOf, isToBeMadeGood, requestCancel } from "./cancel.ts";
 import type { Execution } from "./execution.ts";
 import type { Ending } from "./finish.ts";
 import { Hints } from "./hints.ts";
@@ -18,8 +18,8 @@ import { handleOf, type Run } from "./run-handle.ts";
 import { loadRun, type RunRecord } from "./run-record.ts";
 import { hasEnded, rowOfRun } from "./run-row.ts";
 import type { Runtime } from "./runtime.ts";
-import { claimRun, deathsOf, endUnexecuted, overdue, poisoned, takeUp } from "./take-up.ts";
-import { isFinal, type RunWork, type WorkOptions, work } from "./worker.ts";
+import { busy, claimRun, deathsOf, endUnexecuted, overdue, poisoned, takeUp, unknownWorkflow } from "./take-up.ts";
+import { isFinal, type RunWork, telling, type WorkOptions, work } from "./worker.ts";
 
 /** How a run is taken up again. */
 export interface ResumeOptions {
@@ -46,6 +46,8 @@ export class Runs {
   /** Parked runs that go on here as soon as they can. */
   readonly #parked = new Map<string, Workflow>();
   readonly #timers = new Map<string, NodeJS.Timeout>();
+  /** Ends heeding the signals that runs were started with. */
+  readonly #obeying = new Map<string, () => void>();
   /** Runs that wait here for what they recorded to be asked for again. */
   readonly #paused = new Map<string, RunExecution>();
   /** Take-ups under way: two of one run would fence each other. */
@@ -119,8 +121,9 @@ export class Runs {
     const row = await this.#row(keyedRunId(this.#runtime.platform, key));
     const record = await loadRun(this.#runtime, row.id);
     await sameRun(this.#runtime, record, name, session, key);
-    if (options.queue !== true && workflow !== undefined && !hasEnded(row.status) && !this.#executing.has(row.id))
-      await this.#takeUp(row, workflow, { onDivergence: "pause", signal: options.signal });
+    if (hasEnded(row.status)) return this.#handle(row);
+    if (options.queue !== true && workflow !== undefined) await this.#takeUp(row, workflow, { onDivergence: "pause" });
+    if (options.signal !== undefined) this.#obey(row.id, options.signal);
     return this.#handle(row);
   }
 
@@ -128,13 +131,7 @@ export class Runs {
     const row = await this.#row(id);
     if (hasEnded(row.status) || this.#executing.has(id)) return this.#handle(row);
     const workflow = given ?? this.#parked.get(id) ?? this.#named(row.workflow);
-    if (!(await this.#takeUp(row, workflow, { onDivergence }))) {
-      throw new RathError(
-        "run.busy",
-        `Run ${id} is being executed by ${(await this.#row(id)).owner ?? "somebody else"}: attach to it, or wait until its lease ends.`,
-        { retryable: true, details: { run: id } },
-      );
-    }
+    if (!(await this.#takeUp(row, workflow, { onDivergence }))) throw busy(await this.#row(id));
     return this.#handle(row);
   }
 
@@ -150,27 +147,30 @@ export class Runs {
   /** Executes any run of the store whose workflow is known here, until the signal. */
   work(options: WorkOptions): Promise<void> {
     this.#runtime.assertOpen();
+    const warn = (message: string): void => this.#runtime.warn(message);
+    const onRun = telling(options.onRun, warn);
     return work(
       {
         worker: this.#worker,
         lookMs: this.#runtime.times.lookMs,
         now: () => this.#runtime.platform.time(),
-        take: (limit) => this.#take(limit, options.onRun),
+        take: (limit) => this.#take(limit, onRun),
         listen: (poke) => this.#listen(poke),
         drain: async (forMs) => {
           await Promise.all(this.#going.values());
           await Promise.all([...this.#executing.values()].map((run) => run.drain(forMs)));
         },
-        warn: (message) => this.#runtime.warn(message),
+        warn,
       },
-      options,
+      { ...options, report: telling(options.report, warn) },
     );
   }
 
   /** Something came for a run from outside: if it waits here, it goes on. */
   async wake(id: string): Promise<void> {
-    if (this.#pokes.size > 0) return this.#poke();
-    if (!this.#parked.has(id) || this.#executing.has(id)) return;
+    this.#poke();
+    const workflow = this.#parked.get(id);
+    if (workflow === undefined || this.#executing.has(id) || this.#isWorkedOn(workflow)) return;
     await this.resume(id).catch((error: unknown) => {
       // Somebody else was faster, and goes on with it.
       if (RathError.is(error, "run.busy")) this.#parked.delete(id);
@@ -181,7 +181,10 @@ export class Runs {
   async close(): Promise<void> {
     clearInterval(this.#attention);
     for (const timer of this.#timers.values()) clearTimeout(timer);
+    for (const end of this.#obeying.values()) end();
     await this.#hints.close();
+    await this.#looking;
+    await Promise.allSettled(this.#taking.values());
     // What was taken is loaded first: begun after the end, it would fail for want of a runtime.
     await Promise.all(this.#going.values());
     await Promise.all([...this.#executing.values(), ...this.#paused.values()].map((run) => run.leave()));
@@ -214,7 +217,7 @@ export class Runs {
   /** One after the other, and never beside one whose lease ran out meanwhile: two executions of a run here would share its logs. */
   async #alone<T>(id: string, lease: Lease, work: () => Promise<T>): Promise<T> {
     const going = (this.#going.get(id) ?? Promise.resolve()).then(() => {
-      this.#executing.get(id)?.overtaken(lease.epoch);
+      (this.#executing.get(id) ?? this.#paused.get(id))?.overtaken(lease.epoch);
       return work();
     });
     const over = going.then(
@@ -277,11 +280,10 @@ export class Runs {
   }
 
   #howOf(row: RunRow, execution: Execution, onDivergence: OnDivergence): Executing {
-    const { limits, deadline, compensates, onCancel } = (execution.log.first as Node).data<"run.started">(this.#runtime.platform);
+    const { limits, deadline, compensates } = (execution.log.first as Node).data<"run.started">(this.#runtime.platform);
     const onCancelled = async (place: Node): Promise<void> => {
-      for (const child of childrenOf(this.#runtime, execution))
-        await requestCancel(this.#runtime, child, `run ${row.id} was cancelled`, "runtime");
-      if (onCancel === true) await this.#compensate(row, place);
+      await cancelChildren(this.#runtime, execution);
+      if (isToBeMadeGood(this.#runtime, execution)) await this.#compensate(row, place);
     };
     return { limits: limits as Limits | undefined, deadline, compensates, onDivergence, onCancelled };
   }
@@ -296,7 +298,7 @@ export class Runs {
 
   /** Executes here what makes a cancelled run good, unless somebody works on it already. */
   async #makeGood(row: RunRow, workflow = this.#known(row.workflow)): Promise<void> {
-    if (this.#pokes.size > 0 || workflow === undefined || this.#runtime.closed) return;
+    if (workflow === undefined || this.#isWorkedOn(workflow) || this.#runtime.closed) return;
     const made = await rowOfRun(await this.#runtime.store(), compensationOf(this.#runtime, row.id));
     if (made !== undefined && !hasEnded(made.status)) await this.#takeUp(made, workflow, { onDivergence: "pause" });
   }
@@ -304,22 +306,29 @@ export class Runs {
   // ── executing and waiting ──
 
   #execute(run: RunExecution, lease: Lease, signal: AbortSignal | undefined): void {
-    this.#executing.set(run.id, run);
     this.#parked.delete(run.id);
     clearTimeout(this.#timers.get(run.id));
     this.#timers.delete(run.id);
     const ended = (settled?: Settled): void => {
       if (this.#executing.get(run.id) === run) this.#executing.delete(run.id);
-      if (settled?.status === "waiting" && !this.#runtime.closed) this.#parkedOrPaused(run, settled);
+      if (settled?.status === "waiting" && !this.#runtime.closed) {
+        this.#parkedOrPaused(run, settled);
+        if (signal !== undefined && !this.#obeying.has(run.id)) this.#obey(run.id, signal);
+      } else this.#obeying.get(run.id)?.();
       if (settled?.status === "cancelled") void this.#makeGood(run.row, run.workflow).catch(() => {}); // whoever works next finds it
     };
-    run.settled.then(ended, () => ended());
+    run.onGoesOn = () => {
+      this.#paused.delete(run.id);
+      this.#executing.set(run.id, run);
+      run.settled.then(ended, () => ended());
+    };
+    run.onGoesOn();
     run.start(lease, signal);
     this.#attend();
   }
 
   #parkedOrPaused(run: RunExecution, { diverged }: Extract<Settled, { readonly status: "waiting" }>): void {
-    const others = this.#pokes.size > 0 && this.#known(run.row.workflow) === run.workflow;
+    const others = this.#isWorkedOn(run.workflow);
     if (diverged !== undefined) {
       // Nobody sits beside a worker: it waits for whoever resumes it and says how.
       if (others) void run.leave();
@@ -373,15 +382,17 @@ export class Runs {
 
   // ── working for others ──
 
-  async #take(limit: number, onRun: WorkOptions["onRun"]): Promise<readonly Promise<void>[]> {
+  async #take(limit: number, onRun: (work: RunWork) => void): Promise<readonly Promise<void>[]> {
     const store = await this.#runtime.store();
     this.#runtime.assertOpen();
     const taken = await store.take({ workflows: Object.keys(this.#workflows), limit }, this.#worker, this.#runtime.times.leaseMs);
     return taken.map(async ({ row, lease }) => {
-      const tell = (status: RunWork["status"]): void => onRun?.({ run: row.id, session: row.session, workflow: row.workflow, status });
+      const tell = (status: RunWork["status"]): void => onRun({ run: row.id, session: row.session, workflow: row.workflow, status });
       try {
         tell("taken");
-        const run = await this.#goOn(row, lease, this.#named(row.workflow), { onDivergence: "pause" });
+        const held = this.#executing.get(row.id);
+        const run =
+          held?.holdAgain(lease) === true ? held : await this.#goOn(row, lease, this.#named(row.workflow), { onDivergence: "pause" });
         // One that was ended at once is not executed: its row says how.
         tell(run === undefined ? ((await this.#row(row.id)).status as RunWork["status"]) : (await run.settled).status);
       } catch (error) {
@@ -414,6 +425,11 @@ export class Runs {
     };
   }
 
+  /** Those who work here take its runs by themselves. */
+  #isWorkedOn(workflow: Workflow): boolean {
+    return this.#pokes.size > 0 && this.#known(this.#runtime.nameOf(workflow)) === workflow;
+  }
+
   #poke(): void {
     for (const poke of this.#pokes) poke();
   }
@@ -425,8 +441,12 @@ export class Runs {
       void this.#cancel(id, String((signal.reason as Error | undefined)?.message ?? "aborted")).catch((error: unknown) => {
         if (!RathError.is(error, "run.ended")) this.#runtime.warn(`Run ${id} could not be cancelled: ${textOfThrown(error)}`);
       });
-    if (signal.aborted) cancel();
-    else signal.addEventListener("abort", cancel, { once: true });
+    if (signal.aborted) return cancel();
+    signal.addEventListener("abort", cancel, { once: true });
+    this.#obeying.set(id, () => {
+      signal.removeEventListener("abort", cancel);
+      this.#obeying.delete(id);
+    });
   }
 
   async #cancel(id: string, reason: string): Promise<void> {
@@ -437,8 +457,11 @@ export class Runs {
     const running = this.#executing.get(id) ?? this.#paused.get(id);
     if (running !== undefined) return running.cancel(reason);
     const lease = await claimRun(this.#runtime, await this.#runtime.store(), id, this.#worker);
-    // Whoever executes it was woken, and obeys.
-    if (lease !== undefined) await this.#alone(id, lease, () => this.#endHere(row, lease));
+    if (lease === undefined) return; // whoever executes it was woken, and obeys
+    await this.#alone(id, lease, () => this.#endHere(row, lease)).catch((error: unknown) => {
+      // Whoever took it over meanwhile obeys.
+      if (!RathError.is(error, "run.fenced")) throw error;
+    });
   }
 
   /** Ends a run that nobody executes and that was cancelled. */
@@ -478,12 +501,7 @@ export class Runs {
 
   #named(name: string): Workflow {
     const workflow = this.#known(name);
-    if (workflow === undefined)
-      throw new RathError(
-        "run.unknown-workflow",
-        `There is no workflow "${name}" here: pass it as openrath({ workflows: { ${JSON.stringify(name)}: … } }).`,
-        { details: { workflow: name } },
-      );
+    if (workflow === undefined) throw unknownWorkflow(name);
     return workflow;
   }
 }

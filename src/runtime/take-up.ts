@@ -7,7 +7,7 @@ import type { Lease, RunRow, Store } from "../store/store.ts";
 import type { Workflow } from "../workflow/workflow.ts";
 import { Execution } from "./execution.ts";
 import { type Ending, finish } from "./finish.ts";
-import { revisionOf } from "./queue-run.ts";
+import { hasOnCancel, revisionOf } from "./queue-run.ts";
 import type { RunRecord } from "./run-record.ts";
 import { rowOfRun } from "./run-row.ts";
 import type { Runtime } from "./runtime.ts";
@@ -29,26 +29,34 @@ export function takeUp(runtime: Runtime, record: RunRecord, lease: Lease, worker
   execution.writer.order = record.events.reduce((highest, { order }) => Math.max(highest, order), -1) + 1;
   execution.signer.restore(record.journal, record.events);
   execution.own(record.input.log);
+  // What it adds to them and cannot write any more is forgotten when it closes.
+  for (const { log } of record.program) if (log.owner === undefined) execution.own(log);
   execution.newest = record.program.at(-1) ?? record.input;
+  const { onCancel, compensates } = record.started;
   const revision = workflow === undefined ? undefined : revisionOf(workflow);
   execution.journal("run.resumed", {
     worker,
     epoch: lease.epoch,
     ...(lease.abandoned === true ? { abandoned: true } : {}),
     ...(revision === undefined || revision === record.started.revision ? {} : { revision }),
+    ...(hasOnCancel(workflow) && onCancel === undefined && compensates === undefined ? { onCancel: true } : {}),
   });
   return execution;
 }
 
 /**
- * How often in a row a run was taken up after its worker had died or was cut off, without anything being recorded meanwhile:
- * such a run may be what kills them.
+ * How often in a row a run was taken up after its worker had died or was cut off, without anything being recorded meanwhile and
+ * without being parked or left in order: such a run may be what kills them.
  */
 export function deathsOf(runtime: Runtime, record: RunRecord): number {
   const progress = record.program.at(-1)?.order ?? -1;
-  return record.journal.filter(
-    (node) => node.kind === "run.resumed" && node.order > progress && node.data<"run.resumed">(runtime.platform).abandoned === true,
-  ).length;
+  let deaths = 0;
+  for (const node of record.journal) {
+    const died = node.kind === "run.resumed" && node.data<"run.resumed">(runtime.platform).abandoned === true;
+    if (died && node.order > progress) deaths++;
+    else if (node.kind === "run.parked" || node.kind === "run.resumed") deaths = 0;
+  }
+  return deaths;
 }
 
 export function poisoned(run: string, deaths: number): RathError {
@@ -61,6 +69,21 @@ export function poisoned(run: string, deaths: number): RathError {
 
 export function overdue(run: string, deadline: string): RathError {
   return new RathError("run.deadline", `Run ${run} had not ended by its deadline, ${deadline}.`, { details: { run, deadline } });
+}
+
+export function busy({ id, owner = "somebody else" }: RunRow): RathError {
+  return new RathError("run.busy", `Run ${id} is being executed by ${owner}: attach to it, or wait until its lease ends.`, {
+    retryable: true,
+    details: { run: id },
+  });
+}
+
+export function unknownWorkflow(name: string): RathError {
+  return new RathError(
+    "run.unknown-workflow",
+    `There is no workflow "${name}" here: pass it as openrath({ workflows: { ${JSON.stringify(name)}: … } }).`,
+    { details: { workflow: name } },
+  );
 }
 
 /** Ends a run without executing it: its open calls are closed, then it is marked. */

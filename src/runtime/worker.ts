@@ -134,6 +134,19 @@ export function isFinal(error: unknown): boolean {
   return (["rath.closed", "store.newer-format", "store.older-format"] as const).some((code) => RathError.is(error, code));
 }
 
+/** Somebody who throws when he is told of the work does not end it. */
+export function telling<T>(hear: ((news: T) => void) | undefined, warn: (message: string) => void): (news: T) => void {
+  let warned = false;
+  return (news) => {
+    try {
+      hear?.(news);
+    } catch (error) {
+      if (!warned) warn(`Who is told how the work goes threw: ${textOfThrown(error)}. The work goes on.`);
+      warned = true;
+    }
+  };
+}
+
 /** Workers that began together do not look together for ever. */
 function pause(lookMs: number, failures: number): number {
   return Math.min(lookMs * 2 ** failures, Math.max(lookMs, longestPauseMs)) * (0.75 + Math.random() / 2);

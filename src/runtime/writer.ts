@@ -226,6 +226,12 @@ export class Writer {
         details: { session },
       });
     }
+    const { lease } = this.#owner;
+    if (log === this.#owner.log && lease !== undefined) {
+      // A run has one log of its own: who does not know its end does not hold the run as it is.
+      this.#owner.fence(lease.epoch);
+      throw fenced(this.#owner.id, lease.epoch);
+    }
     const first = Math.min(...nodes.map((node) => node.order));
     const kept = this.#withoutVerdicts([...nodes, ...this.#buffer]);
     // Work inside an effect stays inside it, so that a resumed program finds it there.

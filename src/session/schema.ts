@@ -371,6 +371,8 @@ export const schemas = {
     abandoned: z.literal(true).optional(),
     /** What `describe()` says now, where that differs from the start. */
     revision: z.string().optional(),
+    /** Its workflow has an `onCancel`, which whoever started the run did not know. */
+    onCancel: z.literal(true).optional(),
   }),
   "run.spawned": z.strictObject({ run: z.string(), workflow: z.string() }),
   "run.parked": z.strictObject({ pending: z.array(id), wakeAt: iso.optional() }),

@@ -41,10 +41,7 @@ export class Decider {
   /** Decides whatever waits until it is stopped; outages of the store are sat out. */
   async start(orders: ReadonlyMap<string, string>): Promise<void> {
     while (!this.#stopped) {
-      await this.#look(orders).catch((error: unknown) => {
-        this.outages++;
-        if (process.env["STORM_DEBUG"]) console.log(error);
-      });
+      await this.#look(orders).catch(() => this.outages++);
       await pause(40);
     }
   }

@@ -41,9 +41,7 @@ export async function check({ rath, store, witness, orders, decider }: Aftermath
     const status = await run.status();
     if (!hasEnded(status)) {
       const pending = (await rath.pending({ run: id })).map((one) => one.kind);
-      const diverged = status === "waiting" ? await run.settle() : undefined;
-      const text = diverged?.status === "waiting" ? diverged.diverged?.text : undefined;
-      stuck.push(`${order} (${id}) is ${status}; pending: ${pending.join(", ") || "nothing"}; ${text ?? ""} ${await journalOf(store, id)}`);
+      stuck.push(`${order} (${id}) is ${status}; pending: ${pending.join(", ") || "nothing"}; ${await journalOf(store, id)}`);
       continue;
     }
     const settled = await run.settle();

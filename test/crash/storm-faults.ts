@@ -73,14 +73,18 @@ export function faultsOf(
     worker.thaw();
     if (taken !== undefined) done.zombies++;
   };
+  const _counted = (name: "cuts" | "restarts", inflict: () => Promise<void>) => async (): Promise<void> => {
+    await inflict();
+    done[name]++;
+  };
   const faults: Fault[] = [
     { name: "kills", inflict: kill },
     { name: "drains", inflict: drain },
     { name: "zombies", inflict: zombie },
-    ...(weather.cut === undefined ? [] : [{ name: "cuts" as const, inflict: async () => (await weather.cut?.(), void done.cuts++) }]),
+    ...(weather.cut === undefined ? [] : [{ name: "cuts" as const, inflict: async () => weather.cut?.().then(() => void done.cuts++) }]),
     ...(weather.restart === undefined
       ? []
-      : [{ name: "restarts" as const, inflict: async () => (await weather.restart?.(), void done.restarts++) }]),
+      : [{ name: "restarts" as const, inflict: async () => weather.restart?.().then(() => void done.restarts++) }]),
     ...(weather.fill === undefined ? [] : [{ name: "full" as const, inflict: async () => weather.fill?.(fleet.next("FULL", 3000)) }]),
   ];
   return {

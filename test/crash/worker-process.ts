@@ -54,7 +54,7 @@ mutateRuntime(plan.mutant);
 const opened = await openWorkerStore(plan);
 const store = mutateStore(spoken(opened), opened, plan.mutant);
 const rath = composeRath(
-  { store, implicitForks: "allow", workflows: workerFlows(plan, store) },
+  { store, implicitForks: "allow", workflows: workerFlows(plan) },
   { openKey: async () => keyBeside(plan), times: plan.times ?? {} },
 );
 const stop = new AbortController();

@@ -94,7 +94,7 @@ describe("each signal is taken exactly once", () => {
   test("wherever the receiver dies", { timeout: 60_000 }, async () => {
     let deaths = 0;
     for (let point = 0; await killReceiver(memoryStore(), point); point++) deaths++;
-    expect(deaths).toBeGreaterThan(10);
+    expect(deaths).toBeGreaterThan(8);
   });
 
   test("wherever the sender dies, when it sends again", { timeout: 60_000 }, async () => {

@@ -75,8 +75,8 @@ export function virtualClock(schedule: Schedule, random: Random, onThrown: (thre
     return timer;
   };
   const stop = (timer: unknown, real: (timer: never) => void): void => {
-    if (!(timer instanceof Timer)) return real(timer as never);
-    if (timer.step === undefined) return;
+    if (!(timer instanceof Timer)) real(timer as never);
+    if (!(timer instanceof Timer) || timer.step === undefined) return;
     schedule.remove(timer.step);
     forget(timer.step.thread as Thread, timer);
     timer.step = undefined;

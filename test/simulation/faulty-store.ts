@@ -51,7 +51,8 @@ export function faultyStore(store: Store, thread: Thread, wire: Wire): Store {
       const arrive = (): void => {
         if (isLost) {
           wire.happened.lost++;
-          return answer("was lost", () => reject(cut("before the call")));
+          answer("was lost", () => reject(cut("before the call")));
+          return;
         }
         execute().then(
           (value) => {
