@@ -11,7 +11,7 @@ import type { OutputOf, Workflow } from "../workflow/workflow.ts";
 import { cancelChildren, cancelOf, isToBeMadeGood, requestCancel } from "./cancel.ts";
 import type { Execution } from "./execution.ts";
 import type { Ending } from "./finish.ts";
-import { Hints } from "./hints.ts";
+import { Hints, openWakeups } from "./hints.ts";
 import { checkInput, compensationOf, queueRun, type RunOptions, sameRun } from "./queue-run.ts";
 import { type Executing, type OnDivergence, RunExecution, type Settled } from "./run.ts";
 import { handleOf, type Run } from "./run-handle.ts";
@@ -19,7 +19,7 @@ import { loadRun, type RunRecord } from "./run-record.ts";
 import { hasEnded, rowOfRun } from "./run-row.ts";
 import type { Runtime } from "./runtime.ts";
 import { busy, claimRun, deathsOf, endUnexecuted, overdue, poisoned, takeUp, unknownWorkflow } from "./take-up.ts";
-import { isFinal, type RunWork, telling, type WorkOptions, work } from "./worker.ts";
+import { type RunWork, telling, type WorkOptions, work } from "./worker.ts";
 
 /** How a run is taken up again. */
 export interface ResumeOptions {
@@ -405,15 +405,7 @@ export class Runs {
   }
 
   async #listen(poke: () => void): Promise<() => Promise<void>> {
-    const store = await this.#runtime.store();
-    // Looking finds what is due all the same, only later.
-    const wakeups = await store.wakeups?.(poke).catch((error: unknown) => {
-      if (isFinal(error)) throw error;
-      this.#runtime.warn(
-        `Worker ${this.#worker} hears no wake-ups: ${textOfThrown(error)}. It looks every ${this.#runtime.times.lookMs} ms.`,
-      );
-      return undefined;
-    });
+    const wakeups = await openWakeups(this.#runtime, this.#worker, poke);
     const unlisten = this.#hints.listen(({ due }) => due && poke());
     this.#pokes.add(poke);
     this.#wakeups = wakeups;
