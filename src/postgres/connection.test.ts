@@ -1,8 +1,8 @@
 /** The seam to PostgreSQL on a real server: formats, many openers at once, patience, and errors without the password. */
 import { inspect } from "node:util";
 import pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { dropSchemas, freshSchema, sharedPostgres, withClient } from "../../test/support/postgres.ts";
+import { expect, test } from "vitest";
+import { ownSchemas, withClient } from "../../test/support/postgres.ts";
 import { RathError } from "../session/errors.ts";
 import { Connection, type PostgresOptions } from "./connection.ts";
 import type { Format } from "./format.ts";
@@ -12,16 +12,9 @@ const second = "ALTER TABLE openrath.things ADD COLUMN word text";
 const format = (...steps: string[]): Format => ({ family: "store", steps, opener: "postgresStore" });
 
 let url = "";
-const schemas: string[] = [];
-beforeAll(async () => {
-  url = await sharedPostgres();
+const schema = ownSchemas((shared) => {
+  url = shared;
 });
-afterAll(() => dropSchemas(url, schemas));
-
-function schema(): string {
-  schemas.push(freshSchema());
-  return schemas.at(-1) as string;
-}
 
 function opened(options: PostgresOptions, steps = [first], source: ConstructorParameters<typeof Connection>[0] = url): Connection {
   return new Connection(source, options, format(...steps));

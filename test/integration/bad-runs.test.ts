@@ -10,19 +10,19 @@ import type { Store } from "../../src/store/store.ts";
 import { Flow } from "../support/flow.ts";
 import { all } from "../support/memory.ts";
 import { otherProcess } from "../support/other-process.ts";
-import { dropSchemas, freshSchema, sharedPostgres, withClient } from "../support/postgres.ts";
+import { ownSchemas, withClient } from "../support/postgres.ts";
 
 const flow = new Flow((session) => session.do("x", () => 1));
 const asking = new Flow((session) => session.ask("Well?"), "asking");
-const schemas: string[] = [];
 let folder = "";
 let url = "";
+const freshSchema = ownSchemas((shared) => {
+  url = shared;
+});
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "openrath-bad-runs-"));
-  url = await sharedPostgres();
 });
 afterAll(async () => {
-  await dropSchemas(url, schemas);
   await rm(folder, { recursive: true });
 });
 
@@ -49,7 +49,6 @@ const places: Readonly<Record<string, () => Place>> = {
   },
   PostgreSQL: () => {
     const schema = freshSchema();
-    schemas.push(schema);
     return {
       open: (options) => postgresStore(url, { schema, ...options }),
       format: (version) =>
