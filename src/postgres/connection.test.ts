@@ -62,7 +62,8 @@ test("a pool of the caller's own needs nothing but query, and stays open", async
 });
 
 test("what reads is asked again after its connection was cut, what writes is not", async () => {
-  const connection = opened({ schema: schema(), max: 1 });
+  const name = schema();
+  const connection = opened({ schema: name, max: 1 });
   const cutting = (sql: string) => `WITH cut AS MATERIALIZED (SELECT pg_terminate_backend(pg_backend_pid())) ${sql}`;
   await connection.open();
   let cuts = 0;
@@ -70,7 +71,7 @@ test("what reads is asked again after its connection was cut, what writes is not
     await withClient(url, async (client) => {
       for (; cuts === 0; ) {
         const { rows } = await client.query(
-          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%${schemas.at(-1)}%' AND wait_event = 'PgSleep'`,
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%${name}%' AND wait_event = 'PgSleep'`,
         );
         cuts += rows.length;
       }

@@ -8,6 +8,7 @@ import type { Limits, RunStatus, Session } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import type { Lease, RunRow, Wakeups } from "../store/store.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
+import { Attention } from "./attention.ts";
 import { cancelChildren, cancelOf, isToBeMadeGood, requestCancel } from "./cancel.ts";
 import type { Execution } from "./execution.ts";
 import type { Ending } from "./finish.ts";
@@ -54,9 +55,7 @@ export class Runs {
   readonly #taking = new Map<string, Promise<boolean>>();
   /** What is under way with each run that was handed to this process. */
   readonly #going = new Map<string, Promise<void>>();
-  /** Looks for news of the runs above, while there are any. */
-  #attention: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | undefined;
+  readonly #attention: Attention;
   /** Tells those who work here that there may be something to take. */
   readonly #pokes = new Set<() => void>();
   #wakeups: Wakeups | undefined;
@@ -66,6 +65,14 @@ export class Runs {
     this.#workflows = workflows;
     this.#worker = worker;
     this.#hints = new Hints(runtime);
+    this.#attention = new Attention(runtime, this.#hints, {
+      any: () => this.#executing.size + this.#parked.size > 0,
+      woken: async (id, held) => {
+        const run = this.#executing.get(id);
+        if (run !== undefined) await run.look();
+        else if (!held) await this.wake(id);
+      },
+    });
   }
 
   // ── starting and taking up ──
@@ -179,11 +186,10 @@ export class Runs {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#attention);
     for (const timer of this.#timers.values()) clearTimeout(timer);
     for (const end of this.#obeying.values()) end();
     await this.#hints.close();
-    await this.#looking;
+    await this.#attention.end();
     await Promise.allSettled(this.#taking.values());
     // What was taken is loaded first: begun after the end, it would fail for want of a runtime.
     await Promise.all(this.#going.values());
@@ -324,7 +330,7 @@ export class Runs {
     };
     run.onGoesOn();
     run.start(lease, signal);
-    this.#attend();
+    this.#attention.begin();
   }
 
   #parkedOrPaused(run: RunExecution, { diverged }: Extract<Settled, { readonly status: "waiting" }>): void {
@@ -346,38 +352,7 @@ export class Runs {
       this.#timers.set(run.id, timer.unref());
     }
     // Something may have come between the last look and the parking.
-    void this.#look();
-  }
-
-  /** Looks from time to time, and when the store says so, for runs of this Rath that were woken from outside. */
-  #attend(): void {
-    if (this.#attention !== undefined || this.#runtime.closed) return;
-    const unlisten = this.#hints.listen(({ due }) => due && void this.#look());
-    this.#attention = setInterval(() => {
-      if (this.#executing.size + this.#parked.size > 0) return void this.#look();
-      clearInterval(this.#attention);
-      this.#attention = undefined;
-      unlisten();
-    }, this.#runtime.times.lookMs);
-    this.#attention.unref();
-  }
-
-  #look(): Promise<void> {
-    this.#looking ??= this.#lookNow()
-      .catch(() => {}) // it is looked for again
-      .finally(() => {
-        this.#looking = undefined;
-      });
-    return this.#looking;
-  }
-
-  async #lookNow(): Promise<void> {
-    if (this.#runtime.closed) return;
-    for await (const { id, owner } of (await this.#runtime.store()).runs({ woken: true })) {
-      const run = this.#executing.get(id);
-      if (run !== undefined) await run.look();
-      else if (owner === undefined) await this.wake(id);
-    }
+    void this.#attention.look();
   }
 
   // ── working for others ──
@@ -433,7 +408,10 @@ export class Runs {
       void this.#cancel(id, String((signal.reason as Error | undefined)?.message ?? "aborted")).catch((error: unknown) => {
         if (!RathError.is(error, "run.ended")) this.#runtime.warn(`Run ${id} could not be cancelled: ${textOfThrown(error)}`);
       });
-    if (signal.aborted) return cancel();
+    if (signal.aborted) {
+      cancel();
+      return;
+    }
     signal.addEventListener("abort", cancel, { once: true });
     this.#obeying.set(id, () => {
       signal.removeEventListener("abort", cancel);
@@ -476,8 +454,9 @@ export class Runs {
       row: (id) => this.#row(id),
       executing: (id) => this.#executing.get(id),
       paused: (id) => this.#paused.get(id),
-      look: () => this.#look(),
+      look: () => this.#attention.look(),
       cancel: (id, reason) => this.#cancel(id, reason),
+      listen: (hear) => this.#hints.listen(({ logs }) => hear(logs)),
     });
   }
 
