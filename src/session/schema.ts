@@ -12,6 +12,8 @@ const part = z.union([
   z.strictObject({ type: z.literal("reasoning"), text: z.string(), signature: z.string().optional() }),
   z.strictObject({ type: z.literal("file"), mediaType: z.string(), data: z.instanceof(Uint8Array).optional(), url: z.string().optional() }),
 ]);
+const amount = z.number().optional();
+const limits = z.strictObject({ rounds: amount, tokens: amount, usd: amount, time: duration.optional() });
 const repeat = z.enum(["safe", "keyed", "once", "nested"]);
 const batch = z.strictObject({ index: z.int().min(0), size: z.int().min(2) }).optional();
 
@@ -355,14 +357,7 @@ export const schemas = {
     onCancel: z.literal(true).optional(),
     /** The run inside which it was started. */
     parent: z.string().optional(),
-    limits: z
-      .strictObject({
-        rounds: z.number().optional(),
-        tokens: z.number().optional(),
-        usd: z.number().optional(),
-        time: duration.optional(),
-      })
-      .optional(),
+    limits: limits.optional(),
   }),
   "run.resumed": z.strictObject({
     worker: z.string(),
