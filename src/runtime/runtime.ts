@@ -390,11 +390,14 @@ export class Runtime implements Host, Services {
   }
 
   key(): Promise<Key> {
-    this.#key ??= this.#options.openKey().then((key) => {
+    this.#key ??= this.#options.openKey().catch((error: unknown) => {
+      this.#key = undefined; // whoever needs it next tries again
+      throw error;
+    });
+    return this.#key.then((key) => {
       this.knownKey = key;
       return key;
     });
-    return this.#key;
   }
 
   async storedHead(session: string): Promise<string | undefined> {
