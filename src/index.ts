@@ -19,7 +19,7 @@ export { type Rerun, type RerunOptions, rerun } from "./runtime/rerun.ts";
 export type { OnDivergence, Settled } from "./runtime/run.ts";
 export type { Run } from "./runtime/run-handle.ts";
 export type { ResumeOptions } from "./runtime/runs.ts";
-export type { WorkOptions, WorkState } from "./runtime/worker.ts";
+export type { RunWork, WorkOptions, WorkState } from "./runtime/worker.ts";
 export { type ErrorCode, type ErrorDetails, RathError } from "./session/errors.ts";
 export type { Event, EventKind } from "./session/event.ts";
 export type { ModelRequest } from "./session/message.ts";

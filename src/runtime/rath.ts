@@ -4,7 +4,6 @@ import { RathError } from "../session/errors.ts";
 import { givenOptions } from "../session/given.ts";
 import type { Log } from "../session/log.ts";
 import type { Content, Decided, Decision, Pending, RunStatus, SandboxRecord, Session, SessionStatus } from "../session/session.ts";
-import { pendingOf } from "../session/views.ts";
 import type { LogRow } from "../store/store.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
 import { decide, decisionOn } from "./decide.ts";
@@ -13,8 +12,6 @@ import { pendingRuns } from "./pending.ts";
 import { type RunOptions, runOptions } from "./queue-run.ts";
 import { checkReady } from "./ready.ts";
 import type { Run } from "./run-handle.ts";
-import { loadRun } from "./run-record.ts";
-import { pendingIn } from "./run-view.ts";
 import type { ResumeOptions, Runs } from "./runs.ts";
 import type { Runtime } from "./runtime.ts";
 import { type SandboxQuery, sandboxRecords } from "./sandbox-records.ts";
@@ -103,7 +100,8 @@ export interface Rath extends AsyncDisposable {
    * What waits or waited under an id, and what was decided about it: by whom, when and why.
    *
    * @example
-   * const { by, at, reason, approve } = await rath.decision(pending.id);
+   * const [pending] = await rath.pending();
+   * const { by, at, reason, approve } = await rath.decision(pending?.id ?? "");
    */
   decision(pending: string): Promise<Decided>;
   /** Reads a bundle, verifies it, and gives the session it holds. Adds no event to it. */

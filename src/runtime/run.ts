@@ -174,15 +174,12 @@ export class RunExecution {
   }
 
   /**
-   * This worker took the run again although it still executes it: its lease had run out. If nobody had it in between, it goes on;
-   * else what it does here is over. Two executions in one process would write into each other's logs.
+   * This worker took the run again although it still executes it: its lease had run out. If nobody had it in between, it goes on,
+   * and what may not be repeated is not lost; else what it does here is over.
    */
   holdAgain(lease: Lease): boolean {
     const execution = this.#execution;
-    if (this.#over || execution.lease?.epoch !== lease.epoch - 1) {
-      execution.fence(lease.epoch);
-      return false;
-    }
+    if (this.#over || execution.closed || execution.lease?.epoch !== lease.epoch - 1) return false;
     execution.lease = lease;
     void this.look().catch(() => {}); // taking took note that it was woken
     return true;

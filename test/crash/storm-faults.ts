@@ -73,6 +73,10 @@ export function faultsOf(
     worker.thaw();
     if (taken !== undefined) done.zombies++;
   };
+  const _counted = (name: "cuts" | "restarts", inflict: () => Promise<void>) => async (): Promise<void> => {
+    await inflict();
+    done[name]++;
+  };
   const faults: Fault[] = [
     { name: "kills", inflict: kill },
     { name: "drains", inflict: drain },

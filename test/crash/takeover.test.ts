@@ -9,6 +9,7 @@ import type { Rath } from "../../src/runtime/rath.ts";
 import type { Settled } from "../../src/runtime/run.ts";
 import type { Run } from "../../src/runtime/run-handle.ts";
 import type { Store } from "../../src/store/store.ts";
+import { ownPostgres } from "../support/postgres.ts";
 import { Fleet, type Worker } from "./fleet.ts";
 import { answerTo } from "./orders.ts";
 import { Witness } from "./witness.ts";
@@ -31,10 +32,10 @@ interface Scene extends AsyncDisposable {
 }
 
 /** A store and a witness of its own, and whoever starts and decides. */
-async function scene(leaseMs = 500): Promise<Scene> {
+async function scene(leaseMs = 500, shared?: string): Promise<Scene> {
   const place = join(folder, `${scenes++}`);
   const plan: WorkerPlan = {
-    store: `${place}.db`,
+    store: shared ?? `${place}.db`,
     witness: `${place}.witness`,
     concurrency: 4,
     lulls: 0,
@@ -144,24 +145,29 @@ describe("a run that kills its workers", () => {
 });
 
 describe("a run whose worker was killed", () => {
-  test("goes on within twice the lease, and finds its files where there is nothing but the store", { timeout: 60_000 }, async () => {
-    const leaseMs = Number(process.env["TAKEOVER_LEASE_MS"] ?? 2000);
-    await using on = await scene(leaseMs);
-    const [first, second] = [on.fleet({ home: join(folder, "home a") }), on.fleet({ home: join(folder, "home b") })];
-    await first.start(1);
-    const run = await on.rath.run("files", on.rath.session("x"), { queue: true });
-    while (!on.witness.acts().some(({ effect }) => effect === "linger")) await pause(20);
-    const [dying] = first.working;
-    await second.start(1);
-    const taken = second.next("TAKEN", leaseMs * 4);
-    await dying?.kill();
-    const killed = performance.now();
-    expect(await taken).toBeDefined();
-    const took = performance.now() - killed;
-    console.log(`taken over ${Math.round(took)} ms after the kill, with a lease of ${leaseMs} ms`);
-    expect(took).toBeLessThan(2 * leaseMs);
-    expect(await ended(run)).toMatchObject({ status: "done", session: { output: `plan of ${dying?.child.pid}` } });
-  });
+  test.each(["SQLite", "PostgreSQL"])(
+    "goes on within twice the lease, and finds its files where only %s is shared",
+    { timeout: 60_000 },
+    async (kind) => {
+      const leaseMs = Number(process.env["TAKEOVER_LEASE_MS"] ?? 2000);
+      await using server = kind === "PostgreSQL" ? await ownPostgres() : undefined;
+      await using on = await scene(leaseMs, server?.url);
+      const [first, second] = [on.fleet({ home: join(folder, `${kind} a`) }), on.fleet({ home: join(folder, `${kind} b`) })];
+      await first.start(1);
+      const run = await on.rath.run("files", on.rath.session("x"), { queue: true });
+      while (!on.witness.acts().some(({ effect }) => effect === "linger")) await pause(20);
+      const [dying] = first.working;
+      await second.start(1);
+      const taken = second.next("TAKEN", leaseMs * 4);
+      await dying?.kill();
+      const killed = performance.now();
+      expect(await taken).toBeDefined();
+      const took = performance.now() - killed;
+      console.log(`taken over ${Math.round(took)} ms after the kill, with a lease of ${leaseMs} ms`);
+      expect(took).toBeLessThan(2 * leaseMs);
+      expect(await ended(run)).toMatchObject({ status: "done", session: { output: `plan of ${dying?.child.pid}` } });
+    },
+  );
 });
 
 describe("questions that many answer at once", () => {

@@ -5,10 +5,13 @@ import type { Mutant } from "./worker-plan.ts";
 
 /** The store as a careless adapter would be. `opened` is the one beneath. */
 export function mutateStore(store: Store, opened: Store, mutant: Mutant | undefined): Store {
-  if (mutant === "no fencing") return { ...store, append: async (write) => anyEpoch(await store.append(write), opened, write) };
+  // Who knows no epoch of the run does not miss it when it renews.
+  const renew: Store["renew"] = async (lease, forMs) => (await store.renew(lease, forMs)) ?? lease;
+  if (mutant === "no fencing") return { ...store, renew, append: async (write) => anyEpoch(await store.append(write), opened, write) };
   if (mutant === "epoch per branch")
     return {
       ...store,
+      renew,
       append: async (write) => {
         const refused = await store.append(write);
         const again = await anyEpoch(refused, opened, write);
