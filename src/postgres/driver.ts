@@ -38,6 +38,7 @@ export interface PooledClient extends Client {
 export interface LoneClient extends Client {
   connect(): Promise<unknown>;
   end(): Promise<void>;
+  unref(): void;
 }
 
 export interface Pool {
