@@ -2,7 +2,7 @@
 
 import { durationMs } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
-import { givenLimits, givenTime, kindOf, unsupported } from "../session/given.ts";
+import { givenKey, givenLimits, givenTime, kindOf, unsupported } from "../session/given.ts";
 import { keyedRunId } from "../session/id.ts";
 import { current, type Node } from "../session/log.ts";
 import { accepting } from "../session/question.ts";
@@ -123,7 +123,7 @@ function startedAs(
   if (priority !== undefined && !Number.isFinite(priority)) throw unsupported("priority", `is ${kindOf(priority)}`, "give a finite number");
   return {
     workflow: name,
-    ...(key === undefined ? {} : { key }),
+    ...(key === undefined ? {} : { key: givenKey(key) }),
     ...(priority === undefined ? {} : { priority }),
     ...(deadline === undefined ? {} : { deadline: timeOf(runtime, deadline) }),
     ...(limits === undefined ? {} : { limits: defined(givenLimits(limits)) }),
