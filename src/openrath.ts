@@ -1,5 +1,6 @@
 /** The composition root: options → Rath. The only file that names adapters, each imported when it is first needed. */
-import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { chmod, constants, copyFile, link, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, parse, resolve } from "node:path";
 import type { MemoryStore } from "./memory/memory.ts";
@@ -248,10 +249,37 @@ async function openKey(options: RathOptions): Promise<Key> {
   if (typeof options.store === "object" || options.store === "memory") return new Key(undefined);
   const folder = options.store === undefined || isPostgres(options.store) ? await makeHome() : dirname(resolve(options.store));
   const file = join(folder, "signing-key.pem");
-  const key = new Key(undefined);
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  await writeFile(file, key.pem, { flag: "wx", mode: 0o600 }).catch(ignoreExisting);
-  return new Key(await readFile(file, "utf8"));
+  const known = await readFile(file, "utf8").catch(ignoreMissing);
+  if (known !== undefined) return keyIn(file, known);
+  // Of several processes that begin at once one makes it, and nobody ever sees half of it, also when that one dies.
+  const made = `${file}.${process.pid}.${randomUUID()}`;
+  try {
+    await writeFile(made, new Key(undefined).pem, { flag: "wx", mode: 0o600 });
+    // Where there are no links it is copied.
+    await link(made, file)
+      .catch((error: NodeJS.ErrnoException) => (error.code === "EEXIST" ? undefined : copyFile(made, file, constants.COPYFILE_EXCL)))
+      .catch(ignoreExisting);
+  } finally {
+    await rm(made, { force: true });
+  }
+  return keyIn(file, await readFile(file, "utf8"));
+}
+
+function keyIn(file: string, pem: string): Key {
+  try {
+    return new Key(pem);
+  } catch (cause) {
+    throw new RathError(
+      "value.unsupported",
+      `${file} is no ed25519 key in PEM: put its copy back, or remove it, and the next run makes another. Nothing was signed.`,
+      { cause, details: { field: "signing key" } },
+    );
+  }
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== "ENOENT") throw error;
 }
 
 function ignoreExisting(error: NodeJS.ErrnoException): void {

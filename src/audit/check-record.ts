@@ -28,9 +28,14 @@ export interface Problem {
 
 /** What `verify` found. */
 export interface Verification {
-  /** True when there are no problems. Unsigned events are none: see `unsigned`. */
+  /** True when there are no problems and no unknown keys. Unsigned events are none: see `unsigned`. */
   readonly ok: boolean;
   readonly problems: readonly Problem[];
+  /**
+   * Keys that signed parts of the record and are neither this home's nor in `keys`: of another machine that works on the same
+   * database, of where a bundle comes from, or of a forger. Whether they are to be trusted only you can say.
+   */
+  readonly unknownKeys: readonly string[];
   /** How many events were checked. */
   readonly events: number;
   /** How many of them no signed statement vouches for, themselves or through what came after them. */
@@ -49,9 +54,11 @@ export async function verifySession(session: Session, options: VerifyOptions = {
   const checked = await checkRecord(source, runtime.platform, places, keys, true);
   const findings = [...unwritten, ...checked.findings];
   if (options.anchor !== undefined) findings.push(...(await checkAnchor(source, options.anchor, checked.runs, keys)));
+  const unknownKeys = [...new Set(checked.runs.flatMap((run) => [...run.unknownKeys]))].sort();
   return {
-    ok: findings.length === 0,
+    ok: findings.length === 0 && unknownKeys.length === 0,
     problems: findings.map(({ event, problem }) => ({ event, problem })),
+    unknownKeys,
     events: checked.gathered.entries.size,
     unsigned: checked.unsigned,
     statement: newestOf(checked.runs),

@@ -34,8 +34,12 @@ export interface RunStatements {
   readonly statements: readonly Signed[];
   /** How many events of the run, from the first on, a statement vouches for. */
   readonly covered: number;
+  /** Keys that are not trusted here, of statements that hold otherwise: they vouch for nothing, and say nothing against the record. */
+  readonly unknownKeys: ReadonlySet<string>;
   readonly findings: readonly Finding[];
 }
+
+const none: ReadonlySet<string> = new Set();
 
 /** Checks the statements of every run in a record. */
 export async function checkStatements(source: Source, gathered: Gathered, keys: TrustedKeys): Promise<readonly RunStatements[]> {
@@ -74,6 +78,7 @@ function lostRuns(gathered: Gathered): RunStatements[] {
       events: undefined,
       statements: [],
       covered: 0,
+      unknownKeys: none,
       findings: [{ event: names.run, problem: `the own log of the run is missing, although ${id} begins its work`, field: "run" }],
     });
   }
@@ -82,7 +87,7 @@ function lostRuns(gathered: Gathered): RunStatements[] {
 
 /** Its events lie in sessions that are not ours to carry: where some are missing, its statements cannot be checked. */
 async function checkShared(source: Source, run: GatheredRun, keys: TrustedKeys): Promise<RunStatements> {
-  const nothing = { run: run.id, events: undefined, statements: [], covered: 0 };
+  const nothing = { run: run.id, events: undefined, statements: [], covered: 0, unknownKeys: none };
   if (run.log === undefined) return { ...nothing, findings: [] };
   const events: Ordered[] = [];
   try {
@@ -140,6 +145,7 @@ function checkEnd(run: GatheredRun, journal: readonly Entry[], events: readonly 
 function checkCoverage(run: GatheredRun, events: readonly Ordered[], input: Ordered | undefined, keys: TrustedKeys): RunStatements {
   const findings: Finding[] = [];
   const statements: Signed[] = [];
+  const unknownKeys = new Set<string>();
   const byId = new Map(events.map((event) => [event.id, event]));
   let covered = 0;
   let before: { readonly number: number; readonly events: number; readonly order: string } = { number: 0, events: 0, order: "" };
@@ -149,7 +155,7 @@ function checkCoverage(run: GatheredRun, events: readonly Ordered[], input: Orde
     const { statement } = signed;
     const say = (problem: string, field: string): unknown => findings.push({ event: entry.id, problem, field: `data.statement.${field}` });
     const count = findings.length;
-    const signature = signatureProblem(signed, keys);
+    const signature = signatureProblem(signed, undefined);
     if (signature !== undefined) say(signature, "key");
     if (statement.number !== before.number + 1)
       say(`statement ${statement.number} follows statement ${before.number}: one was removed or changed`, "number");
@@ -173,13 +179,13 @@ function checkCoverage(run: GatheredRun, events: readonly Ordered[], input: Orde
         "head",
       );
     }
-    if (findings.length === count) {
+    if (findings.length === count && isTrusted(statement.key, keys)) {
       statements.push(signed);
       covered = preceding;
-    }
+    } else if (findings.length === count) unknownKeys.add(statement.key);
     before = statement;
   }
-  return { run: run.id, events, statements, covered, findings };
+  return { run: run.id, events, statements, covered, unknownKeys, findings };
 }
 
 function countBefore(events: readonly Ordered[], order: number): number {
@@ -197,9 +203,13 @@ export function signatureProblem({ statement, signature }: Signed, keys: Trusted
     return `the statement's key ${statement.key} is not an ed25519 public key`;
   }
   if (!holds) return "the statement's signature does not hold: the statement or its signature was changed";
-  if (keys !== undefined && !keys.has(statement.key))
+  if (!isTrusted(statement.key, keys))
     return `the statement is signed by an unknown key ${statement.key}: pass it in \`keys\` if you trust it`;
   return undefined;
+}
+
+function isTrusted(key: string, keys: TrustedKeys): boolean {
+  return keys === undefined || keys.has(key);
 }
 
 /** One line that can be kept elsewhere and given to `verify` later. */

@@ -135,12 +135,16 @@ afterAll(async () => {
 });
 
 /** The problems after a change of everything stored. */
-async function problemsAfter(change: (forgery: Forgery) => unknown, options: Parameters<typeof verify>[1] = {}, of = session) {
+async function problemsAfter(...change: Parameters<typeof verifiedAfter>) {
+  return (await verifiedAfter(...change)).problems;
+}
+
+async function verifiedAfter(change: (forgery: Forgery) => unknown, options: Parameters<typeof verify>[1] = {}, of = session) {
   store.forgery = await Forgery.of({ ...store, forgery: undefined } as unknown as Store);
   forgery = store.forgery;
   try {
     await change(forgery);
-    return (await verify(of, options)).problems;
+    return await verify(of, options);
   } finally {
     store.forgery = undefined;
   }
@@ -374,8 +378,8 @@ describe("verify", () => {
       const statement = { ...signed.statement, key: other.id };
       return canonical({ statement, signature: other.sign(statement) });
     };
-    expect(await text(forge)).toEqual([expect.stringContaining(`unknown key ${other.id}`)]);
-    expect(await text(forge, { keys: [other.id] })).toEqual([]);
+    expect(await verifiedAfter(resigned(forge))).toMatchObject({ ok: false, problems: [], unknownKeys: [other.id], unsigned: 7 });
+    expect(await verifiedAfter(resigned(forge), { keys: [other.id] })).toMatchObject({ ok: true, unknownKeys: [], unsigned: 0 });
   });
 
   it("shows a record that was cut back to an older statement only against an anchor", async () => {

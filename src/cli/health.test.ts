@@ -97,3 +97,18 @@ test("a port that is taken is named", async () => {
   const { port } = new URL(server.url);
   await expect(serveHealth(port, { state: () => works, concurrency: 1, now: () => new Date(at) })).rejects.toThrow(`127.0.0.1:${port}`);
 });
+
+test("whoever takes his time to ask, or says nothing, holds no place for long", async () => {
+  server = await serveHealth("0", { state: () => works, concurrency: 4, now: () => new Date(at) });
+  const { port } = new URL(server.url);
+  const ended = (said: string): Promise<void> =>
+    new Promise((resolve) => {
+      const socket = connect(Number(port), "127.0.0.1", () => socket.write(said));
+      socket.on("error", () => {});
+      socket.on("close", () => resolve());
+      socket.resume();
+    });
+  const began = performance.now();
+  await Promise.all([ended(""), ended("GET /health HTTP/1.1\r\nx: ")]);
+  expect(performance.now() - began).toBeLessThan(4500);
+}, 10_000);

@@ -35,7 +35,11 @@ export function parseAddress(text: string): { readonly host: string; readonly po
 
 export async function serveHealth(address: string, source: HealthSource): Promise<HealthServer> {
   const { host, port } = parseAddress(address);
-  const server = createServer({ requestTimeout: requestMs, headersTimeout: requestMs, keepAliveTimeout: 1000, maxHeaderSize: 8192 });
+  const server = createServer({
+    ...{ requestTimeout: requestMs, headersTimeout: requestMs, keepAliveTimeout: 1000, maxHeaderSize: 8192 },
+    // How often Node looks who takes longer: left alone, every half minute.
+    connectionsCheckingInterval: requestMs / 4,
+  });
   server.maxConnections = 64;
   server.on("request", (request, response) => answer(source, request, response));
   await listening(server, host, port);

@@ -77,8 +77,14 @@ export class Connection {
   }
 
   /** A statement that changes nothing, or that may be executed twice: asked again while the server is away. */
-  read<Row>(sql: string, values: unknown[] = []): Promise<Row[]> {
-    return this.#patiently(sql, values, (failure) => failure === "again" || failure === "unknown") as Promise<Row[]>;
+  async read<Row>(sql: string, values: unknown[] = []): Promise<Row[]> {
+    try {
+      return (await this.#patiently(sql, values, (failure) => failure === "again" || failure === "unknown")) as Row[];
+    } catch (error) {
+      // A text that PostgreSQL cannot hold, since it has a NUL character, is the name of nothing.
+      if (RathError.is(error, "store.conflict") && error.details["sqlState"] === "22021") return [];
+      throw error;
+    }
   }
 
   /** A statement that must not be executed twice: asked again only when it is certain that nothing was done. */
@@ -208,6 +214,8 @@ export class Connection {
       const client = new Lone(this.#clientOptions());
       client.on("error", () => {});
       await client.connect();
+      // Who does nothing but listen does not keep a process alive.
+      client.unref();
       return { client, close: () => client.end() };
     } catch (error) {
       throw RathError.is(error) ? error : this.#unreachable(error);
@@ -240,6 +248,8 @@ export class Connection {
         });
       case "constraint":
       case "refused":
+        if (sqlState(error) === "42501")
+          return new RathError("store.unavailable", `${this.place} does not allow this: ${said}. ${notAllowed}`, { cause, details });
         return sqlState(error)?.startsWith("42") || sqlState(error)?.startsWith("3F")
           ? new RathError("store.corrupt", `${this.place} has not the tables it should have: ${said}. Nothing was changed.`, {
               cause,
@@ -291,6 +301,9 @@ export class Connection {
     await pool?.then((open) => open.end()).catch(() => {});
   }
 }
+
+const notAllowed =
+  'Give the user of its URL the rights on the schema, or let somebody who has them run "openrath db migrate". Nothing was stored.';
 
 /** The statement never left this process. */
 class NotConnected extends Error {

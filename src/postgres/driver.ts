@@ -38,6 +38,7 @@ export interface PooledClient extends Client {
 export interface LoneClient extends Client {
   connect(): Promise<unknown>;
   end(): Promise<void>;
+  unref(): void;
 }
 
 export interface Pool {
@@ -85,8 +86,11 @@ export function failureOf(error: unknown): Failure | undefined {
   return typeof code === "string" || broken.test(error.message) ? "unknown" : undefined;
 }
 
-/** Serialisation failure, deadlock, lock not available, too many connections, the server is starting or stopping. */
-const again: ReadonlySet<string> = new Set(["40001", "40P01", "55P03", "53300", "57P03"]);
+/**
+ * Serialisation failure, deadlock, lock not available, a statement that took too long, a full disk, no memory, too many connections,
+ * the server is starting, stopping or a standby that only reads.
+ */
+const again: ReadonlySet<string> = new Set(["40001", "40P01", "55P03", "57014", "53000", "53100", "53200", "53300", "57P03", "25006"]);
 /** The connection or the server went away while the statement may have been at work, or committed. */
 const lost = /^(?:08...|40003|57P01|57P02|57P05|58...|XX...)$/;
 /** Errors of the driver itself have no code. */

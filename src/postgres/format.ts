@@ -42,7 +42,10 @@ export async function migrate(run: Run, { family, steps }: Format, { migrate: al
 }
 
 const lock = "SELECT pg_advisory_xact_lock(hashtextextended('openrath.formats', 0))";
-const tables = `CREATE SCHEMA IF NOT EXISTS openrath_schema;
+// Who may not make schemas may use one that somebody else made for him.
+const tables = `DO $schema$ BEGIN
+IF to_regnamespace('openrath_schema') IS NULL THEN CREATE SCHEMA IF NOT EXISTS openrath_schema; END IF;
+END $schema$;
 CREATE TABLE IF NOT EXISTS openrath.formats (family text PRIMARY KEY, version integer NOT NULL)`;
 
 /** A step that does nothing when it was done before. The number is asked for under the lock. */

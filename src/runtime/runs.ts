@@ -1,7 +1,7 @@
 /** The runs this Rath executes, and handles on any run of the store. */
 
 import { RathError } from "../session/errors.ts";
-import { kindOf, unsupported } from "../session/given.ts";
+import { givenName, kindOf, unsupported } from "../session/given.ts";
 import { keyedRunId } from "../session/id.ts";
 import type { Node } from "../session/log.ts";
 import type { Limits, RunStatus, Session } from "../session/session.ts";
@@ -13,6 +13,7 @@ import { cancelChildren, cancelOf, isToBeMadeGood, requestCancel } from "./cance
 import type { Execution } from "./execution.ts";
 import type { Ending } from "./finish.ts";
 import { Hints, openWakeups } from "./hints.ts";
+import { Obedience } from "./obedience.ts";
 import { checkInput, compensationOf, queueRun, type RunOptions, sameRun } from "./queue-run.ts";
 import { type Executing, type OnDivergence, RunExecution, type Settled } from "./run.ts";
 import { handleOf, type Run } from "./run-handle.ts";
@@ -47,8 +48,7 @@ export class Runs {
   /** Parked runs that go on here as soon as they can. */
   readonly #parked = new Map<string, Workflow>();
   readonly #timers = new Map<string, NodeJS.Timeout>();
-  /** Ends heeding the signals that runs were started with. */
-  readonly #obeying = new Map<string, () => void>();
+  readonly #obedience: Obedience;
   /** Runs that wait here for what they recorded to be asked for again. */
   readonly #paused = new Map<string, RunExecution>();
   /** Take-ups under way: two of one run would fence each other. */
@@ -73,6 +73,10 @@ export class Runs {
         else if (!held) await this.wake(id);
       },
     });
+    this.#obedience = new Obedience(
+      (id, reason) => this.#cancel(id, reason),
+      (message) => runtime.warn(message),
+    );
   }
 
   // ── starting and taking up ──
@@ -82,7 +86,7 @@ export class Runs {
       throw unsupported("workflow", `is ${kindOf(given)}`, "give a Workflow, or the name of one in openrath({ workflows })");
     const queue = options.queue === true;
     const workflow = typeof given === "string" ? (queue ? this.#known(given) : this.#named(given)) : given;
-    const name = typeof given === "string" ? given : this.#runtime.nameOf(given);
+    const name = typeof given === "string" ? givenName(given, "the workflow's name") : this.#runtime.nameOf(given);
     const registered = this.#known(name);
     if (registered !== undefined && registered !== workflow)
       throw new RathError(
@@ -96,7 +100,7 @@ export class Runs {
     const { execution, input, row } = queued;
     if (queue || workflow === undefined) {
       execution.close();
-      if (options.signal !== undefined) this.#obey(row.id, options.signal);
+      this.#obedience.heed(row.id, options.signal);
       this.#poke();
       return this.#handle(row);
     }
@@ -130,7 +134,7 @@ export class Runs {
     await sameRun(this.#runtime, record, name, session, key);
     if (hasEnded(row.status)) return this.#handle(row);
     if (options.queue !== true && workflow !== undefined) await this.#takeUp(row, workflow, { onDivergence: "pause" });
-    if (options.signal !== undefined) this.#obey(row.id, options.signal);
+    this.#obedience.heed(row.id, options.signal);
     return this.#handle(row);
   }
 
@@ -187,7 +191,7 @@ export class Runs {
 
   async close(): Promise<void> {
     for (const timer of this.#timers.values()) clearTimeout(timer);
-    for (const end of this.#obeying.values()) end();
+    this.#obedience.close();
     await this.#hints.close();
     await this.#attention.end();
     await Promise.allSettled(this.#taking.values());
@@ -319,8 +323,8 @@ export class Runs {
       if (this.#executing.get(run.id) === run) this.#executing.delete(run.id);
       if (settled?.status === "waiting" && !this.#runtime.closed) {
         this.#parkedOrPaused(run, settled);
-        if (signal !== undefined && !this.#obeying.has(run.id)) this.#obey(run.id, signal);
-      } else this.#obeying.get(run.id)?.();
+        this.#obedience.heed(run.id, signal);
+      } else if (settled !== undefined) this.#obedience.forget(run.id);
       if (settled?.status === "cancelled") void this.#makeGood(run.row, run.workflow).catch(() => {}); // whoever works next finds it
     };
     run.onGoesOn = () => {
@@ -402,22 +406,6 @@ export class Runs {
   }
 
   // ── handles ──
-
-  #obey(id: string, signal: AbortSignal): void {
-    const cancel = (): void =>
-      void this.#cancel(id, String((signal.reason as Error | undefined)?.message ?? "aborted")).catch((error: unknown) => {
-        if (!RathError.is(error, "run.ended")) this.#runtime.warn(`Run ${id} could not be cancelled: ${textOfThrown(error)}`);
-      });
-    if (signal.aborted) {
-      cancel();
-      return;
-    }
-    signal.addEventListener("abort", cancel, { once: true });
-    this.#obeying.set(id, () => {
-      signal.removeEventListener("abort", cancel);
-      this.#obeying.delete(id);
-    });
-  }
 
   async #cancel(id: string, reason: string): Promise<void> {
     const row = await this.#row(id);

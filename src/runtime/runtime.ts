@@ -110,8 +110,8 @@ export class Runtime implements Host, Services {
       );
     const log = new Log(this.platform.newId());
     this.assertOpen();
-    if (content.title !== undefined) givenText(content.title, "title");
-    for (const tag of content.tags ?? []) givenText(tag, "tag");
+    if (content.title !== undefined) givenName(content.title, "title");
+    for (const tag of content.tags ?? []) givenName(tag, "tag");
     const by = content.principal === undefined ? "user" : givenName(this.clean(givenText(content.principal, "principal")), "principal");
     const node = link(this, { log, parents: [], kind: "session.created", data: content, by });
     log.about = node.data<"session.created">(this.platform);
@@ -390,11 +390,14 @@ export class Runtime implements Host, Services {
   }
 
   key(): Promise<Key> {
-    this.#key ??= this.#options.openKey().then((key) => {
+    this.#key ??= this.#options.openKey().catch((error: unknown) => {
+      this.#key = undefined; // whoever needs it next tries again
+      throw error;
+    });
+    return this.#key.then((key) => {
       this.knownKey = key;
       return key;
     });
-    return this.#key;
   }
 
   async storedHead(session: string): Promise<string | undefined> {

@@ -10,12 +10,24 @@ export function givenText(value: unknown, field: string): string {
   return value;
 }
 
-/** A name that becomes part of `by`, which is hashed in clear and so must be well-formed. */
+/** A name that is hashed in clear or looked for, and so must be a text that every store can hold. */
 export function givenName(value: unknown, field: string): string {
   const text = givenText(value, field);
   if (!(text as string & { isWellFormed(): boolean }).isWellFormed())
     throw unsupported(field, "has a lone surrogate", "give a well-formed string");
+  if (text.includes("\0")) throw unsupported(field, "has a NUL character", "give a string without");
   return text;
+}
+
+const longestKey = 600;
+
+/** The key of a run: short enough for every store to find it by. */
+export function givenKey(value: unknown): string {
+  const key = givenName(value, "key");
+  // Of runs with an empty one every one would be the same.
+  if (key === "") throw unsupported("key", "is empty", "give a name, or leave it out");
+  if (key.length > longestKey) throw unsupported("key", `has ${key.length} characters`, `give one of at most ${longestKey}, a hash of it`);
+  return key;
 }
 
 const longestSignal = 200;

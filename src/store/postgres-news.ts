@@ -90,11 +90,25 @@ async function listen(connection: Connection, hear: (news: News) => void): Promi
     client.on("end", () => resolve());
   });
   client.on("notification", ({ payload }) => {
-    const told = JSON.parse(payload ?? "[]") as [tenant?: string, project?: string, logs?: string[]];
-    if (told[0] === tenant && told[1] === project) hear({ due: told[2] === undefined, logs: told[2] ?? [] });
+    const told = toldIn(payload);
+    if (told?.[0] === tenant && told[1] === project) hear({ due: told[2] === undefined, logs: told[2] ?? [] });
   });
   await client.query({ text: `LISTEN "${connection.sql("openrath.news").replaceAll('"', '""')}"` });
   return { broken, close: () => close().catch(() => {}) };
+}
+
+/** Undefined for what is not ours: everybody who may connect to the database may notify. */
+function toldIn(payload = ""): readonly [tenant: unknown, project: unknown, logs?: string[]] | undefined {
+  try {
+    const told: unknown = JSON.parse(payload);
+    if (!Array.isArray(told)) return undefined;
+    const [tenant, project, logs] = told as readonly unknown[];
+    return logs === undefined
+      ? [tenant, project]
+      : [tenant, project, Array.isArray(logs) ? logs.filter((log) => typeof log === "string") : []];
+  } catch {
+    return undefined;
+  }
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -129,10 +129,10 @@ async function verified(cli: Cli, { all = false, key: keys }: CheckOptions): Pro
       const found = await verify(await project.rath.open(id), { keys });
       events += found.events;
       progress.add();
-      const wrong = found.problems.filter(({ problem }) => !ofUnknownKey(problem));
-      if (wrong.length < found.problems.length) foreign.add(id);
-      if (wrong[0] !== undefined)
-        broken.push({ check: `session ${id}`, status: "fail", detail: wrong[0].problem, fix: `openrath verify ${id}` });
+      const [wrong] = found.problems;
+      // A copy, and what another machine wrote, was signed with a key that is elsewhere: no damage, and no proof either.
+      if (found.unknownKeys.length > 0) foreign.add(id);
+      if (wrong !== undefined) broken.push({ check: `session ${id}`, status: "fail", detail: wrong.problem, fix: `openrath verify ${id}` });
     }
   });
   const rest = rows.length - chosen.length;
@@ -156,11 +156,6 @@ async function verified(cli: Cli, { all = false, key: keys }: CheckOptions): Pro
           },
         ]),
   ];
-}
-
-/** A copy, and what another machine wrote, was signed with a key that is elsewhere: no damage, and no proof either. */
-function ofUnknownKey(problem: string): boolean {
-  return problem.includes("signed by an unknown key");
 }
 
 async function backup(cli: Cli, to: string, { store }: Options): Promise<void> {

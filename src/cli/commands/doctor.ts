@@ -1,5 +1,5 @@
 /** `openrath doctor`: what works on this machine, and what to do about the rest. Names of keys are shown, never their values. */
-import { access, constants, mkdtemp, rm, stat } from "node:fs/promises";
+import { access, constants, mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
@@ -110,7 +110,19 @@ async function signingKey(file: string): Promise<Finding> {
   if (found === undefined) return { check, status: "none", detail: "made at the first run" };
   if ((found.mode & 0o077) !== 0 && process.platform !== "win32")
     return { check, status: "warn", detail: `${file} can be read by others`, fix: `chmod 600 ${file}` };
-  return { check, status: "ok", detail: "there, private" };
+  const { Key } = await import("../../runtime/key.ts");
+  const key = await readFile(file, "utf8").then(
+    (pem) => new Key(pem).id,
+    () => undefined,
+  );
+  return key === undefined
+    ? {
+        check,
+        status: "fail",
+        detail: `${file} is no ed25519 key in PEM`,
+        fix: "put its copy back, or remove it: the next run makes another",
+      }
+    : { check, status: "ok", detail: `there, private; others verify with --key ${key}` };
 }
 
 /** Opened as commands open it, and every workflow asked whether its models and tools are there. A home that is not there yet is left so. */

@@ -20,7 +20,7 @@ export function define(command: Command, cli: Cli): void {
   command
     .summary("check the record against its hashes and signatures")
     .description(
-      "Reads everything behind a session again and checks hashes, signatures and contents. Problems are printed; then the exit code is 4.",
+      "Reads everything behind a session again and checks hashes, signatures and contents. Problems are printed; then the exit code is 4. It is 1 when nothing is wrong but signatures are of keys that are not known here.",
     )
     .argument("<id>", "a session")
     .option("--anchor <file>", "statements kept elsewhere, against a record that was cut back")
@@ -35,9 +35,10 @@ async function verifySession(cli: Cli, id: string, { anchor, key }: Options): Pr
     throw new Fault(exits.notFound, `There is no file ${file} with statements to check against.`);
   const { verify } = await import("../../audit/verify.ts");
   const found = await progressing(cli, "verifying", "events", () => verify(session, { anchor: file, keys: key }));
-  if (!found.ok) cli.exit = exits.differs;
+  const intact = found.problems.length === 0;
+  if (!found.ok) cli.exit = intact ? exits.error : exits.differs;
   if (cli.asJson) return cli.data({ session: session.toJSON(), ...found, statement: found.statement ?? null });
-  if (!found.ok)
+  if (!intact)
     printList(cli, found.problems, {
       columns: [
         { name: "EVENT", cell: ({ event }) => cli.ink.cyan(shortEvent(event)), plain: ({ event }) => event },
@@ -47,8 +48,14 @@ async function verifySession(cli: Cli, id: string, { anchor, key }: Options): Pr
       empty: show``,
     });
   const counted = `${plural(found.events, "event")} checked, ${found.unsigned === 0 ? "all signed" : `${count(found.unsigned)} not signed yet`}`;
-  if (!found.ok) cli.warn(show`${cli.errInk.red("not intact:")} ${plural(found.problems.length, "problem")}; ${counted}`);
-  else if (cli.onTerminal) cli.print(show`${cli.ink.green("intact:")} ${counted}`);
+  if (!intact) cli.warn(show`${cli.errInk.red("not intact:")} ${plural(found.problems.length, "problem")}; ${counted}`);
+  else if (!found.ok) {
+    const [key = ""] = found.unknownKeys;
+    cli.warn(
+      show`${cli.errInk.yellow("not proven:")} nothing is wrong, but it is signed by ${plural(found.unknownKeys.length, "key")} not known here: ${found.unknownKeys.join(", ")}; ${counted}`,
+    );
+    cli.next(`openrath verify ${id} --key ${key}, if openrath doctor shows this key where it was signed`);
+  } else if (cli.onTerminal) cli.print(show`${cli.ink.green("intact:")} ${counted}`);
   else cli.print(show`ok\t${found.events}\t${found.unsigned}`);
   if (found.statement !== undefined && file === undefined && cli.onTerminal)
     cli.note(

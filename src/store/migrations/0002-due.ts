@@ -12,4 +12,5 @@ ALTER TABLE runs ADD COLUMN due_at TEXT GENERATED ALWAYS AS (min(coalesce(wake_a
 CREATE INDEX runs_free ON runs (tenant, project, workflow, due_at) WHERE owner IS NULL AND due_at IS NOT NULL;
 CREATE INDEX runs_urgent ON runs (tenant, project, workflow, priority, due_at) WHERE owner IS NULL AND due_at IS NOT NULL;
 CREATE INDEX runs_held ON runs (tenant, project, lease_expires) WHERE owner IS NOT NULL;
+CREATE INDEX runs_woken ON runs (tenant, project) WHERE woken_at IS NOT NULL;
 `;

@@ -66,6 +66,7 @@ CREATE UNIQUE INDEX runs_key ON openrath.runs (tenant, project, key) WHERE key I
 CREATE INDEX runs_status ON openrath.runs (tenant, project, status);
 CREATE INDEX runs_due ON openrath.runs (tenant, project, priority, due_at, no) WHERE due_at IS NOT NULL;
 CREATE INDEX runs_owner ON openrath.runs (tenant, project, owner) WHERE owner IS NOT NULL;
+CREATE INDEX runs_woken ON openrath.runs (tenant, project, no) WHERE woken_at IS NOT NULL;
 
 CREATE TABLE openrath.blobs (
   no bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
