@@ -67,10 +67,14 @@ export function handleOf<Output>(runtime: Runtime, { id, workflow, session }: Ru
         if (now.status === "cancelled")
           throw new RathError("run.cancelled", `Run ${id} was cancelled: ${now.reason}.`, { session: now.session });
         if (now.diverged !== undefined)
-          throw new RathError("run.diverged", `Run ${id} diverged ${now.diverged.text}.`, {
-            session: now.session,
-            details: { ...now.diverged },
-          });
+          throw new RathError(
+            "run.diverged",
+            `Run ${id} diverged ${now.diverged.text}. Put its code back, or resume it with { onDivergence: "fork" | "fail" }.`,
+            {
+              session: now.session,
+              details: { ...now.diverged },
+            },
+          );
         await access.look();
         if (access.executing(id) === undefined) await later();
         runtime.assertOpen();
