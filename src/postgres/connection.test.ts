@@ -1,8 +1,8 @@
 /** The seam to PostgreSQL on a real server: formats, many openers at once, patience, and errors without the password. */
 import { inspect } from "node:util";
 import pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { dropSchemas, freshSchema, sharedPostgres, withClient } from "../../test/support/postgres.ts";
+import { expect, test } from "vitest";
+import { ownSchemas, withClient } from "../../test/support/postgres.ts";
 import { RathError } from "../session/errors.ts";
 import { Connection, type PostgresOptions } from "./connection.ts";
 import type { Format } from "./format.ts";
@@ -12,16 +12,9 @@ const second = "ALTER TABLE openrath.things ADD COLUMN word text";
 const format = (...steps: string[]): Format => ({ family: "store", steps, opener: "postgresStore" });
 
 let url = "";
-const schemas: string[] = [];
-beforeAll(async () => {
-  url = await sharedPostgres();
+const schema = ownSchemas((shared) => {
+  url = shared;
 });
-afterAll(() => dropSchemas(url, schemas));
-
-function schema(): string {
-  schemas.push(freshSchema());
-  return schemas.at(-1) as string;
-}
 
 function opened(options: PostgresOptions, steps = [first], source: ConstructorParameters<typeof Connection>[0] = url): Connection {
   return new Connection(source, options, format(...steps));
@@ -69,7 +62,8 @@ test("a pool of the caller's own needs nothing but query, and stays open", async
 });
 
 test("what reads is asked again after its connection was cut, what writes is not", async () => {
-  const connection = opened({ schema: schema(), max: 1 });
+  const name = schema();
+  const connection = opened({ schema: name, max: 1 });
   const cutting = (sql: string) => `WITH cut AS MATERIALIZED (SELECT pg_terminate_backend(pg_backend_pid())) ${sql}`;
   await connection.open();
   let cuts = 0;
@@ -77,7 +71,7 @@ test("what reads is asked again after its connection was cut, what writes is not
     await withClient(url, async (client) => {
       for (; cuts === 0; ) {
         const { rows } = await client.query(
-          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%${schemas.at(-1)}%' AND wait_event = 'PgSleep'`,
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%${name}%' AND wait_event = 'PgSleep'`,
         );
         cuts += rows.length;
       }

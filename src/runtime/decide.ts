@@ -49,7 +49,7 @@ async function asked(runtime: Runtime, id: string): Promise<{ readonly mark: Nod
   const { platform } = runtime;
   const store = await runtime.store();
   let mark: Node | undefined;
-  for (let next: string | undefined = id; next !== undefined; ) {
+  for (let next: string | undefined = typeof id === "string" ? id : undefined; next !== undefined; ) {
     let found: Node | undefined;
     let before: string | undefined;
     for await (const event of store.events({ ids: [next] })) {

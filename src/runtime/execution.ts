@@ -184,7 +184,8 @@ export class Execution {
       if (this.mode !== "effects") this.own(log);
       return head;
     }
-    if (this.mode !== "replay") this.runtime.warnImplicit(head);
+    // A program that asks for something else than it recorded is told so by its divergence.
+    if (this.mode !== "replay") this.runtime.warnImplicit(head, this.recorded?.complete === false);
     const known = this.recorded?.implicitAt(head) ?? 0;
     const ordinal = Math.max(this.ordinal(head, scope, "implicit"), known);
     this.#ordinals.set(`${head.id} ${scopeName(scope)} implicit`, ordinal + 1);

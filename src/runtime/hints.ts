@@ -1,7 +1,9 @@
 /** What the store tells of changes made by anybody, for those who want to know sooner than by looking. Looking stays the truth. */
 import { textOfThrown } from "../session/thrown.ts";
-import type { News } from "../store/store.ts";
+import type { News, Wakeups } from "../store/store.ts";
+import type { Runtime } from "./runtime.ts";
 import type { Services } from "./services.ts";
+import { isFinal } from "./worker.ts";
 
 export class Hints {
   readonly #runtime: Services;
@@ -35,4 +37,14 @@ export class Hints {
       return undefined;
     }
   }
+}
+
+/** Wake-ups of the store, where it has some. Looking finds what is due all the same, only later. */
+export async function openWakeups(runtime: Runtime, worker: string, hear: () => void): Promise<Wakeups | undefined> {
+  const store = await runtime.store();
+  return store.wakeups?.(hear).catch((error: unknown) => {
+    if (isFinal(error)) throw error;
+    runtime.warn(`Worker ${worker} hears no wake-ups: ${textOfThrown(error)}. It looks every ${runtime.times.lookMs} ms.`);
+    return undefined;
+  });
 }

@@ -1,7 +1,7 @@
 /** A Rath: sessions, runs, decisions and imports on one store. Made by `openrath()`. */
 import type { Memory } from "../memory/memory.ts";
 import { RathError } from "../session/errors.ts";
-import { givenOptions } from "../session/given.ts";
+import { givenOptions, givenText, givenWord } from "../session/given.ts";
 import type { Log } from "../session/log.ts";
 import type { Content, Decided, Decision, Pending, RunStatus, SandboxRecord, Session, SessionStatus } from "../session/session.ts";
 import type { LogRow } from "../store/store.ts";
@@ -9,7 +9,7 @@ import type { OutputOf, Workflow } from "../workflow/workflow.ts";
 import { decide, decisionOn } from "./decide.ts";
 import type { SendOptions } from "./mailbox.ts";
 import { pendingRuns } from "./pending.ts";
-import { type RunOptions, runOptions } from "./queue-run.ts";
+import { givenRunOptions, type RunOptions } from "./queue-run.ts";
 import { checkReady } from "./ready.ts";
 import type { Run } from "./run-handle.ts";
 import type { ResumeOptions, Runs } from "./runs.ts";
@@ -177,10 +177,12 @@ export class RathOnStore implements Rath {
   async *sessions(
     query: { readonly tag?: string | undefined; readonly status?: SessionStatus | undefined; readonly after?: string | undefined } = {},
   ): AsyncIterable<Session> {
+    const { status } = givenOptions(query, ["tag", "status", "after"], "sessions");
+    if (status !== undefined) givenWord(status, ["idle", "waiting", "failed", "cancelled", "rejected"], "sessions.status");
     await this.#runtime.effects.writer.flush();
     for await (const row of (await this.#runtime.store()).sessions({ log: "session", tag: query.tag, after: query.after })) {
       const session = await this.open(row.id);
-      if (query.status === undefined || session.status === query.status) yield session;
+      if (status === undefined || session.status === status) yield session;
     }
   }
 
@@ -191,15 +193,19 @@ export class RathOnStore implements Rath {
   }
 
   async run(workflow: Workflow | string, session: Session, options: RunOptions = {}): Promise<Run<never>> {
-    return this.#runs.start(workflow, session, givenOptions(options, runOptions, "run")) as Promise<Run<never>>;
+    return this.#runs.start(workflow, session, givenRunOptions(options)) as Promise<Run<never>>;
   }
   attach(run: string): Promise<Run> {
     return this.#runs.attach(run);
   }
-  resume(run: string, options: ResumeOptions = {}): Promise<Run> {
-    return this.#runs.resume(run, options);
+  async resume(run: string, options: ResumeOptions = {}): Promise<Run> {
+    const { onDivergence } = givenOptions(options, ["onDivergence", "workflow"], "resume");
+    if (onDivergence !== undefined) givenWord(onDivergence, ["pause", "fork", "fail"], "resume.onDivergence");
+    return this.#runs.resume(givenText(run, "run"), options);
   }
   runs(query: { readonly status?: RunStatus | undefined; readonly workflow?: string | undefined } = {}): AsyncIterable<Run> {
+    const { status } = givenOptions(query, ["status", "workflow"], "runs");
+    if (status !== undefined) givenWord(status, ["queued", "running", "waiting", "done", "failed", "cancelled"], "runs.status");
     return this.#runs.list(query);
   }
 

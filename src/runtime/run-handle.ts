@@ -37,6 +37,8 @@ interface Access {
   row(id: string): Promise<RunRow>;
   /** Where it is executed here. */
   executing(id: string): RunExecution | undefined;
+  /** Where it waits here for what it recorded to be asked for again. */
+  paused(id: string): RunExecution | undefined;
   /** Looks for news of the runs that wait here. */
   look(): Promise<void>;
   cancel(id: string, reason: string): Promise<void>;
@@ -52,14 +54,18 @@ export function handleOf<Output>(runtime: Runtime, { id, workflow, session }: Ru
     id,
     workflow,
     session,
-    status: async () => (await access.row(id)).status as RunStatus,
+    status: async () => {
+      runtime.assertOpen();
+      return (await access.row(id)).status as RunStatus;
+    },
     settle,
     result: async () => {
       for (;;) {
         const now = await settle();
         if (now.status === "done") return now.session;
         if (now.status === "failed") throw now.error;
-        if (now.status === "cancelled") throw new RathError("run.cancelled", `Run ${id} was cancelled.`, { session: now.session });
+        if (now.status === "cancelled")
+          throw new RathError("run.cancelled", `Run ${id} was cancelled: ${now.reason}.`, { session: now.session });
         if (now.diverged !== undefined)
           throw new RathError("run.diverged", `Run ${id} diverged ${now.diverged.text}.`, {
             session: now.session,
@@ -90,6 +96,8 @@ async function settled(runtime: Runtime, id: string, access: Access): Promise<Se
     const executing = access.executing(id);
     if (executing !== undefined) return executing.settled;
     const { status } = await access.row(id);
+    const paused = status === "waiting" ? access.paused(id) : undefined;
+    if (paused !== undefined) return paused.settled;
     if (hasEnded(status) || status === "waiting") {
       const found = settledOf(runtime, await loadRun(runtime, id), status);
       if (found !== undefined) return found;

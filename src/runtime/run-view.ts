@@ -28,7 +28,7 @@ export function settledOf(runtime: Runtime, record: RunRecord, status: string): 
         }),
       };
     case "cancelled":
-      return { status: "cancelled", session };
+      return { status: "cancelled", session, reason: record.ended?.reason ?? "cancelled" };
     case "waiting":
       return { status: "waiting", session, pending: pendingIn(runtime, record) };
     default:

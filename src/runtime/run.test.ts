@@ -313,6 +313,10 @@ describe("a program that takes another way", () => {
     const settled = await (await rath.resume(id)).settle();
     expect(settled).toMatchObject({ status: "waiting", diverged: { field: "name", expected: "a", got: "other" } });
     expect(ran).toBe(0);
+    // Asked afterwards it says the same, and nobody waits for a result that cannot come.
+    const again = await rath.attach(id);
+    expect(await again.settle()).toMatchObject({ status: "waiting", diverged: { got: "other" } });
+    await expect(again.result()).rejects.toMatchObject({ code: "run.diverged", details: { expected: "a" } });
   });
 
   test("or only takes its time goes on by itself when it asks after all", async () => {

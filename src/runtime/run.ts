@@ -32,7 +32,7 @@ export type Settled<Output = unknown> =
       readonly diverged?: Divergence | undefined;
     }
   | { readonly status: "failed"; readonly session: Session; readonly error: RathError }
-  | { readonly status: "cancelled"; readonly session: Session };
+  | { readonly status: "cancelled"; readonly session: Session; readonly reason: string };
 
 /** What is known of a run beside its row, and how it goes on. */
 export interface Executing {
@@ -147,7 +147,7 @@ export class RunExecution {
     if (this.#over) return;
     this.#goesOn();
     const ending: Ending = { status: "cancelled", reason, compensate: this.#how.onCancelled };
-    await this.#finish(() => finish(this.#execution, ending, this.row), undefined, true);
+    await this.#finish(() => finish(this.#execution, ending, this.row), undefined, reason);
   }
 
   /** Somebody woke the run from outside: to cancel it, or with an answer or a signal that it waits for. */
@@ -230,14 +230,14 @@ export class RunExecution {
     this.#deadline = setTimeout(arrive, Math.min(Math.max(left, 0), longestTimer));
   }
 
-  async #finish(end: () => Promise<Node>, error?: unknown, cancelled = false): Promise<void> {
+  async #finish(end: () => Promise<Node>, error?: unknown, cancelled?: string): Promise<void> {
     if (this.#over) return;
     this.#over = true;
     this.#stop();
     try {
       const node = await end();
       const session = this.#runtime.outside(node);
-      if (cancelled) this.#settle({ status: "cancelled", session });
+      if (cancelled !== undefined) this.#settle({ status: "cancelled", session, reason: cancelled });
       else if (error === undefined) this.#settle({ status: "done", session });
       else this.#settle({ status: "failed", session, error: asRathError(this.#runtime, error, session) });
       await this.#release();

@@ -1,7 +1,7 @@
 /** The runs this Rath executes, and handles on any run of the store. */
 
 import { RathError } from "../session/errors.ts";
-import { givenName } from "../session/given.ts";
+import { givenName, kindOf, unsupported } from "../session/given.ts";
 import { keyedRunId } from "../session/id.ts";
 import type { Node } from "../session/log.ts";
 import type { Limits, RunStatus, Session } from "../session/session.ts";
@@ -12,7 +12,7 @@ import { Attention } from "./attention.ts";
 import { cancelChildren, cancelOf, isToBeMadeGood, requestCancel } from "./cancel.ts";
 import type { Execution } from "./execution.ts";
 import type { Ending } from "./finish.ts";
-import { Hints } from "./hints.ts";
+import { Hints, openWakeups } from "./hints.ts";
 import { Obedience } from "./obedience.ts";
 import { checkInput, compensationOf, queueRun, type RunOptions, sameRun } from "./queue-run.ts";
 import { type Executing, type OnDivergence, RunExecution, type Settled } from "./run.ts";
@@ -82,6 +82,8 @@ export class Runs {
   // ── starting and taking up ──
 
   async start<W extends Workflow>(given: W | string, session: Session, options: RunOptions): Promise<Run<OutputOf<W>>> {
+    if (typeof given !== "string" && typeof (given as Partial<Workflow> | null | undefined)?.forward !== "function")
+      throw unsupported("workflow", `is ${kindOf(given)}`, "give a Workflow, or the name of one in openrath({ workflows })");
     const queue = options.queue === true;
     const workflow = typeof given === "string" ? (queue ? this.#known(given) : this.#named(given)) : given;
     const name = typeof given === "string" ? givenName(given, "the workflow's name") : this.#runtime.nameOf(given);
@@ -382,16 +384,9 @@ export class Runs {
   }
 
   async #listen(poke: () => void): Promise<() => Promise<void>> {
-    const store = await this.#runtime.store();
+    const wakeups = await openWakeups(this.#runtime, this.#worker, poke);
     const unlisten = this.#hints.listen(({ due }) => due && poke());
     this.#pokes.add(poke);
-    // Looking finds what is due all the same, only later.
-    const wakeups = await store.wakeups?.(poke).catch((error: unknown) => {
-      this.#runtime.warn(
-        `Worker ${this.#worker} hears no wake-ups: ${textOfThrown(error)}. It looks every ${this.#runtime.times.lookMs} ms.`,
-      );
-      return undefined;
-    });
     this.#wakeups = wakeups;
     return async () => {
       unlisten();
@@ -446,6 +441,7 @@ export class Runs {
     return handleOf<Output>(this.#runtime, row, {
       row: (id) => this.#row(id),
       executing: (id) => this.#executing.get(id),
+      paused: (id) => this.#paused.get(id),
       look: () => this.#attention.look(),
       cancel: (id, reason) => this.#cancel(id, reason),
       listen: (hear) => this.#hints.listen(({ logs }) => hear(logs)),

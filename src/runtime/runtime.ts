@@ -491,11 +491,11 @@ export class Runtime implements Host, Services {
     });
   }
 
-  warnImplicit(head: Node): void {
+  warnImplicit(head: Node, diverging: boolean): void {
     if (this.#options.implicitForks === "allow") return;
     const place = callSite();
     const message = `Session ${head.log.id} was already continued at step ${head.step}: using the same value again makes an implicit fork${place}. Use the value that the first call returned, or say fork("label").`;
     if (this.#options.implicitForks === "error") throw new RathError("session.implicit-fork", message);
-    process.emitWarning(message, { type: "OpenRathWarning", code: "OPENRATH_IMPLICIT_FORK" });
+    if (!diverging) process.emitWarning(message, { type: "OpenRathWarning", code: "OPENRATH_IMPLICIT_FORK" });
   }
 }

@@ -132,5 +132,5 @@ export interface Services {
   warn(message: string): void;
   warnMoved(log: Log): void;
   /** Warns of an implicit fork, or refuses it, as the options say. */
-  warnImplicit(head: Node): void;
+  warnImplicit(head: Node, diverging: boolean): void;
 }

@@ -1,7 +1,7 @@
 /** The loop that takes due runs of the store and has them executed here, as many at once as it is told. */
 import { durationMs } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
-import { givenDuration, givenOptions, kindOf, unsupported } from "../session/given.ts";
+import { givenAbort, givenDuration, givenOptions, shown, unsupported } from "../session/given.ts";
 import type { Duration } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
 
@@ -67,7 +67,8 @@ export async function work(runs: Executes, options: WorkOptions): Promise<void> 
     report,
   } = givenOptions(options, ["concurrency", "signal", "drain", "report", "onRun"], "work");
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > most)
-    throw unsupported("concurrency", `is ${kindOf(concurrency)} (${String(concurrency)})`, `give a whole number from 1 to ${most}`);
+    throw unsupported("concurrency", `is ${shown(concurrency)}`, `give a whole number from 1 to ${most}`);
+  givenAbort(signal);
   const drainMs = durationMs(givenDuration(drain));
   const bell = new Bell();
   const under = new Set<Promise<void>>();
@@ -120,12 +121,17 @@ async function takeOrSay(
   try {
     return await runs.take(limit);
   } catch (error) {
-    if (RathError.is(error, "rath.closed") || RathError.is(error, "store.newer-format")) throw error;
+    if (isFinal(error)) throw error;
     const problem = textOfThrown(error);
     if (failures === 0) runs.warn(`Worker ${runs.worker} cannot look for work: ${problem}. It goes on trying.`);
     tell({ problem });
     return undefined;
   }
+}
+
+/** Trying again would not help. */
+export function isFinal(error: unknown): boolean {
+  return (["rath.closed", "store.newer-format", "store.older-format"] as const).some((code) => RathError.is(error, code));
 }
 
 /** Somebody who throws when he is told of the work does not end it. */

@@ -87,6 +87,19 @@ export function givenDuration(duration: Duration): Duration {
   return duration;
 }
 
+/** One of a few words, named by its field when it is none of them. */
+export function givenWord<T extends string>(value: T, words: readonly T[], field: string): T {
+  if (!words.includes(value)) throw unsupported(field, `is ${shown(value)}`, `give one of ${words.join(", ")}`);
+  return value;
+}
+
+/** What can be aborted from outside. */
+export function givenAbort(signal: AbortSignal | undefined): AbortSignal | undefined {
+  // Its shape, not its class: another realm has a class of its own.
+  if (signal === undefined || typeof (signal as Partial<AbortSignal> | null)?.addEventListener === "function") return signal;
+  throw unsupported("signal", `is ${kindOf(signal)}`, "give the signal of an AbortController");
+}
+
 /** A function, before anything is recorded. */
 export function givenFunction(value: unknown, field: string): void {
   if (typeof value !== "function") throw unsupported(field, `is ${kindOf(value)}`, "give a function");

@@ -2,8 +2,8 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { dropSchemas, freshSchema, ownPostgres, sharedPostgres, withClient } from "../../test/support/postgres.ts";
+import { expect, test } from "vitest";
+import { ownPostgres, ownSchemas, withClient } from "../../test/support/postgres.ts";
 import { collect } from "../testing/store-case.ts";
 import { storedChain } from "../testing/stored-event.ts";
 import { postgresStore } from "./postgres.ts";
@@ -11,16 +11,9 @@ import type { News, RunRow, Store, Write } from "./store.ts";
 
 const run: RunRow = { id: "r", key: undefined, session: "s", workflow: "w", status: "running", wakeAt: undefined };
 let url = "";
-const schemas: string[] = [];
-beforeAll(async () => {
-  url = await sharedPostgres();
+const schema = ownSchemas((shared) => {
+  url = shared;
 });
-afterAll(() => dropSchemas(url, schemas));
-
-function schema(): string {
-  schemas.push(freshSchema());
-  return schemas.at(-1) as string;
-}
 
 const writeOf = (session: string): Write => ({ branches: [{ session, expectedHead: undefined, events: storedChain([{}, {}], session) }] });
 const ids = async (store: Store) => (await collect(store.sessions({}))).map(({ id }) => id);

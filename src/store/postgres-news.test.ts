@@ -1,8 +1,8 @@
 /** News and wake-ups between processes, and how sparingly they are told. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { until } from "../../test/support/other-process.ts";
-import { dropSchemas, freshSchema, sharedPostgres, withClient } from "../../test/support/postgres.ts";
+import { ownSchemas, withClient } from "../../test/support/postgres.ts";
 import { storedChain } from "../testing/stored-event.ts";
 import { postgresStore } from "./postgres.ts";
 import type { News, RunRow, Store } from "./store.ts";
@@ -10,16 +10,9 @@ import type { News, RunRow, Store } from "./store.ts";
 const run: RunRow = { id: "r", key: undefined, session: "s", workflow: "w", status: "running", wakeAt: undefined };
 const past = "2020-01-01T00:00:00.000Z";
 let url = "";
-const schemas: string[] = [];
-beforeAll(async () => {
-  url = await sharedPostgres();
+const schema = ownSchemas((shared) => {
+  url = shared;
 });
-afterAll(() => dropSchemas(url, schemas));
-
-function schema(): string {
-  schemas.push(freshSchema());
-  return schemas.at(-1) as string;
-}
 
 test("appends tell of themselves a few times a second, whatever their number", async () => {
   const name = schema();

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openrath } from "../../src/index.ts";
 import { noLocal } from "../support/local.ts";
 import { all } from "../support/memory.ts";
+import { freshDatabase } from "../support/postgres.ts";
 
 const programs = fileURLToPath(new URL("./programs/", import.meta.url));
 const mock = new LLMock({ port: 0 });
@@ -88,15 +89,23 @@ interface Ended {
 }
 
 /** Runs a program without the lines that must not compile, and with lines of the test's own at its end. */
-async function run(name: string, more = "", cwd = programs): Promise<Ended> {
+async function run(name: string, more = "", cwd = programs, env: Readonly<Record<string, string>> = {}): Promise<Ended> {
   const source = await readFile(join(programs, `${name}.ts`), "utf8");
   const file = join(programs, `run-${name}.ts`);
   await writeFile(file, `${source.replace(/^\/\/ @ts-expect-error.*\n.*\n/gm, "")}${more}`);
   try {
-    return await start(["--import", import.meta.resolve("tsx"), "--import", join(programs, "surroundings.mjs"), file], cwd, keys(name));
+    return await start(["--import", import.meta.resolve("tsx"), "--import", join(programs, "surroundings.mjs"), file], cwd, {
+      ...keys(name),
+      ...env,
+    });
   } finally {
     await rm(file);
   }
+}
+
+async function runsIn(url: string): Promise<readonly string[]> {
+  await using rath = openrath({ store: url });
+  return await Promise.all((await all(rath.runs())).map((run) => run.status()));
 }
 
 function keys(name: string) {
@@ -158,7 +167,8 @@ describe("the programs of the public surface run", () => {
     }
   });
 
-  test("04-approval: the refund waits, then the mail, each answered by a handler", async () => {
+  test.each(["SQLite", "PostgreSQL"])("04-approval on %s: the refund waits, then the mail, each answered by a handler", async (kind) => {
+    await using database = kind === "PostgreSQL" ? await freshDatabase() : undefined;
     const driver = `
       const ticket = () => POST_ticket(new Request("http://test", { method: "POST", body: JSON.stringify({ id: "1", text: "Refund order 7" }) }));
       const decided = (id: string, body: object) => POST_decision(new Request("http://test", { method: "POST", body: JSON.stringify(body) }), id, { id: "ada" });
@@ -172,7 +182,8 @@ describe("the programs of the public surface run", () => {
       console.log((await ticket()).status);
       await rath.close();
     `;
-    const { code, stdout, stderr } = await run("04-approval", driver);
+    const { code, stdout, stderr } = await run("04-approval", driver, programs, database && { DATABASE_URL: database.url });
+    if (database !== undefined) expect(await runsIn(database.url)).toEqual(["done"]);
     expect({ code, stderr, lines: stdout.trim().split("\n") }).toEqual({
       code: 0,
       stderr: "",

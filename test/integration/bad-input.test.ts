@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { write } from "../../src/audit/audit.ts";
 import { type Content, openrath, type Rath, RathError, rerun, type Session, tool, verify, Workflow } from "../../src/index.ts";
+import { all } from "../support/memory.ts";
 
 const memory = (): Rath => openrath({ store: "memory", implicitForks: "allow" });
 
@@ -315,6 +316,21 @@ describe("options that are not known", () => {
       "ask.expire": () => done.ask("?", undefined, { expire: "1s" } as never),
       "session.titel": () => rath.session("go", { titel: "t" } as never),
       "run.kye": () => rath.run(new Flow((session) => session), done, { kye: "k" } as never),
+      "run.key": () => rath.run(new Flow((session) => session), done, { key: "" }),
+      "run.queue": () => rath.run(new Flow((session) => session), done, { queue: "yes" as never }),
+      signal: () => rath.run(new Flow((session) => session), done, { signal: {} as never }),
+      workflow: () => rath.run(undefined as never, done),
+      "resume.onDivergance": () => rath.resume("x", { onDivergance: "fork" } as never),
+      "resume.onDivergence": () => rath.resume("x", { onDivergence: "stop" as never }),
+      "runs.state": async () => {
+        for await (const _ of rath.runs({ state: "done" } as never)) break;
+      },
+      "runs.status": async () => {
+        for await (const _ of rath.runs({ status: "finished" as never })) break;
+      },
+      "sessions.tags": async () => {
+        for await (const _ of rath.sessions({ tags: ["x"] } as never)) break;
+      },
       "rerun.chnge": () => rerun(done, new Flow((session) => session), { chnge: {} } as never),
       'tool "t".wrtes': () => tool({ name: "t", description: "t", input: { type: "object" }, wrtes: "files", run: () => 1 } as never),
       'writes of tool "t"': () => tool({ name: "t", description: "t", input: { type: "object" }, writes: "file" as never, run: () => 1 }),
@@ -326,6 +342,7 @@ describe("options that are not known", () => {
       const error = await failing(door);
       expect([error.code, error.message.slice(0, name.length)]).toEqual(["value.unsupported", name]);
     }
+    expect(await all(rath.runs())).toEqual([]);
   });
 
   test("of a command fail the effect, before it runs", async () => {

@@ -1,29 +1,14 @@
 /** Questions and approvals that nobody answers in time: running, parked, or across a restart. */
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
-import { Agent, type RathError, replay, scripted, tool } from "../../src/index.ts";
+import { Agent, type RathError, replay, scripted } from "../../src/index.ts";
 import type { Pending } from "../../src/session/session.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { Flow } from "../support/flow.ts";
 import { otherProcess, until } from "../support/other-process.ts";
+import { payer } from "../support/payer.ts";
 
 type Approval = Extract<Pending, { kind: "approval" }>;
 type Question = Extract<Pending, { kind: "question" }>;
-
-const input = z.object({ to: z.string(), amount: z.number().int().default(1) });
-function payer(paid: string[], more: object = {}) {
-  return tool({
-    name: "pay",
-    description: "Pays.",
-    input,
-    needsApproval: true,
-    run: ({ to, amount }) => {
-      paid.push(`${to} ${amount}`);
-      return `paid ${to} ${amount}`;
-    },
-    ...more,
-  });
-}
 
 describe("what is not answered in time", () => {
   const asks = (expires: "40ms" | "1500ms") => new Flow((session) => session.ask("Now?", undefined, { expires }));

@@ -14,6 +14,7 @@ import { memoryStore } from "../../src/store/memory.ts";
 import type { Store } from "../../src/store/store.ts";
 import { Flow } from "../support/flow.ts";
 import { otherProcess } from "../support/other-process.ts";
+import { payer } from "../support/payer.ts";
 
 type Approval = Extract<Pending, { kind: "approval" }>;
 
@@ -31,21 +32,6 @@ function shuffled<T>(of: readonly T[], seed = 7): T[] {
     .map((value) => [next(), value] as const)
     .sort(([a], [b]) => a - b)
     .map(([, value]) => value);
-}
-
-const input = z.object({ to: z.string(), amount: z.number().int().default(1) });
-function payer(paid: string[], more: object = {}) {
-  return tool({
-    name: "pay",
-    description: "Pays.",
-    input,
-    needsApproval: true,
-    run: ({ to, amount }) => {
-      paid.push(`${to} ${amount}`);
-      return `paid ${to} ${amount}`;
-    },
-    ...more,
-  });
 }
 
 /** Every branch asks a question or wants an approval, by turns; what it came to is its label and the answer it got. */

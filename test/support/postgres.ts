@@ -2,7 +2,7 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import pg from "pg";
-import { inject } from "vitest";
+import { afterAll, beforeAll, inject } from "vitest";
 import { type PostgresServer, startServer } from "./postgres-server.ts";
 
 export type { PostgresServer } from "./postgres-server.ts";
@@ -26,6 +26,22 @@ export async function dropSchemas(url: string, names: Iterable<string>): Promise
   await withClient(url, async (client) => {
     for (const name of names) await client.query(`DROP SCHEMA IF EXISTS "${name}" CASCADE; DROP SCHEMA IF EXISTS "${name}_boss" CASCADE`);
   });
+}
+
+/** Gives schemas of its own on the shared server to a test file, which is told its URL; they are dropped at its end. */
+export function ownSchemas(tell: (url: string) => void): () => string {
+  const names: string[] = [];
+  let url = "";
+  beforeAll(async () => {
+    url = await sharedPostgres();
+    tell(url);
+  });
+  afterAll(() => dropSchemas(url, names));
+  return () => {
+    const name = freshSchema();
+    names.push(name);
+    return name;
+  };
 }
 
 /** Does something over a connection of its own. */
