@@ -28,6 +28,8 @@ export interface Client {
   query(query: Query): Promise<Result>;
   on(event: "notification", hear: (message: { readonly channel: string; readonly payload?: string }) => void): unknown;
   on(event: "error" | "end", hear: (error?: Error) => void): unknown;
+  /** From now on it keeps no process alive. */
+  unref?(): void;
 }
 
 export interface PooledClient extends Client {
@@ -38,7 +40,6 @@ export interface PooledClient extends Client {
 export interface LoneClient extends Client {
   connect(): Promise<unknown>;
   end(): Promise<void>;
-  unref(): void;
 }
 
 export interface Pool {

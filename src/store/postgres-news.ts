@@ -94,6 +94,8 @@ async function listen(connection: Connection, hear: (news: News) => void): Promi
     if (told?.[0] === tenant && told[1] === project) hear({ due: told[2] === undefined, logs: told[2] ?? [] });
   });
   await client.query({ text: `LISTEN "${connection.sql("openrath.news").replaceAll('"', '""')}"` });
+  // Who waits for an answer keeps the process alive, who only listens does not.
+  client.unref?.();
   return { broken, close: () => close().catch(() => {}) };
 }
 
