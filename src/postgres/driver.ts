@@ -28,8 +28,9 @@ export interface Client {
   query(query: Query): Promise<Result>;
   on(event: "notification", hear: (message: { readonly channel: string; readonly payload?: string }) => void): unknown;
   on(event: "error" | "end", hear: (error?: Error) => void): unknown;
-  /** From now on it keeps no process alive. */
+  /** From now on it keeps no process alive, or does again. */
   unref?(): void;
+  ref?(): void;
 }
 
 export interface PooledClient extends Client {

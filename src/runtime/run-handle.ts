@@ -40,6 +40,8 @@ interface Access {
   /** Looks for news of the runs that wait here. */
   look(): Promise<void>;
   cancel(id: string, reason: string): Promise<void>;
+  /** Hears which logs have grown, where the store tells. */
+  listen(hear: (logs: readonly string[]) => void): () => void;
 }
 
 const pollMs = 250;
@@ -76,6 +78,7 @@ export function handleOf<Output>(runtime: Runtime, { id, workflow, session }: Ru
         executing: () => access.executing(id),
         settle,
         cancel: (reason) => access.cancel(id, reason),
+        listen: (hear) => access.listen(hear),
       }),
     cancel: (reason = "cancelled") => access.cancel(id, reason),
   };

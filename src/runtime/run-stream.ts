@@ -20,6 +20,8 @@ interface Streamed<Output> {
   readonly executing: () => RunExecution | undefined;
   readonly settle: () => Promise<Settled<Output>>;
   readonly cancel: (reason: string) => Promise<void>;
+  /** Hears which logs have grown, where the store tells. */
+  readonly listen: (hear: (logs: readonly string[]) => void) => () => void;
 }
 
 interface Settling<Output> {
@@ -48,6 +50,8 @@ class RunReader<Output> {
   /** What was shown of the newest reply on each session. */
   readonly #shown = new Map<string, string>();
   readonly #told = new Set<string>();
+  /** The logs it is known to write. */
+  readonly #logs: Set<string>;
   #order = -1;
   #live: RunExecution | undefined;
   #unwatch: (() => void) | undefined;
@@ -58,11 +62,15 @@ class RunReader<Output> {
     this.#runtime = runtime;
     this.#run = run;
     this.#watch = watch;
+    this.#logs = new Set([run.id, run.session]);
   }
 
   async read(signal: AbortSignal): Promise<Session<Output>> {
     const stop = (): void => void this.#run.cancel(String((signal.reason as Error | undefined)?.message ?? "cancelled")).catch(() => {});
     signal.addEventListener("abort", stop, { once: true });
+    const unlisten = this.#run.listen((logs) => {
+      if (logs.length === 0 || logs.some((log) => this.#logs.has(log))) this.#wake();
+    });
     try {
       if (this.#run.after !== undefined) await this.#skipTo(this.#run.after);
       let settling: Settling<Output> | undefined;
@@ -88,6 +96,7 @@ class RunReader<Output> {
       }
     } finally {
       signal.removeEventListener("abort", stop);
+      unlisten();
       this.#unwatch?.();
     }
   }
@@ -155,6 +164,7 @@ class RunReader<Output> {
       if (stored.order > this.#order) this.#order = stored.order;
       if (this.#seen.has(stored.id)) continue;
       this.#seen.add(stored.id);
+      this.#logs.add(stored.session);
       const envelope = parseEnvelope(platform.text(stored.envelope));
       const node = fromStored(platform, stored, new Log(stored.session), [], envelope);
       await fetchBlobs(platform, store, [node]);

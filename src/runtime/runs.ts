@@ -8,6 +8,7 @@ import type { Limits, RunStatus, Session } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import type { Lease, RunRow, Wakeups } from "../store/store.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
+import { Attention } from "./attention.ts";
 import { cancelChildren, cancelOf, isToBeMadeGood, requestCancel } from "./cancel.ts";
 import type { Execution } from "./execution.ts";
 import type { Ending } from "./finish.ts";
@@ -54,9 +55,7 @@ export class Runs {
   readonly #taking = new Map<string, Promise<boolean>>();
   /** What is under way with each run that was handed to this process. */
   readonly #going = new Map<string, Promise<void>>();
-  /** Looks for news of the runs above, while there are any. */
-  #attention: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | undefined;
+  readonly #attention: Attention;
   /** Tells those who work here that there may be something to take. */
   readonly #pokes = new Set<() => void>();
   #wakeups: Wakeups | undefined;
@@ -70,6 +69,14 @@ export class Runs {
       (id, reason) => this.#cancel(id, reason),
       (message) => runtime.warn(message),
     );
+    this.#attention = new Attention(runtime, this.#hints, {
+      any: () => this.#executing.size + this.#parked.size > 0,
+      woken: async (id, held) => {
+        const run = this.#executing.get(id);
+        if (run !== undefined) await run.look();
+        else if (!held) await this.wake(id);
+      },
+    });
   }
 
   // ── starting and taking up ──
@@ -181,11 +188,10 @@ export class Runs {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#attention);
     for (const timer of this.#timers.values()) clearTimeout(timer);
     this.#obedience.close();
     await this.#hints.close();
-    await this.#looking;
+    await this.#attention.end();
     await Promise.allSettled(this.#taking.values());
     // What was taken is loaded first: begun after the end, it would fail for want of a runtime.
     await Promise.all(this.#going.values());
@@ -326,7 +332,7 @@ export class Runs {
     };
     run.onGoesOn();
     run.start(lease, signal);
-    this.#attend();
+    this.#attention.begin();
   }
 
   #parkedOrPaused(run: RunExecution, { diverged }: Extract<Settled, { readonly status: "waiting" }>): void {
@@ -348,38 +354,7 @@ export class Runs {
       this.#timers.set(run.id, timer.unref());
     }
     // Something may have come between the last look and the parking.
-    void this.#look();
-  }
-
-  /** Looks from time to time, and when the store says so, for runs of this Rath that were woken from outside. */
-  #attend(): void {
-    if (this.#attention !== undefined || this.#runtime.closed) return;
-    const unlisten = this.#hints.listen(({ due }) => due && void this.#look());
-    this.#attention = setInterval(() => {
-      if (this.#executing.size + this.#parked.size > 0) return void this.#look();
-      clearInterval(this.#attention);
-      this.#attention = undefined;
-      unlisten();
-    }, this.#runtime.times.lookMs);
-    this.#attention.unref();
-  }
-
-  #look(): Promise<void> {
-    this.#looking ??= this.#lookNow()
-      .catch(() => {}) // it is looked for again
-      .finally(() => {
-        this.#looking = undefined;
-      });
-    return this.#looking;
-  }
-
-  async #lookNow(): Promise<void> {
-    if (this.#runtime.closed) return;
-    for await (const { id, owner } of (await this.#runtime.store()).runs({ woken: true })) {
-      const run = this.#executing.get(id);
-      if (run !== undefined) await run.look();
-      else if (owner === undefined) await this.wake(id);
-    }
+    void this.#attention.look();
   }
 
   // ── working for others ──
@@ -446,10 +421,7 @@ export class Runs {
     if (running !== undefined) return running.cancel(reason);
     const lease = await claimRun(this.#runtime, await this.#runtime.store(), id, this.#worker);
     if (lease === undefined) return; // whoever executes it was woken, and obeys
-    await this.#alone(id, lease, () => this.#endHere(row, lease)).catch((error: unknown) => {
-      // Whoever took it over meanwhile obeys.
-      if (!RathError.is(error, "run.fenced")) throw error;
-    });
+    await this.#alone(id, lease, () => this.#endHere(row, lease));
   }
 
   /** Ends a run that nobody executes and that was cancelled. */
@@ -471,8 +443,9 @@ export class Runs {
     return handleOf<Output>(this.#runtime, row, {
       row: (id) => this.#row(id),
       executing: (id) => this.#executing.get(id),
-      look: () => this.#look(),
+      look: () => this.#attention.look(),
       cancel: (id, reason) => this.#cancel(id, reason),
+      listen: (hear) => this.#hints.listen(({ logs }) => hear(logs)),
     });
   }
 

@@ -96,7 +96,13 @@ async function listen(connection: Connection, hear: (news: News) => void): Promi
   await client.query({ text: `LISTEN "${connection.sql("openrath.news").replaceAll('"', '""')}"` });
   // Who waits for an answer keeps the process alive, who only listens does not.
   client.unref?.();
-  return { broken, close: () => close().catch(() => {}) };
+  return {
+    broken,
+    close: () => {
+      client.ref?.();
+      return close().catch(() => {});
+    },
+  };
 }
 
 /** Undefined for what is not ours: everybody who may connect to the database may notify. */

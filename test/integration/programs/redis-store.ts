@@ -123,9 +123,10 @@ export function redisStore(url: string): Store {
     async take({ workflows, limit }, worker, forMs) {
       check();
       const now = new Date().toISOString();
-      const since = ({ row, woken }: Held): string => [row.wakeAt ?? "never", woken ?? "never"].sort()[0] as string;
+      const since = ({ row, woken, owner, until }: Held): string =>
+        owner === undefined ? ([row.wakeAt ?? "never", woken ?? "never"].sort()[0] as string) : new Date(until).toISOString();
       return [...runs.values()]
-        .filter((run) => workflows.includes(run.row.workflow) && rowOf(run).owner === undefined && since(run) <= now)
+        .filter((run) => workflows.includes(run.row.workflow) && since(run) <= now)
         .sort((a, b) => (b.row.priority ?? 0) - (a.row.priority ?? 0) || since(a).localeCompare(since(b)))
         .slice(0, Math.max(0, limit))
         .map((run) => {
