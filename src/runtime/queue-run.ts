@@ -2,7 +2,7 @@
 
 import { durationMs } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
-import { givenAbort, givenKey, givenLimits, givenOptions, givenText, givenTime, kindOf, shown, unsupported } from "../session/given.ts";
+import { givenAbort, givenKey, givenLimits, givenOptions, givenTime, kindOf, shown, unsupported } from "../session/given.ts";
 import { keyedRunId } from "../session/id.ts";
 import { current, type Node } from "../session/log.ts";
 import { accepting } from "../session/question.ts";
@@ -36,9 +36,7 @@ export interface RunOptions {
 
 /** Options that can be held; what is checked here is checked before anything is queued. */
 export function givenRunOptions(options: RunOptions): RunOptions {
-  const { key, queue, signal } = givenOptions(options, ["key", "priority", "deadline", "limits", "signal", "queue"], "run");
-  // Of runs without a name every one would be the same.
-  if (key !== undefined && givenText(key, "run.key") === "") throw unsupported("run.key", "is empty", "give a name, or leave it out");
+  const { queue, signal } = givenOptions(options, ["key", "priority", "deadline", "limits", "signal", "queue"], "run");
   if (queue !== undefined && typeof queue !== "boolean") throw unsupported("run.queue", `is ${shown(queue)}`, "give true or false");
   givenAbort(signal);
   return options;

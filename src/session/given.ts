@@ -24,6 +24,8 @@ const longestKey = 600;
 /** The key of a run: short enough for every store to find it by. */
 export function givenKey(value: unknown): string {
   const key = givenName(value, "key");
+  // Of runs with an empty one every one would be the same.
+  if (key === "") throw unsupported("key", "is empty", "give a name, or leave it out");
   if (key.length > longestKey) throw unsupported("key", `has ${key.length} characters`, `give one of at most ${longestKey}, a hash of it`);
   return key;
 }

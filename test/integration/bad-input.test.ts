@@ -316,7 +316,7 @@ describe("options that are not known", () => {
       "ask.expire": () => done.ask("?", undefined, { expire: "1s" } as never),
       "session.titel": () => rath.session("go", { titel: "t" } as never),
       "run.kye": () => rath.run(new Flow((session) => session), done, { kye: "k" } as never),
-      "run.key": () => rath.run(new Flow((session) => session), done, { key: "" }),
+      key: () => rath.run(new Flow((session) => session), done, { key: "" }),
       "run.queue": () => rath.run(new Flow((session) => session), done, { queue: "yes" as never }),
       signal: () => rath.run(new Flow((session) => session), done, { signal: {} as never }),
       workflow: () => rath.run(undefined as never, done),
