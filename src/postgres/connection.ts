@@ -214,8 +214,6 @@ export class Connection {
       const client = new Lone(this.#clientOptions());
       client.on("error", () => {});
       await client.connect();
-      // Who does nothing but listen does not keep a process alive.
-      client.unref();
       return { client, close: () => client.end() };
     } catch (error) {
       throw RathError.is(error) ? error : this.#unreachable(error);

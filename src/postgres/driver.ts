@@ -28,6 +28,9 @@ export interface Client {
   query(query: Query): Promise<Result>;
   on(event: "notification", hear: (message: { readonly channel: string; readonly payload?: string }) => void): unknown;
   on(event: "error" | "end", hear: (error?: Error) => void): unknown;
+  /** From now on it keeps no process alive, or does again. */
+  unref?(): void;
+  ref?(): void;
 }
 
 export interface PooledClient extends Client {
@@ -38,7 +41,6 @@ export interface PooledClient extends Client {
 export interface LoneClient extends Client {
   connect(): Promise<unknown>;
   end(): Promise<void>;
-  unref(): void;
 }
 
 export interface Pool {

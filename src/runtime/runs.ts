@@ -416,10 +416,7 @@ export class Runs {
     if (running !== undefined) return running.cancel(reason);
     const lease = await claimRun(this.#runtime, await this.#runtime.store(), id, this.#worker);
     if (lease === undefined) return; // whoever executes it was woken, and obeys
-    await this.#alone(id, lease, () => this.#endHere(row, lease)).catch((error: unknown) => {
-      // Whoever took it over meanwhile obeys.
-      if (!RathError.is(error, "run.fenced")) throw error;
-    });
+    await this.#alone(id, lease, () => this.#endHere(row, lease));
   }
 
   /** Ends a run that nobody executes and that was cancelled. */

@@ -1,19 +1,14 @@
 /** The shape of every kind of event, checked when a bundle is imported or a log verified. Loaded only there: importing zod costs most of a start. */
 import { z } from "zod";
+import { runSchemas } from "./run-schema.ts";
+import { duration, id, iso, place, session } from "./schema-parts.ts";
 
-const id = z.string().regex(/^[0-9a-f]{64}$/);
-const session = z.string().min(1);
-const iso = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-const duration = z.string().regex(/^\d+(?:\.\d+)?(?:ms|s|m|h|d)$/);
-const place = z.strictObject({ session, head: id });
 const scope = z.union([z.strictObject({ run: z.string() }), z.strictObject({ call: id, attempt: z.int().min(1) })]);
 const part = z.union([
   z.strictObject({ type: z.literal("text"), text: z.string() }),
   z.strictObject({ type: z.literal("reasoning"), text: z.string(), signature: z.string().optional() }),
   z.strictObject({ type: z.literal("file"), mediaType: z.string(), data: z.instanceof(Uint8Array).optional(), url: z.string().optional() }),
 ]);
-const amount = z.number().optional();
-const limits = z.strictObject({ rounds: amount, tokens: amount, usd: amount, time: duration.optional() });
 const repeat = z.enum(["safe", "keyed", "once", "nested"]);
 const batch = z.strictObject({ index: z.int().min(0), size: z.int().min(2) }).optional();
 
@@ -340,44 +335,7 @@ export const schemas = {
   }),
   "forget.called": z.strictObject({ key: z.string(), scope: scopeOfMemory, reason: z.string() }),
   "forget.returned": z.strictObject({ ...result, item: staged.optional(), revision: z.int().min(0).optional() }),
-  "run.started": z.strictObject({
-    workflow: z.string(),
-    input: place,
-    key: z.string().optional(),
-    bare: z.literal(true).optional(),
-    rerun: z.string().optional(),
-    /** What `describe()` of the workflow said then. */
-    revision: z.string().optional(),
-    priority: z.number().optional(),
-    /** It fails if it has not ended by then. */
-    deadline: iso.optional(),
-    /** The cancelled run that this one makes good: it executes `onCancel`. */
-    compensates: z.string().optional(),
-    /** The workflow has an `onCancel`. */
-    onCancel: z.literal(true).optional(),
-    /** The run inside which it was started. */
-    parent: z.string().optional(),
-    limits: limits.optional(),
-  }),
-  "run.resumed": z.strictObject({
-    worker: z.string(),
-    epoch: z.int(),
-    /** The owner before never gave the run back. */
-    abandoned: z.literal(true).optional(),
-    /** What `describe()` says now, where that differs from the start. */
-    revision: z.string().optional(),
-    /** Its workflow has an `onCancel`, which whoever started the run did not know. */
-    onCancel: z.literal(true).optional(),
-  }),
-  "run.spawned": z.strictObject({ run: z.string(), workflow: z.string() }),
-  "run.parked": z.strictObject({ pending: z.array(id), wakeAt: iso.optional() }),
-  "run.ended": z.strictObject({
-    status: z.enum(["done", "failed", "cancelled"]),
-    result: place.optional(),
-    message: z.string().optional(),
-    code: z.string().optional(),
-    reason: z.string().optional(),
-  }),
+  ...runSchemas,
   "sandbox.opened": z.strictObject({
     id: z.string(),
     sandbox: z.string(),

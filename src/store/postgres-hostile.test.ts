@@ -1,4 +1,6 @@
 /** What others may do to a database and to whoever works on it: texts it cannot hold, roles with few rights, notifications of anybody. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Flow } from "../../test/support/flow.ts";
 import { until } from "../../test/support/other-process.ts";
@@ -85,4 +87,15 @@ test("a server that is full, slow or a standby is tried again; what it refuses i
   const said = (code: string) => failureOf(Object.assign(new Error("x"), { code, severity: "ERROR" }));
   for (const code of ["57014", "53100", "53200", "53300", "25006", "40001"]) expect(said(code)).toBe("again");
   for (const code of ["22P05", "42501", "42P01", "54000"]) expect(said(code)).toBe("refused");
+});
+
+test("who listens and does nothing else ends by itself, without being closed", { timeout: 20_000 }, async () => {
+  const opener = JSON.stringify(new URL("./postgres.ts", import.meta.url).href);
+  const program = `const { postgresStore } = await import(${opener});
+    await postgresStore(process.env.URL, { schema: process.env.SCHEMA }).watch(() => {});
+    console.log("listens");`;
+  const env = { ...process.env, URL: url, SCHEMA: schema() };
+  const node = ["--import", "tsx", "--input-type=module", "-e", program];
+  const { stdout } = await promisify(execFile)(process.execPath, node, { env, timeout: 15_000 });
+  expect(stdout).toBe("listens\n");
 });

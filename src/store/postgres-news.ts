@@ -94,7 +94,15 @@ async function listen(connection: Connection, hear: (news: News) => void): Promi
     if (told?.[0] === tenant && told[1] === project) hear({ due: told[2] === undefined, logs: told[2] ?? [] });
   });
   await client.query({ text: `LISTEN "${connection.sql("openrath.news").replaceAll('"', '""')}"` });
-  return { broken, close: () => close().catch(() => {}) };
+  // Who waits for an answer keeps the process alive, who only listens does not.
+  client.unref?.();
+  return {
+    broken,
+    close: () => {
+      client.ref?.();
+      return close().catch(() => {});
+    },
+  };
 }
 
 /** Undefined for what is not ours: everybody who may connect to the database may notify. */

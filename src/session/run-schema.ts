@@ -1,0 +1,51 @@
+/** The shapes of what a run says of itself in its own log. */
+import { z } from "zod";
+import { duration, id, iso, place } from "./schema-parts.ts";
+
+export const runSchemas = {
+  "run.started": z.strictObject({
+    workflow: z.string(),
+    input: place,
+    key: z.string().optional(),
+    bare: z.literal(true).optional(),
+    rerun: z.string().optional(),
+    /** What `describe()` of the workflow said then. */
+    revision: z.string().optional(),
+    priority: z.number().optional(),
+    /** It fails if it has not ended by then. */
+    deadline: iso.optional(),
+    /** The cancelled run that this one makes good: it executes `onCancel`. */
+    compensates: z.string().optional(),
+    /** The workflow has an `onCancel`. */
+    onCancel: z.literal(true).optional(),
+    /** The run inside which it was started. */
+    parent: z.string().optional(),
+    limits: z
+      .strictObject({
+        rounds: z.number().optional(),
+        tokens: z.number().optional(),
+        usd: z.number().optional(),
+        time: duration.optional(),
+      })
+      .optional(),
+  }),
+  "run.resumed": z.strictObject({
+    worker: z.string(),
+    epoch: z.int(),
+    /** The owner before never gave the run back. */
+    abandoned: z.literal(true).optional(),
+    /** What `describe()` says now, where that differs from the start. */
+    revision: z.string().optional(),
+    /** Its workflow has an `onCancel`, which whoever started the run did not know. */
+    onCancel: z.literal(true).optional(),
+  }),
+  "run.spawned": z.strictObject({ run: z.string(), workflow: z.string() }),
+  "run.parked": z.strictObject({ pending: z.array(id), wakeAt: iso.optional() }),
+  "run.ended": z.strictObject({
+    status: z.enum(["done", "failed", "cancelled"]),
+    result: place.optional(),
+    message: z.string().optional(),
+    code: z.string().optional(),
+    reason: z.string().optional(),
+  }),
+} as const;
