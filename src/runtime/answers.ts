@@ -72,7 +72,7 @@ export class Answers {
       const waiters = this.#waiters.get(question);
       if (waiters === undefined) this.#waiters.set(question, new Set([waiter]));
       else waiters.add(waiter);
-      this.#poll ??= setInterval(() => void this.#look(({ mode }) => mode !== "run"), pollMs);
+      this.#poll ??= setInterval(() => void this.#look(({ mode }) => mode !== "run").catch(() => {}), pollMs); // the next one may do better
     });
     // Whoever answers from now on is heard; who answered before is found, also when its time has come since.
     const known = await patiently(execution, () => this.find(question)).catch((error: unknown) => {
@@ -87,7 +87,7 @@ export class Answers {
     return given;
   }
 
-  /** A run was woken: perhaps something it waits for was answered in another process. */
+  /** A run was woken: perhaps something it waits for was answered in another process. Rejects when that could not be found out. */
   look(execution: object): Promise<void> {
     return this.#look((waiting) => waiting === execution);
   }
@@ -176,7 +176,7 @@ export class Answers {
   async #look(concerns: (waiting: Waiting) => boolean): Promise<void> {
     for (const [question, waiters] of [...this.#waiters]) {
       if (![...waiters].some(({ execution }) => concerns(execution))) continue;
-      const given = await this.find(question).catch(() => undefined);
+      const given = await this.find(question);
       if (given !== undefined) this.#tell(question, given);
     }
   }
