@@ -98,7 +98,11 @@ async function settled(runtime: Runtime, id: string, access: Access): Promise<Se
   for (;;) {
     runtime.assertOpen();
     const executing = access.executing(id);
-    if (executing !== undefined) return executing.settled;
+    if (executing !== undefined) {
+      const here = await executing.settled;
+      // One that was taken over has not failed: it goes on elsewhere.
+      if (here.status !== "failed" || here.error.code !== "run.fenced") return here;
+    }
     const { status } = await access.row(id);
     const paused = status === "waiting" ? access.paused(id) : undefined;
     if (paused !== undefined) return paused.settled;
