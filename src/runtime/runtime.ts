@@ -153,11 +153,8 @@ export class Runtime implements Host, Services {
     return mergeBranches(this.sandboxes, { ...standing, session }, { places, sessions: others }, options);
   }
   async conflicts(session: Session, others: readonly Session[]): Promise<readonly Conflict[]> {
-    return conflictsOf(
-      this.sandboxes,
-      this.here(session).node,
-      others.map((other) => this.here(other).node),
-    );
+    const places = others.map((other) => this.here(other).node);
+    return conflictsOf(this.sandboxes, this.here(session).node, places);
   }
   files(session: Session): Files {
     return filesAt(this.sandboxes, placeOf(session).node);

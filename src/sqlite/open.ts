@@ -104,7 +104,8 @@ function moveIfFree(from: string, to: string): void {
   }
 }
 
-function syncPath(path: string): void {
+/** What was written there is on disk. */
+export function syncPath(path: string): void {
   // Windows cannot open a folder and needs no sync of it.
   if (process.platform === "win32") return;
   const file = openSync(path, "r");

@@ -1,11 +1,11 @@
 /** Looking after a database file from outside: which format it has, whether it is sound, a copy of it. Nothing here knows a table. */
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, rmSync, statSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { RathError } from "../session/errors.ts";
 import { Connection } from "./connection.ts";
 import { type Database, failureOf, openDatabase } from "./driver.ts";
 import { type Format, formatOf, pragma } from "./format.ts";
-import { corrupt, refuseForeign } from "./open.ts";
+import { corrupt, refuseForeign, syncPath } from "./open.ts";
 
 /** A file of ours, and what can be done with it while others use it. */
 export interface DatabaseFile {
@@ -96,23 +96,12 @@ function copy(database: Database, from: string, to: string): void {
     // This changes nothing but the new file; SQLite takes it for writing all the same.
     database.exec("PRAGMA query_only = OFF");
     database.prepare("VACUUM INTO ?").run(to);
-    sync(to);
-    sync(dirname(to));
+    syncPath(to);
+    syncPath(dirname(to));
   } catch (cause) {
     rmSync(to, { force: true });
     throw new RathError("store.unavailable", `${from} could not be copied to ${to}: ${(cause as Error).message}. No copy was kept.`, {
       cause,
     });
-  }
-}
-
-function sync(path: string): void {
-  // Windows cannot open a folder and needs no sync of it.
-  if (process.platform === "win32") return;
-  const file = openSync(path, "r");
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
   }
 }

@@ -26,6 +26,7 @@ const folder = await mkdtemp(join(tmpdir(), "openrath-soak-"));
 const server = values.store === "postgres" ? await startServer() : undefined;
 const disk = values.store === "postgres" ? undefined : await smallDisk(join(folder, "disk"), 64 + minutes * 40);
 const disturbed = server !== undefined ? { cuts: 1, restarts: 1 } : disk !== undefined ? { full: 1 } : {};
+const least = { kills: 3, drains: 1, zombies: 2, takeovers: 3, fenced: 1, unknown: 2, again: 1, ...disturbed };
 if (values.store === "sqlite" && disk === undefined) console.log("soak: nothing may be mounted here, so no disk will be full");
 console.log(`soak: seed ${values.seed}, ${minutes} minutes on ${values.store}`);
 try {
@@ -34,7 +35,7 @@ try {
     folder,
     store: server?.url ?? join(disk?.folder ?? folder, "store.db"),
     weather: server === undefined ? (disk ?? {}) : postgresWeather(server),
-    least: { kills: 3, drains: 1, zombies: 2, takeovers: 3, fenced: 1, unknown: 2, again: 1, ...disturbed },
+    least,
     orders: 100,
     workers: Number(values.workers),
     leaseMs: Number(values.lease),
@@ -43,9 +44,12 @@ try {
     progress: (line) => console.log(line),
   });
   const { stuck, wrong, twice, lost, unsound, unexpected } = report;
-  console.log(JSON.stringify(report, undefined, 2));
-  const bad = [stuck, wrong, twice, lost, unsound, unexpected].some((found) => found.length > 0);
+  // A storm without its faults proves nothing.
+  const missed = Object.entries(least).filter(([fault, times]) => report.faults[fault as keyof typeof report.faults] < times);
+  const bad = missed.length > 0 || [stuck, wrong, twice, lost, unsound, unexpected].some((found) => found.length > 0);
   if (bad) console.log(warnings);
+  console.log(JSON.stringify(report, undefined, 2));
+  if (missed.length > 0) console.log(`soak: too few ${missed.map(([fault]) => fault).join(", ")}`);
   console.log(bad ? "soak: FAILED" : `soak: sound, ${(report.orders / (report.ms / 1000)).toFixed(1)} orders a second`);
   process.exitCode = bad ? 1 : 0;
 } finally {
