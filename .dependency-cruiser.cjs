@@ -128,7 +128,11 @@ module.exports = {
       "The runtime drives agents and workflows. Erase and gc live here; asking about the past is audit's job.",
       "workflow|agent|runtime",
     ),
-    layer("audit", "Audit may use replay, and serves the server and the CLI without knowing them.", "workflow|agent|runtime|audit"),
+    layer(
+      "audit",
+      "Audit may use replay, and serves the server and the CLI without knowing them. Its words and lanes are those that browsers show.",
+      "workflow|agent|runtime|wire|audit",
+    ),
     layer(
       "server",
       "The server answers in wire's shapes over everything below. The CLI starts it, never the reverse.",

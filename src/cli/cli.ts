@@ -1,8 +1,9 @@
 /** One call of the command line: its streams, its settings, how it prints, and how it ends. */
 import pc from "picocolors";
+import { neutral } from "../wire/neutral.ts";
 import { type Exit, exits, Fault } from "./fault.ts";
 import type { Open, OpenOptions, Project } from "./project.ts";
-import { joined, json, neutral, type Showable, Shown, show, toShown } from "./shown.ts";
+import { joined, json, type Showable, Shown, show, toShown } from "./shown.ts";
 import type { Host, Terminal } from "./terminal.ts";
 
 /** Options that every command takes. */

@@ -1,10 +1,10 @@
 /** The databases behind a project, as whoever operates them sees them: that of the store and that of its memory. */
 import type { DatabaseTables } from "../store/postgres-upkeep.ts";
 import { type DatabaseFile, storeFileOf } from "../store/sqlite-upkeep.ts";
+import { plural, seconds, size } from "../wire/format.ts";
 import type { Cli } from "./cli.ts";
 import { exits, Fault } from "./fault.ts";
 import type { Finding } from "./finding.ts";
-import { plural, seconds, size } from "./format.ts";
 import { show } from "./shown.ts";
 
 export interface Database {

@@ -1,9 +1,9 @@
 /** Answers something that waits, named by the beginning of its id. */
 import { userInfo } from "node:os";
 import type { Decision, Pending } from "../session/session.ts";
+import { shortEvent } from "../wire/format.ts";
 import type { Cli } from "./cli.ts";
 import { exits, Fault } from "./fault.ts";
-import { shortEvent } from "./format.ts";
 import { answerCommand, pendingText } from "./session-text.ts";
 import { shortIds } from "./sessions.ts";
 import { show } from "./shown.ts";

@@ -2,10 +2,10 @@
 import type { Settled } from "../runtime/run.ts";
 import type { Run } from "../runtime/run-handle.ts";
 import type { Pending, Session } from "../session/session.ts";
+import { plural, seconds, shortEvent } from "../wire/format.ts";
 import type { Cli } from "./cli.ts";
 import { exitCodeOf } from "./exit-code.ts";
 import { type Exit, exits } from "./fault.ts";
-import { plural, seconds, shortEvent } from "./format.ts";
 import { type Heard, listen } from "./listen.ts";
 import { progressing } from "./progress.ts";
 import { reportError } from "./report-error.ts";

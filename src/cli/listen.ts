@@ -3,8 +3,8 @@ import type { Settled } from "../runtime/run.ts";
 import type { Run } from "../runtime/run-handle.ts";
 import type { Outcome } from "../session/message.ts";
 import type { StreamPart } from "../session/stream.ts";
+import { valueText } from "../wire/event-line.ts";
 import type { Cli } from "./cli.ts";
-import { valueText } from "./event-line.ts";
 import { clip, json, show } from "./shown.ts";
 
 export interface Heard {

@@ -20,7 +20,7 @@ async function main(): Promise<void> {
   const [{ runCli }, { processHost }, { neutral }] = await Promise.all([
     import("./program.ts"),
     import("./terminal.ts"),
-    import("./shown.ts"),
+    import("../wire/neutral.ts"),
   ]);
   process.removeAllListeners("warning").on("warning", ({ name, message }) => {
     // What Node itself thinks of its modules and options is no news to the user of a command.

@@ -1,6 +1,8 @@
 /** Lists and fields: aligned on a terminal, tab-separated and complete when piped, JSON when asked for. */
+
+import { neutral } from "../wire/neutral.ts";
 import type { Cli } from "./cli.ts";
-import { clip, joined, json, neutral, type Showable, Shown, toShown, widthOf } from "./shown.ts";
+import { clip, joined, json, type Showable, Shown, toShown, widthOf } from "./shown.ts";
 
 export interface Column<T> {
   readonly name: string;

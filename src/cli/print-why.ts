@@ -1,7 +1,7 @@
 /** A chain of events that led to something: one hop a line, the nearest first. */
 import { mostHops, type Why, type WhyHop } from "../audit/why.ts";
+import { shortEvent } from "../wire/format.ts";
 import type { Cli } from "./cli.ts";
-import { shortEvent } from "./format.ts";
 import { printList } from "./print-list.ts";
 import { shortIds } from "./sessions.ts";
 import { show } from "./shown.ts";

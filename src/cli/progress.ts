@@ -1,6 +1,7 @@
 /** Progress on stderr, on a terminal only, once something takes longer than a second: what, how many, how fast. */
+
+import { count, seconds } from "../wire/format.ts";
 import type { Cli } from "./cli.ts";
-import { count, seconds } from "./format.ts";
 
 const patienceMs = 1000;
 const everyMs = 200;

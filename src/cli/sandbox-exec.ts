@@ -2,12 +2,13 @@
 import { durationMs } from "../session/duration.ts";
 import type { CommandRecord, Duration, Sandbox, Session, Tool, ToolContext } from "../session/session.ts";
 import { shell } from "../tool/builtin/shell.ts";
+import { plural } from "../wire/format.ts";
+import { neutral } from "../wire/neutral.ts";
 import type { Cli } from "./cli.ts";
 import { type Exit, exits, Fault } from "./fault.ts";
-import { plural } from "./format.ts";
 import { kindOf } from "./print-changes.ts";
 import { openSession, shortIds } from "./sessions.ts";
-import { neutral, show } from "./shown.ts";
+import { show } from "./shown.ts";
 import type { Terminal } from "./terminal.ts";
 
 export async function execIn(cli: Cli, id: string, words: readonly string[], options: { readonly timeout?: string }): Promise<void> {

@@ -2,10 +2,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { plural } from "../wire/format.ts";
 import { orphans } from "../workspace/owner.ts";
 import type { Cli } from "./cli.ts";
 import { type Finding, hasPackage } from "./finding.ts";
-import { plural } from "./format.ts";
 
 export async function sandboxFindings(cli: Cli, config: string | undefined, home: string): Promise<readonly Finding[]> {
   return [await local(home), memory(cli, config), ...(await leftBehind(cli))];

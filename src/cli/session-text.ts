@@ -1,8 +1,8 @@
 /** Sessions and what waits in them, in words. */
 import type { Pending, Session } from "../session/session.ts";
+import { valueText } from "../wire/event-line.ts";
+import { count, money, plural } from "../wire/format.ts";
 import type { Cli } from "./cli.ts";
-import { valueText } from "./event-line.ts";
-import { count, money, plural } from "./format.ts";
 import { json, type Shown, toShown } from "./shown.ts";
 
 /** Its title, else its label and the first thing said in it. */

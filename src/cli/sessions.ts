@@ -2,9 +2,9 @@
 import { hasEnded } from "../runtime/run-row.ts";
 import type { Session } from "../session/session.ts";
 import type { LogRow, RunRow } from "../store/store.ts";
+import { shortener } from "../wire/format.ts";
 import type { Cli } from "./cli.ts";
 import { exits, Fault } from "./fault.ts";
-import { shortener } from "./format.ts";
 import type { Project } from "./project.ts";
 
 /** `ID`, `ID@step` or `ID@event`. */

@@ -1,10 +1,10 @@
 /** One thing that waits or waited, in full: what exactly is asked, by whom, where and since when, and the answer or how to give it. */
 import { rowOfRun } from "../runtime/run-row.ts";
 import type { Decided, Message, Pending } from "../session/session.ts";
+import { valueText } from "../wire/event-line.ts";
+import { ago, plural, shortEvent, within } from "../wire/format.ts";
 import type { Cli } from "./cli.ts";
 import { pendingId } from "./decide.ts";
-import { valueText } from "./event-line.ts";
-import { ago, plural, shortEvent, within } from "./format.ts";
 import { printFields } from "./print-list.ts";
 import { answerCommand } from "./session-text.ts";
 import { openSession, shortIds } from "./sessions.ts";

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { clip, json, neutral, show, widthOf } from "./shown.ts";
+import { neutral } from "../wire/neutral.ts";
+import { clip, json, show, widthOf } from "./shown.ts";
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what must never reach a terminal
 const acts = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/;

@@ -2,6 +2,7 @@
  * Text that is safe to print. What models, tools and files said may hold escape sequences that move the cursor, change the title
  * or hide text; every value that goes into a `Shown` is neutralised, and only a `Shown` can be printed.
  */
+import { neutral, neutralJson, neutralJsonText } from "../wire/neutral.ts";
 
 /** Printable text, with the columns it takes on a terminal. */
 export class Shown {
@@ -40,34 +41,18 @@ export function toShown(value: Showable): Shown {
   return new Shown(text, widthOf(text));
 }
 
-/** Control characters but line feed and tab, and those that turn the direction of text. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be printed
-const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
-
-/** Makes control characters visible instead of obeyed. */
-export function neutral(text: string): string {
-  return text.replace(/\r\n/g, "\n").replace(controls, (found) => {
-    const code = found.charCodeAt(0);
-    return code < 256 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u${code.toString(16)}`;
-  });
-}
-
 /** JSON in which nothing can act on a terminal: the same value, with more characters escaped. */
 export function json(value: unknown, indent?: number): Shown {
-  return jsonText(JSON.stringify(value, plain, indent) ?? "null");
+  return shownAs(neutralJson(value, indent));
 }
 
 /** Text that is JSON already. */
 export function jsonText(text: string): Shown {
-  const safe = text.replace(controls, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
-  return new Shown(safe, widthOf(safe));
+  return shownAs(neutralJsonText(text));
 }
 
-/** What JSON cannot say by itself, in the words of the stored format. */
-function plain(_: string, value: unknown): unknown {
-  if (value instanceof Uint8Array) return { $: "bytes", base64: Buffer.from(value).toString("base64") };
-  if (typeof value === "number" && !Number.isFinite(value)) return { $: "number", text: String(value) };
-  return typeof value === "bigint" ? String(value) : value;
+function shownAs(text: string): Shown {
+  return new Shown(text, widthOf(text));
 }
 
 /** One line, at most so many columns wide. */

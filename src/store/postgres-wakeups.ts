@@ -3,6 +3,7 @@
  * nothing but that it is time to look; what is due is asked of the store. Whoever hears one takes it from the others.
  */
 import { hash } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
 import type { Connection } from "../postgres/connection.ts";
 import { RathError } from "../session/errors.ts";
 import type { Wakeups } from "./store.ts";
@@ -13,12 +14,13 @@ interface Boss {
   stop(options: object): Promise<void>;
   createQueue(name: string, options: object): Promise<void>;
   send(name: string, data: object, options: object): Promise<string | null>;
-  work(name: string, options: object, handler: () => Promise<void>): Promise<string>;
+  fetch(name: string, options: object): Promise<readonly { readonly id: string }[]>;
+  complete(name: string, ids: readonly string[]): Promise<unknown>;
   on(event: "error" | "warning", hear: (error: unknown) => void): unknown;
 }
 type BossClass = new (options: object) => Boss;
 
-const pollSeconds = 1;
+const pollMs = 1000;
 const jobsAtOnce = 500;
 
 export async function openWakeups(connection: Connection, hear: () => void): Promise<Wakeups> {
@@ -42,7 +44,7 @@ export async function openWakeups(connection: Connection, hear: () => void): Pro
   const queue = `wake-${hash("sha256", JSON.stringify([connection.tenant, connection.project])).slice(0, 16)}`;
   await boss.start();
   await boss.createQueue(queue, { name: queue, policy: "short", retryLimit: 2 });
-  await boss.work(queue, { batchSize: jobsAtOnce, pollingIntervalSeconds: pollSeconds }, async () => hear());
+  const listening = listen(boss, queue, hear);
   return {
     at: async (run, time) => {
       // The same run at the same time is one job; an earlier time is another, since the later one would come too late.
@@ -50,7 +52,37 @@ export async function openWakeups(connection: Connection, hear: () => void): Pro
     },
     [Symbol.asyncDispose]: async () => {
       open = false;
+      await listening.stop();
       await boss.stop({ graceful: true, wait: true, timeout: 1000, close: false }).catch(() => {});
+    },
+  };
+}
+
+/**
+ * Not `boss.work`: that does not await what it says of a finished job, so a connection that breaks just then would end the process.
+ * A job that could not be said to be finished comes again, which only means one look more.
+ */
+function listen(boss: Boss, queue: string, hear: () => void): { stop(): Promise<void> } {
+  const end = new AbortController();
+  const look = async (): Promise<void> => {
+    const jobs = await boss.fetch(queue, { batchSize: jobsAtOnce });
+    if (jobs.length === 0) return;
+    hear();
+    await boss.complete(
+      queue,
+      jobs.map(({ id }) => id),
+    );
+  };
+  const looking = (async () => {
+    while (!end.signal.aborted) {
+      await look().catch(() => {});
+      await setTimeout(pollMs, undefined, { signal: end.signal }).catch(() => {});
+    }
+  })();
+  return {
+    stop: async () => {
+      end.abort();
+      await looking;
     },
   };
 }

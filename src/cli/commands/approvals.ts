@@ -1,9 +1,9 @@
 /** `openrath approvals`: what waits for a person, and the answer. The first answer counts. */
 import type { Command } from "commander";
 import type { Decision, Pending } from "../../session/session.ts";
+import { ago, shortEvent } from "../../wire/format.ts";
 import type { Cli } from "../cli.ts";
 import { decide, personHere } from "../decide.ts";
-import { ago, shortEvent } from "../format.ts";
 import { parsedJson } from "../options.ts";
 import { printList } from "../print-list.ts";
 import { pendingText } from "../session-text.ts";

@@ -1,11 +1,12 @@
 /** `openrath blame ID PATH`: the event that wrote each line of a file. */
 import type { Command } from "commander";
 import { type BlameLine, blame } from "../../audit/blame.ts";
+import { shortEvent } from "../../wire/format.ts";
+import { neutral } from "../../wire/neutral.ts";
 import type { Cli } from "../cli.ts";
-import { shortEvent } from "../format.ts";
 import { printList, tabbed } from "../print-list.ts";
 import { openSession } from "../sessions.ts";
-import { neutral, Shown, show } from "../shown.ts";
+import { Shown, show } from "../shown.ts";
 
 export function define(command: Command, cli: Cli): void {
   command

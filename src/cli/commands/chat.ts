@@ -1,6 +1,7 @@
 /** `openrath chat`: a conversation, one durable run a turn. Without a terminal every line of stdin is a turn. */
 import type { Command } from "commander";
 import type { Pending, Session } from "../../session/session.ts";
+import { neutral } from "../../wire/neutral.ts";
 import type { Cli } from "../cli.ts";
 import { personHere } from "../decide.ts";
 import { exits, Fault } from "../fault.ts";
@@ -8,7 +9,7 @@ import { type Found, findWorkflow } from "../find-workflow.ts";
 import { followRun } from "../follow-run.ts";
 import { pendingText } from "../session-text.ts";
 import { openSession, shortIds } from "../sessions.ts";
-import { neutral, show } from "../shown.ts";
+import { show } from "../shown.ts";
 
 interface Options {
   readonly workflow?: string;

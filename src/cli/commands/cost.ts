@@ -1,11 +1,11 @@
 /** `openrath cost ID`: tokens, money and time, by branch, agent, model or tool. */
 import { type Command, Option } from "commander";
+import { lineageEvents } from "../../audit/lineage-events.ts";
 import { type Event, isReturned } from "../../session/event.ts";
 import type { Session } from "../../session/session.ts";
+import { callBehind, type FindEvent } from "../../wire/event-line.ts";
+import { count, exact, money, seconds, shortEvent } from "../../wire/format.ts";
 import type { Cli } from "../cli.ts";
-import { callBehind, type FindEvent } from "../event-line.ts";
-import { lineageEvents } from "../events.ts";
-import { count, exact, money, seconds, shortEvent } from "../format.ts";
 import { type Column, printList } from "../print-list.ts";
 import { openSession, shortIds } from "../sessions.ts";
 import { show } from "../shown.ts";

@@ -1,7 +1,7 @@
 /** `openrath fork ID@step`: a branch of its own that begins there. */
 import type { Command } from "commander";
+import { shortEvent } from "../../wire/format.ts";
 import type { Cli } from "../cli.ts";
-import { shortEvent } from "../format.ts";
 import { openSession, shortIds } from "../sessions.ts";
 import { show } from "../shown.ts";
 

@@ -1,10 +1,10 @@
 /** `openrath gc`: removes what nobody needs any more. All of it is garbage or a cache: nothing that can be read is lost. */
 import type { Command } from "commander";
 import { type Swept, sweepStore } from "../../runtime/gc.ts";
+import { plural, size } from "../../wire/format.ts";
 import { forgetCaptures, type Leftover, leftovers, rememberedTrees, removeLeftovers } from "../../workspace/leftovers.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
-import { plural, size } from "../format.ts";
 import { durationOf } from "../options.ts";
 import { printList } from "../print-list.ts";
 import { progressing } from "../progress.ts";

@@ -1,13 +1,13 @@
 /** `openrath log ID`: what happened, oldest first; with `--graph` on every branch, drawn in lanes. */
 import type { Command } from "commander";
+import { folded, lineageEvents } from "../../audit/lineage-events.ts";
 import { type Event, isCalled } from "../../session/event.ts";
 import type { Session } from "../../session/session.ts";
+import { eventLine } from "../../wire/event-line.ts";
+import { plural, seconds, shortEvent } from "../../wire/format.ts";
 import { lanes } from "../../wire/lanes.ts";
 import { type Cli, dotted } from "../cli.ts";
 import { drawRow, graphWidth } from "../draw-lanes.ts";
-import { eventLine } from "../event-line.ts";
-import { folded, lineageEvents } from "../events.ts";
-import { plural, seconds, shortEvent } from "../format.ts";
 import { numberOf } from "../options.ts";
 import { tabbed } from "../print-list.ts";
 import { progressing } from "../progress.ts";

@@ -2,9 +2,9 @@
 import type { Command } from "commander";
 import type { Session } from "../../session/session.ts";
 import type { LogRow } from "../../store/store.ts";
+import { ago, count, exact, money } from "../../wire/format.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
-import { ago, count, exact, money } from "../format.ts";
 import { numberOf } from "../options.ts";
 import { type Column, printList } from "../print-list.ts";
 import { progressing } from "../progress.ts";

@@ -4,10 +4,10 @@ import type { Memory, MemoryItem, MemoryRecord, MemoryScope, MemoryUsage } from 
 import { memoryScopes } from "../../session/given-memory.ts";
 import { noMemory } from "../../session/memory-uri.ts";
 import { versionName } from "../../session/remembered.ts";
+import { ago, plural, shortEvent } from "../../wire/format.ts";
 import type { Cli } from "../cli.ts";
 import { personHere } from "../decide.ts";
 import { exits, Fault } from "../fault.ts";
-import { ago, plural, shortEvent } from "../format.ts";
 import { numberOf } from "../options.ts";
 import { type Column, printFields, printList } from "../print-list.ts";
 import { printWhy } from "../print-why.ts";

@@ -1,8 +1,8 @@
 /** `openrath replay ID`: does the program still do what it recorded? Nothing is called. */
 import type { Command } from "commander";
+import { shortEvent } from "../../wire/format.ts";
 import type { Cli } from "../cli.ts";
 import { exits } from "../fault.ts";
-import { shortEvent } from "../format.ts";
 import { numberOf } from "../options.ts";
 import { printFields } from "../print-list.ts";
 import { progressing } from "../progress.ts";

@@ -1,10 +1,10 @@
 /** `openrath rerun ID`: executes again on a fork with one thing changed; what is equal is reused. */
 import type { Command } from "commander";
+import { lineageEvents } from "../../audit/lineage-events.ts";
 import type { Pending, Session } from "../../session/session.ts";
+import { money, shortEvent } from "../../wire/format.ts";
 import type { Cli } from "../cli.ts";
-import { lineageEvents } from "../events.ts";
 import { exits, Fault } from "../fault.ts";
-import { money, shortEvent } from "../format.ts";
 import { collected, numberOf, parsedJson } from "../options.ts";
 import { printFields } from "../print-list.ts";
 import type { Project } from "../project.ts";

@@ -1,11 +1,11 @@
 /** `openrath sandbox`: what is open on this disk, a command where a session is placed, and the removal of what was left behind. */
 import { hostname } from "node:os";
 import type { Command } from "commander";
+import { ago, plural, size } from "../../wire/format.ts";
 import { sizeOf } from "../../workspace/leftovers.ts";
 import { type Orphan, openCheckouts, orphans, removeOrphan } from "../../workspace/owner.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
-import { ago, plural, size } from "../format.ts";
 import { printList } from "../print-list.ts";
 import { execIn } from "../sandbox-exec.ts";
 import { shortIds } from "../sessions.ts";

@@ -2,9 +2,9 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";
+import { count, plural, shortEvent } from "../../wire/format.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
-import { count, plural, shortEvent } from "../format.ts";
 import { collected } from "../options.ts";
 import { printList } from "../print-list.ts";
 import { progressing } from "../progress.ts";

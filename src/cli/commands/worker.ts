@@ -2,9 +2,9 @@
 import type { Command } from "commander";
 import type { RunWork, WorkState } from "../../runtime/worker.ts";
 import type { Duration } from "../../session/session.ts";
+import { plural, seconds } from "../../wire/format.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
-import { plural, seconds } from "../format.ts";
 import { type HealthServer, parseAddress, serveHealth } from "../health.ts";
 import { durationOf, numberOf } from "../options.ts";
 import { statusInk } from "../session-text.ts";

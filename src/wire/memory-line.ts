@@ -3,7 +3,7 @@ import type { Event } from "../session/event.ts";
 import type { Compression, MemoryHit, MemoryItem, MemoryRead, Publish } from "../session/memory.ts";
 import { versionName } from "../session/remembered.ts";
 import { count, money, plural } from "./format.ts";
-import { json } from "./shown.ts";
+import { neutralJson } from "./neutral.ts";
 
 type MemoryEvent = Event<
   "recall.called" | "recall.returned" | "remember.called" | "remember.returned" | "forget.called" | "forget.returned" | "memory.published"
@@ -118,5 +118,5 @@ function scoreText({ score }: { readonly score: number }): number {
 }
 
 function contentText(content: unknown): string {
-  return typeof content === "string" ? content : json(content).text;
+  return typeof content === "string" ? content : neutralJson(content);
 }

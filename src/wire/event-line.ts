@@ -1,7 +1,7 @@
 /** An event in one line, as `log` shows it. A new kind does not compile until it has its words here. */
 import type { Event } from "../session/event.ts";
 import { compressedLine, memoryLine } from "./memory-line.ts";
-import { json } from "./shown.ts";
+import { neutralJson } from "./neutral.ts";
 
 /** Finds an event by id; undefined when it is not among those shown. */
 export type FindEvent = (id: string) => Event | undefined;
@@ -158,7 +158,7 @@ function ended(event: Event): string {
 }
 
 export function valueText(value: unknown): string {
-  return typeof value === "string" ? value : json(value).text;
+  return typeof value === "string" ? value : neutralJson(value);
 }
 
 function textOf(parts: readonly { readonly type: string; readonly text?: string | undefined }[]): string {

@@ -1,10 +1,11 @@
 /** The events of a lineage, in an order in which nothing moves when more happens. */
-import { branchesOf } from "../audit/branches.ts";
+
 import { runtimeOf } from "../runtime/replay.ts";
 import { type Event, isReturned, isStarted } from "../session/event.ts";
 import type { Node } from "../session/log.ts";
 import type { Session } from "../session/session.ts";
-import { callBehind } from "./event-line.ts";
+import { callBehind } from "../wire/event-line.ts";
+import { branchesOf } from "./branches.ts";
 
 /** Everything on every branch behind and beside a session, in the order in which it happened, parents first. */
 export async function lineageEvents(session: Session): Promise<readonly Event[]> {
