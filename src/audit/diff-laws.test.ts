@@ -34,11 +34,14 @@ async function play(session: Session, steps: readonly { type: string; on: number
     else if (type === "say") branches[index] = at.say(`message ${given}`);
     else if (type === "do") branches[index] = await at.do("effect", () => given, { repeat: "safe" });
     else if (type === "check") branches[index] = await at.check("tests", () => given > 0);
-    else if (type === "ask") branches[index] = await new Agent({ name: "one", model: scripted({ text: `said ${given}`, usage }) }).forward(at);
+    else if (type === "ask")
+      branches[index] = await new Agent({ name: "one", model: scripted({ text: `said ${given}`, usage }) }).forward(at);
     else if (type === "batch") {
       const calls = [0, 1].map((k) => ({ tool: "help", input: { task: String(k + given) } }));
       const help = new Agent({ name: "inner", model: scripted({ text: "x", usage }) }).asTool({ name: "help", description: "x" });
-      branches[index] = await new Agent({ name: "two", model: scripted({ calls, usage }, { text: "y", usage }), tools: [help] }).forward(at);
+      branches[index] = await new Agent({ name: "two", model: scripted({ calls, usage }, { text: "y", usage }), tools: [help] }).forward(
+        at,
+      );
     } else
       branches[index] = await at.do("outer", async ({ session: inner }) => (await inner.say("in").do("inner", () => given)).output, {
         repeat: "nested",
@@ -82,18 +85,22 @@ test("a diff is empty against itself, mirrors, holds each event once in both ord
 
       // Against a model: sets of ids, found by reading everything, over the beginnings of detached sessions too.
       const [ours, theirs] = [await past(a), await past(b)];
-      for (const [side, mine, others] of [["a", ours, theirs], ["b", theirs, ours]] as const) {
+      for (const [side, mine, others] of [
+        ["a", ours, theirs],
+        ["b", theirs, ours],
+      ] as const) {
         const own = found.events.flatMap((row) => row[side] ?? []);
         expect(own.map(({ id }) => id).sort()).toEqual([...mine.keys()].filter((id) => !others.has(id)).sort());
         // Parents before children; only results of one batch stand in the order of their calls.
-        const places = new Map(own.map(({ id, kind }, index) => [id, { index, result: kind.endsWith(".returned") }]));
+        const places = new Map(own.map(({ id, kind }, index) => [id, { index, result: /\.(?:returned|started)$/.test(kind) }]));
         for (const { id } of own)
           for (const parent of mine.get(id) ?? []) {
             const [at, before] = [places.get(id), places.get(parent)];
             if (!(at?.result && before?.result)) expect(before?.index ?? -1).toBeLessThan(at?.index ?? 0);
           }
       }
-      for (const { session, event } of found.ancestors) expect([ours.has(event), theirs.has(event), session !== ""]).toEqual([true, true, true]);
+      for (const { session, event } of found.ancestors)
+        expect([ours.has(event), theirs.has(event), session !== ""]).toEqual([true, true, true]);
       expect(found.ancestors.length > 0).toBe([...ours.keys()].some((id) => theirs.has(id)));
 
       if (!found.detached && found.ancestors.length > 0)
@@ -127,8 +134,7 @@ function usageOf(found: Diff, side: "a" | "b", session: Session): Totals {
   const ids = new Set(found.events.flatMap((row) => row[side]?.id ?? []));
   const total = { input: 0, output: 0, cached: 0, cacheWrite: 0, reasoning: 0, usd: 0 };
   const elsewhere = found.detached || found.ancestors.length === 0;
-  for (const { id, facts } of session.events())
-    if (ids.has(id)) for (const field of fields) total[field] += facts.usage?.[field] ?? 0;
+  for (const { id, facts } of session.events()) if (ids.has(id)) for (const field of fields) total[field] += facts.usage?.[field] ?? 0;
   return elsewhere ? found.spent[side].usage : total;
 }
 
