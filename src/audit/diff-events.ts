@@ -72,9 +72,11 @@ function beforeOf(node: Node): readonly Node[] {
 
 /** Those that are no ancestors of one another. */
 function newest(places: ReadonlySet<Node>): readonly Node[] {
-  const best: Node[] = [];
-  for (const place of [...places].sort((a, b) => b.step - a.step)) if (!best.some((other) => new Past(other).has(place))) best.push(place);
-  return best;
+  const best: { readonly place: Node; readonly past: Past }[] = [];
+  for (const place of [...places].sort((a, b) => b.step - a.step || (a.id < b.id ? -1 : 1)))
+    if (!best.some(({ past }) => past.has(place))) best.push({ place, past: new Past(place) });
+  // Steps begin anew where a session was detached: there an older place may have come first.
+  return best.flatMap(({ place }) => (best.some((other) => other.place !== place && other.past.has(place)) ? [] : [place]));
 }
 
 /** Results of one batch lie in the order they came. */
