@@ -43,7 +43,7 @@ export interface DiffStep extends Differing<DiffEvent> {
 
 /** A message that differs. */
 export interface DiffMessage extends Differing<Message> {
-  /** What leads from the text of `a` to that of `b`, line by line; absent where only one side has it. */
+  /** What leads from the text of `a` to that of `b`, line by line; absent where only one side has it, or each is one line. */
   readonly patch?: string | undefined;
 }
 

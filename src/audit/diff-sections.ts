@@ -45,9 +45,14 @@ export function messagesIn(pairs: readonly Pair[], platform: Platform): readonly
   };
   return differing(pairs, view)
     .filter(({ a, b }) => a?.text !== b?.text || a?.role !== b?.role)
-    .map((both) =>
-      both.a === undefined || both.b === undefined ? both : { ...both, patch: hunkText(splitLines(both.a.text), splitLines(both.b.text)) },
-    );
+    .map((both) => (both.a === undefined || both.b === undefined ? both : { ...both, ...patched(both.a.text, both.b.text) }));
+}
+
+/** What is one line on both sides is read as it is. */
+function patched(a: string, b: string): { readonly patch?: string } {
+  if (!a.includes("\n") && !b.includes("\n")) return {};
+  const lines = (text: string): readonly string[] => splitLines(text.endsWith("\n") ? text : `${text}\n`);
+  return { patch: hunkText(lines(a), lines(b)) };
 }
 
 export function checksIn(pairs: readonly Pair[], platform: Platform): readonly Differing<Check>[] {
