@@ -20,7 +20,7 @@ import { handleOf, type Run } from "./run-handle.ts";
 import { loadRun, type RunRecord } from "./run-record.ts";
 import { hasEnded, rowOfRun } from "./run-row.ts";
 import type { Runtime } from "./runtime.ts";
-import { busy, claimRun, deathsOf, endUnexecuted, overdue, poisoned, takeUp, unknownWorkflow } from "./take-up.ts";
+import { busy, claimRun, deathsOf, endUnexecuted, mostDeaths, overdue, poisoned, rests, takeUp, unknownWorkflow } from "./take-up.ts";
 import { type RunWork, telling, type WorkOptions, work } from "./worker.ts";
 
 /** How a run is taken up again. */
@@ -34,10 +34,9 @@ export interface ResumeOptions {
 interface TakeUp {
   readonly onDivergence: OnDivergence;
   readonly signal?: AbortSignal | undefined;
+  /** Nobody asked for this run: one that workers died of is left alone for a while. */
+  readonly patient?: boolean | undefined;
 }
-
-/** So many workers in a row may die of a run before it is given up. */
-const mostDeaths = 5;
 
 export class Runs {
   readonly #runtime: Runtime;
@@ -255,6 +254,11 @@ export class Runs {
         await this.#endNow(row, record, execution, ending);
         return undefined;
       }
+      if (how.patient === true && rests(this.#runtime, record)) {
+        // Its lease is not given back: when that has run out, it is looked at again.
+        execution.close();
+        return undefined;
+      }
       // If this run kills its workers, each one leaves a trace before it runs any code of it.
       if (lease.abandoned === true) await execution.writer.flush();
     } catch (error) {
@@ -371,9 +375,12 @@ export class Runs {
         tell("taken");
         const held = this.#executing.get(row.id);
         const run =
-          held?.holdAgain(lease) === true ? held : await this.#goOn(row, lease, this.#named(row.workflow), { onDivergence: "pause" });
+          held?.holdAgain(lease) === true
+            ? held
+            : await this.#goOn(row, lease, this.#named(row.workflow), { onDivergence: "pause", patient: true });
         // One that was ended at once is not executed: its row says how.
-        tell(run === undefined ? ((await this.#row(row.id)).status as RunWork["status"]) : (await run.settled).status);
+        const { status } = run === undefined ? await this.#row(row.id) : await run.settled;
+        tell(run === undefined && !hasEnded(status) ? "left" : (status as RunWork["status"]));
       } catch (error) {
         tell("left");
         // Its lease is not given back: it is tried again when that has run out, here or elsewhere.

@@ -59,6 +59,22 @@ export function deathsOf(runtime: Runtime, record: RunRecord): number {
   return deaths;
 }
 
+/** So many workers in a row may die of a run before it is given up. */
+export const mostDeaths = 8;
+const longestRest = 4;
+
+/**
+ * True while a run that workers died of is left alone: longer each time, so that it does not end one worker after the other, and
+ * that a run is not given up which was only there when machines or the database went down several times in a row.
+ */
+export function rests(runtime: Runtime, record: RunRecord): boolean {
+  const deaths = deathsOf(runtime, record);
+  const last = record.journal.findLast((node) => node.kind === "run.resumed");
+  if (deaths < 2 || last === undefined) return false;
+  const leases = 1 + Math.min(2 ** (deaths - 2), longestRest);
+  return Date.parse(runtime.platform.time()) < Date.parse(last.at) + leases * runtime.times.leaseMs;
+}
+
 export function poisoned(run: string, deaths: number): RathError {
   return new RathError(
     "run.poisoned",

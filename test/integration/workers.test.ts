@@ -197,23 +197,27 @@ describe("a worker", () => {
     expect((await warnings()).filter((text) => text.includes("no route"))).toHaveLength(1);
   });
 
-  test("gives up a run that kills its workers, after five of them died without a trace of progress", async () => {
+  test("gives up a run that kills its workers, after eight of them died without a trace of progress", async () => {
     const store = memoryStore();
     const client = process(store);
     const run = await client.run("bomb", client.session("x"), { queue: true });
     let begun = 0;
-    for (let dead = 0; dead < 7 && (await run.status()) !== "failed"; dead++) {
+    const times: number[] = [];
+    const leaseMs = 60;
+    for (let dead = 0; dead < 10 && (await run.status()) !== "failed"; dead++) {
       const life = cut(store);
       const before = begun;
       const bomb = new Flow(() => {
-        begun++;
+        times[begun++] = performance.now();
         life.cut();
         return never();
       });
-      doomed(life.store, { workflows: { bomb } });
+      doomed(life.store, { workflows: { bomb } }, { leaseMs });
       await until(async () => begun > before || (await run.status()) === "failed", "it was begun or given up");
     }
-    expect(begun).toBe(6);
+    expect(begun).toBe(9);
+    // It is left alone longer each time, so that it does not end one worker after the other.
+    expect((times[5] as number) - (times[4] as number)).toBeGreaterThan(4 * leaseMs);
     const settled = await run.settle();
     expect(settled).toMatchObject({ status: "failed", error: { code: "run.poisoned" } });
   });
