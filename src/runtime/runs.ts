@@ -6,13 +6,14 @@ import { keyedRunId } from "../session/id.ts";
 import type { Node } from "../session/log.ts";
 import type { Limits, RunStatus, Session } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
-import type { Lease, RunRow, Wakeups } from "../store/store.ts";
+import type { RunRow, Wakeups } from "../store/store.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
 import { Attention } from "./attention.ts";
 import { cancelChildren, cancelOf, isToBeMadeGood, requestCancel } from "./cancel.ts";
 import type { Execution } from "./execution.ts";
 import type { Ending } from "./finish.ts";
 import { Hints, openWakeups } from "./hints.ts";
+import { type HeldLease, held } from "./lease.ts";
 import { Obedience } from "./obedience.ts";
 import { checkInput, compensationOf, queueRun, type RunOptions, sameRun } from "./queue-run.ts";
 import { type Executing, type OnDivergence, RunExecution, type Settled } from "./run.ts";
@@ -20,7 +21,7 @@ import { handleOf, type Run } from "./run-handle.ts";
 import { loadRun, type RunRecord } from "./run-record.ts";
 import { hasEnded, rowOfRun } from "./run-row.ts";
 import type { Runtime } from "./runtime.ts";
-import { busy, claimRun, deathsOf, endUnexecuted, mostDeaths, overdue, poisoned, rests, takeUp, unknownWorkflow } from "./take-up.ts";
+import { busy, claimRun, deathsOf, endUnexecuted, overdue, poisoned, rests, takeUp, unknownWorkflow } from "./take-up.ts";
 import { type RunWork, telling, type WorkOptions, work } from "./worker.ts";
 
 /** How a run is taken up again. */
@@ -116,9 +117,10 @@ export class Runs {
     return this.#handle(row);
   }
 
-  async #claimNew(id: string, execution: Execution): Promise<Lease | undefined> {
+  async #claimNew(id: string, execution: Execution): Promise<HeldLease | undefined> {
     try {
-      return await (await this.#runtime.store()).claim(id, this.#worker, this.#runtime.times.leaseMs);
+      const store = await this.#runtime.store();
+      return await held(this.#runtime, () => store.claim(id, this.#worker, this.#runtime.times.leaseMs));
     } catch (error) {
       execution.close();
       throw error;
@@ -219,12 +221,12 @@ export class Runs {
   }
 
   /** Goes on with a run that is held now; what it comes to here, unless it had ended or was ended at once. */
-  #goOn(row: RunRow, lease: Lease, workflow: Workflow, how: TakeUp): Promise<RunExecution | undefined> {
+  #goOn(row: RunRow, lease: HeldLease, workflow: Workflow, how: TakeUp): Promise<RunExecution | undefined> {
     return this.#alone(row.id, lease, () => this.#goOnNow(row, lease, workflow, how));
   }
 
   /** One after the other, and never beside one whose lease ran out meanwhile: two executions of a run here would share its logs. */
-  async #alone<T>(id: string, lease: Lease, work: () => Promise<T>): Promise<T> {
+  async #alone<T>(id: string, lease: HeldLease, work: () => Promise<T>): Promise<T> {
     const going = (this.#going.get(id) ?? Promise.resolve()).then(() => {
       (this.#executing.get(id) ?? this.#paused.get(id))?.overtaken(lease.epoch);
       return work();
@@ -241,7 +243,7 @@ export class Runs {
     }
   }
 
-  async #goOnNow(row: RunRow, lease: Lease, workflow: Workflow, how: TakeUp): Promise<RunExecution | undefined> {
+  async #goOnNow(row: RunRow, lease: HeldLease, workflow: Workflow, how: TakeUp): Promise<RunExecution | undefined> {
     const record = await loadRun(this.#runtime, row.id);
     if (record.ended !== undefined) {
       await (await this.#runtime.store()).release(lease);
@@ -284,7 +286,7 @@ export class Runs {
       };
     if (deadline !== undefined && deadline <= this.#runtime.platform.time()) return { status: "failed", error: overdue(row.id, deadline) };
     const deaths = deathsOf(this.#runtime, record);
-    return deaths >= mostDeaths ? { status: "failed", error: poisoned(row.id, deaths) } : undefined;
+    return deaths >= this.#runtime.times.deaths ? { status: "failed", error: poisoned(row.id, deaths) } : undefined;
   }
 
   async #endNow(row: RunRow, record: RunRecord, execution: Execution, ending: Ending): Promise<void> {
@@ -319,7 +321,7 @@ export class Runs {
 
   // ── executing and waiting ──
 
-  #execute(run: RunExecution, lease: Lease, signal: AbortSignal | undefined): void {
+  #execute(run: RunExecution, lease: HeldLease, signal: AbortSignal | undefined): void {
     this.#parked.delete(run.id);
     clearTimeout(this.#timers.get(run.id));
     this.#timers.delete(run.id);
@@ -368,8 +370,11 @@ export class Runs {
   async #take(limit: number, onRun: (work: RunWork) => void): Promise<readonly Promise<void>[]> {
     const store = await this.#runtime.store();
     this.#runtime.assertOpen();
-    const taken = await store.take({ workflows: Object.keys(this.#workflows), limit }, this.#worker, this.#runtime.times.leaseMs);
-    return taken.map(async ({ row, lease }) => {
+    const { leaseMs } = this.#runtime.times;
+    const sureUntil = this.#runtime.platform.elapsed() + leaseMs;
+    const taken = await store.take({ workflows: Object.keys(this.#workflows), limit }, this.#worker, leaseMs);
+    return taken.map(async ({ row, lease: given }) => {
+      const lease = { ...given, sureUntil };
       const tell = (status: RunWork["status"]): void => onRun({ run: row.id, session: row.session, workflow: row.workflow, status });
       try {
         tell("taken");
@@ -427,7 +432,7 @@ export class Runs {
   }
 
   /** Ends a run that nobody executes and that was cancelled. */
-  async #endHere(row: RunRow, lease: Lease): Promise<void> {
+  async #endHere(row: RunRow, lease: HeldLease): Promise<void> {
     const record = await loadRun(this.#runtime, row.id);
     if (record.ended !== undefined) return (await this.#runtime.store()).release(lease);
     const execution = takeUp(this.#runtime, record, lease, this.#worker);
