@@ -41,7 +41,7 @@ export async function diffBetween(runtime: Runtime, a: Session, b: Session): Pro
     checks: checksIn(pairs, platform),
     answers: answersIn(pairs, platform),
     renamed: renamedIn(pairs),
-    reused: { a: reusedBy(ours.nodes, theirs.nodes), b: reusedBy(theirs.nodes, ours.nodes) },
+    reused: { a: reusedBy(ours.nodes, theirs.nodes, pairs), b: reusedBy(theirs.nodes, ours.nodes, pairs) },
     usage: both(({ usage }) => usage),
     spent: { a: spentBy(ours.nodes), b: spentBy(theirs.nodes) },
     status: both(({ status }) => status),

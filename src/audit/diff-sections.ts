@@ -243,10 +243,11 @@ export function spentBy(nodes: readonly Node[]): DiffSpent {
   return { events: nodes.length, calls, failed, usage, effectMs: round, wallMs: began === undefined ? 0 : Math.max(0, newest - began) };
 }
 
-/** What one side took from the record of the other. */
-export function reusedBy(nodes: readonly Node[], other: readonly Node[]): DiffReuse | undefined {
+/** What one side took from the record of the other; a result that somebody put another in place of is none. */
+export function reusedBy(nodes: readonly Node[], other: readonly Node[], pairs: readonly Pair[]): DiffReuse | undefined {
+  const changed = new Set(pairs.flatMap(({ relation, a, b }) => (relation === "changed" ? [a, b] : [])));
   const theirs = new Map(other.flatMap((node) => (isReturned(node.kind) ? [[node.id as string, node] as const] : [])));
-  const sources = nodes.flatMap(({ facts }) => theirs.get(facts.source ?? "") ?? []);
+  const sources = nodes.flatMap((node) => (changed.has(node) ? [] : (theirs.get(node.facts.source ?? "") ?? [])));
   if (sources.length === 0) return undefined;
   return { results: sources.length, of: theirs.size, saved: sources.reduce((sum, source) => add(sum, paid(source)), nothing) };
 }
