@@ -147,7 +147,7 @@ export interface DiffReuse {
  * What differs between two sessions, or two places in one.
  *
  * @example
- * const { first, files, checks, spent } = await diff(before, after);
+ * const { first, files, checks, spent } = await diff(session.at(4), session);
  * console.log(first.b?.kind, files.map(({ path }) => path), spent.b.usage.usd - spent.a.usage.usd);
  */
 export interface Diff {
