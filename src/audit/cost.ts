@@ -137,11 +137,11 @@ function summed(nodes: readonly Node[], by: CostBy | undefined, { platform }: Ru
     if (!isReturned(node.kind)) continue;
     const name = by === undefined ? undefined : nameOf(node, by, platform);
     const sum = sumOf(name);
+    // A reused result has neither usage nor time of its own: it was paid for where it comes from.
     const { outcome = "ok", ms = 0, usage, source } = node.facts;
     sum.calls++;
     if (outcome !== "ok") sum.failed++;
     if (source !== undefined) sum.reused++;
-    if (source !== undefined) continue;
     sum.ms += ms;
     const payer = sumOf(name ?? toolAround(node)).usage;
     for (const key of Object.keys(payer) as (keyof Totals)[]) payer[key] += usage?.[key] ?? 0;
