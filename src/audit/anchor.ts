@@ -19,13 +19,13 @@ export async function checkAnchor(
   try {
     if (!anchor.trimStart().startsWith("{")) text = await readFile(anchor, "utf8");
   } catch (error) {
-    return [{ event: "anchor", problem: `the anchor cannot be read: ${textOfThrown(error)}` }];
+    return [{ event: "anchor", problem: `the anchor cannot be read: ${textOfThrown(error)}`, kind: "anchor" }];
   }
   const lines = text.split("\n").filter((line) => line.trim() !== "");
-  if (lines.length === 0) return [{ event: "anchor", problem: "the anchor is empty" }];
+  if (lines.length === 0) return [{ event: "anchor", problem: "the anchor is empty", kind: "anchor" }];
   for (const line of lines) {
     const read = schemas["run.signed"].safeParse(parsed(line));
-    if (!read.success) findings.push({ event: "anchor", problem: "the anchor is not a statement that verify returned" });
+    if (!read.success) findings.push({ event: "anchor", problem: "the anchor is not a statement that verify returned", kind: "anchor" });
     else findings.push(...(await checkOne(source, read.data, runs, keys)));
   }
   return findings;
@@ -33,13 +33,13 @@ export async function checkAnchor(
 
 async function checkOne(source: Source, anchor: Signed, runs: readonly RunStatements[], keys: TrustedKeys): Promise<readonly Finding[]> {
   const signature = signatureProblem(anchor, keys);
-  if (signature !== undefined) return [{ event: "anchor", problem: `the anchor does not count: ${signature}` }];
+  if (signature !== undefined) return [{ event: "anchor", problem: `the anchor does not count: ${signature}`, kind: "anchor" }];
   const { head, time } = anchor.statement;
   let there = false;
   for await (const event of source.events({ ids: [head] })) there = event.id === head;
   if (there && runs.some((run) => stillHolds(run, anchor))) return [];
   const what = there ? "no run of it has come to these events in this order" : "that head is not there any more";
-  return [{ event: head, problem: `the record was cut back or changed since the anchor was made at ${time}: ${what}` }];
+  return [{ event: head, problem: `the record was cut back or changed since the anchor was made at ${time}: ${what}`, kind: "cut-back" }];
 }
 
 /** The run still has the statement, or at least all that it covered in that order. */

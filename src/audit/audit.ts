@@ -4,11 +4,11 @@
  * `verify` and `replay` are on the root door; `why` is on both.
  */
 
-export type { ReplayReport } from "../runtime/replay.ts";
+export type { ReplayReport, ReplayStep } from "../runtime/replay.ts";
 export { type BlameLine, blame } from "./blame.ts";
 export type { LineageRow } from "./export/lineage.ts";
 export { type WriteFormat, type WriteOptions, write } from "./export/write.ts";
 export { type Graph, graph } from "./graph.ts";
 export type { GraphEdge, GraphNode } from "./graph-data.ts";
-export type { Problem, Verification, VerifyOptions } from "./verify.ts";
+export type { CheckedParts, Problem, ProblemKind, Unchecked, Verification, VerifyOptions } from "./verify.ts";
 export { type Why, type WhyHop, type WhyTarget, why } from "./why.ts";

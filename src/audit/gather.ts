@@ -50,7 +50,11 @@ export interface Gathered {
 export interface GatherOptions {
   /** The own logs of shared runs belong to it too: their statements can only be checked where all their events are. */
   readonly sharedLogs?: boolean | undefined;
+  /** Hears how many more events were read. */
+  readonly onEvents?: ((number: number) => void) | undefined;
 }
+
+const eventsAtOnce = 1000;
 
 /** Finds the record of places, from a store or a bundle. */
 export async function gather(
@@ -126,7 +130,7 @@ class Gathering implements Gathered {
     for (const [id, { by, as, field }] of wanted) {
       const place = this.#known.get(id);
       if (place !== undefined) this.#take(place.log, place.at);
-      else this.findings.push({ event: by, problem: `${as} is missing: there is no event ${id}`, field });
+      else this.findings.push({ event: by, problem: `${as} is missing: there is no event ${id}`, field, kind: "missing" });
     }
   }
 
@@ -170,10 +174,10 @@ class Gathering implements Gathered {
         if (log !== undefined && this.#options.sharedLogs === true) this.#take(log, log.entries.length - 1);
         continue;
       }
-      const sessions = new Set([id]);
-      await this.#read(id, this.#source.sessions({ run: id }), (row) => sessions.add(row.id));
-      for (const session of sessions) {
-        const written = await this.#load(session);
+      const rows = new Map<string, LogRow | undefined>([[id, undefined]]);
+      await this.#read(id, this.#source.sessions({ run: id }), (row) => rows.set(row.id, row));
+      for (const [session, row] of rows) {
+        const written = await this.#load(session, row);
         if (written !== undefined)
           this.#take(written, session === id ? written.entries.length - 1 : written.entries.findLastIndex((entry) => entry.run === id));
       }
@@ -202,28 +206,44 @@ class Gathering implements Gathered {
     return mailboxLogId(this.#platform, this.entries.get(call)?.run ?? "", signal);
   }
 
-  async #load(id: string): Promise<OpenLog | undefined> {
+  /** A row that was read with others is read again where the log has another head: somebody may be writing. */
+  async #load(id: string, given?: LogRow): Promise<OpenLog | undefined> {
     const loaded = this.logs.get(id);
     if (loaded !== undefined) return loaded;
-    const log: OpenLog = { id, row: undefined, entries: [], length: 0, whole: true };
-    const listed = await this.#read(id, this.#source.sessions({ id }), (row) => {
-      if (row.id === id) log.row = row;
-    });
-    const read = await this.#read(id, this.#source.events({ session: id }), (event) => this.#add(log, event));
-    log.whole = listed && read;
+    const log: OpenLog = { id, row: given, entries: [], length: 0, whole: true };
+    if (given === undefined) await this.#list(log);
+    const events = (from: number): Promise<boolean> =>
+      this.#read(id, this.#source.events({ session: id, from }), (event) => this.#add(log, event));
+    if (!(await events(0))) log.whole = false;
+    const last = log.entries.at(-1);
+    if (log.whole && given !== undefined && last !== undefined && last.id !== given.head) await this.#list(log);
+    if (log.whole && last !== undefined && log.row !== undefined && !this.#known.has(log.row.head) && !(await events(last.step + 1)))
+      log.whole = false;
     if (log.row === undefined && log.entries.length === 0) return undefined;
     this.logs.set(id, log);
     return log;
   }
 
+  async #list(log: OpenLog): Promise<void> {
+    const listed = await this.#read(log.id, this.#source.sessions({ id: log.id }), (row) => {
+      if (row.id === log.id) log.row = row;
+    });
+    if (!listed) log.whole = false;
+  }
+
   #add(log: OpenLog, event: StoredEvent): void {
     const other = this.#known.get(event.id);
     if (other !== undefined) {
-      this.findings.push({ event: event.id, problem: `it is stored twice: in log ${other.log.id} and in log ${log.id}` });
+      this.findings.push({
+        event: event.id,
+        problem: `it is stored twice: in log ${other.log.id} and in log ${log.id}`,
+        kind: "moved",
+      });
       return;
     }
     this.#known.set(event.id, { log, at: log.entries.length });
     log.entries.push(this.#inspect(event));
+    if (this.#known.size % eventsAtOnce === 0) this.#options.onEvents?.(eventsAtOnce);
   }
 
   /** Reads as far as it can; why not to the end is a finding about `about`. */
@@ -233,7 +253,7 @@ class Gathering implements Gathered {
       return true;
     } catch (error) {
       if (!RathError.is(error, "store.corrupt")) throw error;
-      this.findings.push({ event: about, problem: `it cannot be read: ${error.message}` });
+      this.findings.push({ event: about, problem: `it cannot be read: ${error.message}`, kind: "unreadable" });
       return false;
     }
   }
