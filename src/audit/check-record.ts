@@ -1,8 +1,10 @@
 /** The checks of a record: its chain, its blobs, its statements, and what was kept of it elsewhere. */
 import { flushBehind, type ReplayReport, runtimeOf } from "../runtime/replay.ts";
+import type { Runtime } from "../runtime/runtime.ts";
 import type { Platform } from "../session/platform.ts";
 import type { Session } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
+import type { LogRow } from "../store/store.ts";
 import type { Workflow } from "../workflow/workflow.ts";
 import { checkAnchor } from "./anchor.ts";
 import { type CheckedBlobs, checkBlobs } from "./blobs.ts";
@@ -55,30 +57,84 @@ export interface Verification {
 
 /** Checks the record of a session: see `verify`. */
 export async function verifySession(session: Session, options: VerifyOptions = {}): Promise<Verification> {
-  const runtime = runtimeOf(session);
   await flushBehind(session);
-  const source = await runtime.store();
-  const { places, unwritten } = storedPlaces(session);
-  const keys = new Set([(await runtime.key()).id, ...(options.keys ?? [])]);
-  const checked = await checkRecord(source, runtime.platform, places, keys, { sharedLogs: true, onEvents: options.onProgress });
-  const { gathered, runs } = checked;
-  const findings = [...unwritten, ...checked.findings, ...checkAbout(gathered)];
-  if (options.anchor !== undefined) findings.push(...(await checkAnchor(source, options.anchor, runs, keys)));
-  const replayed = await replayRecord(session, options.replay, gathered, findings.length === 0);
-  findings.push(...replayed.findings);
-  const unknownKeys = [...new Set(runs.flatMap((run) => [...run.unknownKeys]))].sort();
-  const locate = locator(gathered);
+  return verifyPlaces(runtimeOf(session), storedPlaces(session), options, session);
+}
+
+async function verifyPlaces(
+  runtime: Runtime,
+  { places, unwritten }: ReturnType<typeof storedPlaces>,
+  options: VerifyOptions,
+  session?: Session,
+): Promise<Verification> {
+  const keys = await trustedKeys(runtime, options);
+  const checked = await checkPlaces(runtime, places, keys, options);
+  const findings = [...unwritten, ...checked.findings];
+  let others: number | undefined;
+  if (options.anchor !== undefined) {
+    const concerns = (id: string): boolean => checked.gathered.logs.has(id);
+    const anchored = await checkAnchor({ source: await runtime.store(), runs: checked.runs, keys, concerns }, options.anchor);
+    findings.push(...anchored.findings);
+    others = anchored.others;
+  }
+  const unchecked = uncheckedIn(checked, unknownIn(checked), others);
+  if (session === undefined) return verificationOf(checked, { findings, reports: [], unchecked });
+  const replayed = await replayRecord(session, options.replay, checked.gathered, findings.length === 0);
+  return verificationOf(checked, {
+    findings: [...findings, ...replayed.findings],
+    reports: replayed.reports,
+    unchecked: [...unchecked, ...replayed.unchecked],
+  });
+}
+
+/** Checks the newest record of a log by what its row says, without opening it: what is damaged may not open any more. */
+export async function verifyLog(
+  runtime: Runtime,
+  { id, head }: LogRow,
+  options: Omit<VerifyOptions, "replay"> = {},
+): Promise<Verification> {
+  return verifyPlaces(runtime, { places: [{ session: id, head }], unwritten: [] }, options);
+}
+
+/** Whose statements count: this home's, and those of the keys given. */
+export async function trustedKeys(runtime: Runtime, { keys }: VerifyOptions): Promise<ReadonlySet<string>> {
+  return new Set([(await runtime.key()).id, ...(keys ?? [])]);
+}
+
+/** The record of places in the store, with what their rows say. */
+export async function checkPlaces(
+  runtime: Runtime,
+  places: readonly Place[],
+  keys: ReadonlySet<string>,
+  { onProgress }: VerifyOptions,
+): Promise<Checked> {
+  const checked = await checkRecord(await runtime.store(), runtime.platform, places, keys, { sharedLogs: true, onEvents: onProgress });
+  return { ...checked, findings: [...checked.findings, ...checkAbout(checked.gathered)] };
+}
+
+/** What was found, for whoever asked. */
+export function verificationOf(
+  checked: Checked,
+  found: { readonly findings: readonly Finding[]; readonly reports: readonly ReplayReport[]; readonly unchecked: readonly Unchecked[] },
+): Verification {
+  const unknownKeys = unknownIn(checked);
+  const locate = locator(checked.gathered);
   return {
-    ok: findings.length === 0 && unknownKeys.length === 0,
-    problems: findings.map((finding) => problemOf(finding, locate)),
+    ok: found.findings.length === 0 && unknownKeys.length === 0,
+    problems: found.findings.map((finding) => problemOf(finding, locate)),
     unknownKeys,
-    events: gathered.entries.size,
+    events: checked.gathered.entries.size,
     unsigned: checked.unsigned,
-    checked: partsOf(checked, replayed.reports),
-    unchecked: [...uncheckedIn(checked, unknownKeys, options.anchor !== undefined), ...replayed.unchecked],
-    replays: replayed.reports,
-    statement: newestOf(runs),
+    checked: partsOf(checked, found.reports),
+    unchecked: found.unchecked,
+    replays: found.reports,
+    statement: newestOf(checked.runs),
   };
+}
+
+/** Keys that signed and are not trusted. */
+export function unknownIn({ runs }: Checked): readonly string[] {
+  return [...new Set(runs.flatMap((run) => [...run.unknownKeys]))].sort();
 }
 
 /** A checked record, with what is wrong and what is signed. */

@@ -53,7 +53,8 @@ export function partsOf({ gathered, runs, counts }: Covered, replays: readonly R
 export function uncheckedIn(
   { gathered, runs, unsigned }: Covered,
   unknownKeys: readonly string[],
-  anchored: boolean,
+  /** How many statements of the anchor are about other sessions; undefined without an anchor. */
+  others: number | undefined,
 ): readonly Unchecked[] {
   let erased = 0;
   let written = 0;
@@ -68,7 +69,9 @@ export function uncheckedIn(
     { part: "shared-run", count: shared, why: "runs shared with other sessions, whose statements need events that are not here" },
     { part: "data", count: erased, why: "events whose data was erased: what they said cannot be judged" },
     { part: "memory", count: written, why: "publications: what a memory store holds is not part of the record" },
-    { part: "anchor", count: anchored ? 0 : 1, why: "no anchor was given: a record cut back to an older statement would pass" },
+    others === undefined
+      ? { part: "anchor", count: 1, why: "no anchor was given: a record cut back to an older statement would pass" }
+      : { part: "anchor", count: others, why: "statements of the anchor are about other sessions" },
   ];
   return all.filter(({ count }) => count > 0);
 }

@@ -397,7 +397,7 @@ describe("verify", () => {
     expect(await problemsAfter(cut, {}, older)).toEqual([]);
     expect(await problemsAfter(cut, { anchor: openStatement }, older)).toEqual([]);
     expect(await problemsAfter(cut, { anchor: statement }, older)).toMatchObject([
-      { event: expect.any(String), problem: expect.stringContaining("the record was cut back or changed since the anchor was made") },
+      { event: expect.any(String), problem: expect.stringContaining("was cut back or changed since the anchor was made") },
     ]);
     const file = join(folder, "anchors.jsonl");
     await writeFile(file, `${openStatement}\n${statement}\n`);
