@@ -24,6 +24,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Defi
     resume: () => import("./commands/resume.ts"),
     cancel: () => import("./commands/cancel.ts"),
     send: () => import("./commands/send.ts"),
+    tail: () => import("./commands/tail.ts"),
     chat: () => import("./commands/chat.ts"),
   },
   "Sessions:": {

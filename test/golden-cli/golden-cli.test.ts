@@ -149,6 +149,14 @@ const files: Readonly<Record<string, readonly Line<World>[]>> = {
     line(({ forecast }) => ["resume", forecast]),
     line(() => ["resume", "ffff"]),
   ],
+  tail: [
+    line(({ forecast }) => ["tail", short(forecast), "--until-end"]),
+    line(({ forecast }) => ["tail", forecast, "--until-end", "-n", "2", "--jsonl"], { only: "piped" }),
+    line(({ fails }) => ["tail", fails, "--until-end", "--all"]),
+    line(({ hostile }) => ["tail", hostile], { calling: { signal: AbortSignal.timeout(1) }, only: "terminal" }),
+    line(({ hostile }) => ["tail", hostile, "--until-end"]),
+    line(() => ["tail", "ffff"]),
+  ],
   approvals: [
     line(() => ["approvals"]),
     line(() => ["approvals", "ls", "--json"], { only: "piped" }),
