@@ -242,6 +242,11 @@ const files: Readonly<Record<string, readonly Line<World>[]>> = {
     line(() => ["mcp", "test", "no-such-command"]),
     line(() => ["mcp", "ls"]),
   ],
+  completion: [
+    line(() => ["completion", "ids"], { only: "piped" }),
+    line(() => ["completion"], { only: "terminal" }),
+    line(() => ["completion", "tcsh"], { only: "terminal" }),
+  ],
   help: [
     line(() => ["--help"], { only: "terminal" }),
     line(() => ["help", "run"], { only: "terminal" }),

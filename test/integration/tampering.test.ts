@@ -8,6 +8,7 @@ import { z } from "zod";
 import { write } from "../../src/audit/audit.ts";
 import type { Problem } from "../../src/audit/verify.ts";
 import { type VerifiedStore, verifyStore } from "../../src/audit/verify-store.ts";
+import { projectOf } from "../../src/cli/project.ts";
 import { tool } from "../../src/index.ts";
 import { volatileMemory } from "../../src/memory/volatile.ts";
 import { composeRath } from "../../src/openrath.ts";
@@ -21,6 +22,7 @@ import { postgresStore } from "../../src/store/postgres.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
 import { writeFile as writeFileTool } from "../../src/tool/builtin/tools.ts";
+import { call } from "../golden-cli/world.ts";
 import { Random } from "../simulation/random.ts";
 import { Flow } from "../support/flow.ts";
 import { Forgery } from "../support/forgery.ts";
@@ -230,6 +232,24 @@ describe(`with seed ${seed}`, () => {
       });
       expect(problems.length + families.flatMap(({ verification }) => verification.problems).length, `turn ${turn}`).toBeGreaterThan(0);
     }
+  });
+
+  test("openrath verify names the place in what does not open any more, with exit code 4", async () => {
+    const file = join(folder, "broken.db");
+    const store = sqliteStore(file, { durability: "relaxed" });
+    const all = pristine.copy();
+    const { events, row } = all.log(pristine.runs[0]?.session ?? "");
+    const [gone] = events.splice(3, 1);
+    await all.into(store);
+    await store[Symbol.asyncDispose]();
+    const open = async () => projectOf(rathOn(sqliteStore(file)), undefined);
+    const { exit, out, err } = await call(open, ["verify", row.id], { terminal: false });
+    expect(exit).toBe(4);
+    expect(out).toContain(`\tits parent is missing: there is no event ${gone?.id}`);
+    expect(err).toMatch(/not intact: \d+ problems; \d+ events checked/);
+    const every = await call(open, ["verify", "--all"], { terminal: false });
+    expect(every.exit).toBe(4);
+    expect(every.out).toMatch(new RegExp(`^${row.id}\tnot intact\t[1-9]`));
   });
 
   test("the tables of a database: frames, rows and blobs", async () => {

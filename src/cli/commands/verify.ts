@@ -5,6 +5,7 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { Problem, Verification, VerifyOptions } from "../../audit/verify.ts";
 import type { ReplayReport, ReplayStep } from "../../runtime/replay.ts";
+import { RathError } from "../../session/errors.ts";
 import type { LogRow } from "../../store/store.ts";
 import { count, plural, shortEvent } from "../../wire/format.ts";
 import type { Workflow } from "../../workflow/workflow.ts";
@@ -14,7 +15,7 @@ import { findWorkflow } from "../find-workflow.ts";
 import { collected } from "../options.ts";
 import { printList } from "../print-list.ts";
 import { progressing } from "../progress.ts";
-import { openSession, shortIds } from "../sessions.ts";
+import { openSession, sessionRows, shortIds } from "../sessions.ts";
 import { type Shown, show } from "../shown.ts";
 
 interface Options {
@@ -47,17 +48,15 @@ export function define(command: Command, cli: Cli): void {
 async function verifyOne(cli: Cli, id: string | undefined, options: Options): Promise<void> {
   if (id === undefined) throw new Fault(exits.usage, "Which session? Give its id, or --all for every one.", { next: "openrath ls" });
   if (options.workflow !== undefined && options.replay !== true) throw new Fault(exits.usage, "--workflow is for --replay.");
-  const session = await openSession(cli, id);
   const anchor = anchorFile(cli, options);
   const replay: Workflow | true | undefined =
     options.workflow !== undefined ? (await findWorkflow(cli, options.workflow)).workflow : options.replay === true || undefined;
-  const { verify } = await import("../../audit/verify.ts");
-  const found = await progressing(cli, "verifying", "events", (progress) =>
-    verify(session, { anchor, keys: options.key, replay, onProgress: (events) => progress.add(events) }),
+  const { session, found } = await progressing(cli, "verifying", "events", (progress) =>
+    verified(cli, id, { anchor, keys: options.key, replay, onProgress: (events) => progress.add(events) }),
   );
   const intact = found.problems.length === 0;
   if (!found.ok) cli.exit = intact ? exits.error : exits.differs;
-  if (cli.asJson) cli.data({ session: session.toJSON(), ...found, statement: found.statement ?? null });
+  if (cli.asJson) cli.data({ session, ...found, statement: found.statement ?? null });
   else {
     for (const report of found.replays) tellReplay(cli, report);
     if (!intact) printProblems(cli, found.problems);
@@ -70,10 +69,34 @@ async function verifyOne(cli: Cli, id: string | undefined, options: Options): Pr
   }
 }
 
+interface Verified {
+  readonly session: { readonly id: string; readonly head: string; readonly step?: number };
+  readonly found: Verification;
+}
+
+/** What is damaged may not open any more, and is verified all the same. */
+async function verified(cli: Cli, id: string, options: VerifyOptions): Promise<Verified> {
+  const { verify } = await import("../../audit/verify.ts");
+  try {
+    const session = await openSession(cli, id);
+    return { session: session.toJSON(), found: await verify(session, options) };
+  } catch (error) {
+    if (!RathError.is(error) || !/^(?:store\.corrupt$|event\.)/.test(error.code)) throw error;
+    const project = await cli.project();
+    const [row, ...others] = (await sessionRows(project)).filter((one) => one.id.startsWith(id.toLowerCase()));
+    if (row === undefined || others.length > 0) throw error;
+    const { verifyLog } = await import("../../audit/check-record.ts");
+    const found = await verifyLog(project.runtime, row, options);
+    if (found.problems.length === 0) throw error;
+    return { session: { id: row.id, head: row.head }, found };
+  }
+}
+
 function tellResult(cli: Cli, id: string, found: Verification): void {
   const { checked, problems, unsigned, unknownKeys } = found;
   const counted = `${plural(checked.events, "event")} checked, ${unsigned === 0 ? "all signed" : `${count(unsigned)} not signed yet`}`;
-  if (problems.length > 0) cli.warn(show`${cli.errInk.red("not intact:")} ${plural(problems.length, "problem")}; ${counted}`);
+  const wrong = problems.every(({ kind }) => kind === "diverged") ? "intact, but does not replay:" : "not intact:";
+  if (problems.length > 0) cli.warn(show`${cli.errInk.red(wrong)} ${plural(problems.length, "problem")}; ${counted}`);
   else if (!found.ok) {
     cli.warn(
       show`${cli.errInk.yellow("not proven:")} nothing is wrong, but it is signed by ${plural(unknownKeys.length, "key")} not known here: ${unknownKeys.join(", ")}; ${counted}`,
@@ -82,14 +105,13 @@ function tellResult(cli: Cli, id: string, found: Verification): void {
   } else if (cli.onTerminal) cli.print(show`${cli.ink.green("intact:")} ${counted}`);
   else cli.print(show`ok\t${checked.events}\t${unsigned}`);
   if (!cli.onTerminal) return;
-  const { blobs, trees, files, runs, statements, answers, replayed } = checked;
-  const parts = [
-    ...[plural(blobs, "blob"), `${plural(files, "file")} in ${plural(trees, "tree")}`, plural(runs, "run")],
-    ...[plural(statements, "statement"), plural(answers, "answer")],
-    ...(found.replays.length === 0 ? [] : [`${plural(replayed, "step")} replayed`]),
-  ];
-  cli.note(show`${cli.errInk.dim(`checked: ${parts.join(", ")}`)}`);
-  for (const { count: number, why } of found.unchecked) cli.note(show`${cli.errInk.dim(`not checked: ${count(number)}, ${why}`)}`);
+  const { events, blobs, trees, files, runs, statements, answers, replayed } = checked;
+  const parts = Object.entries({ event: events, blob: blobs, tree: trees, file: files, run: runs, statement: statements, answer: answers });
+  const seen = parts.flatMap(([name, number]) => (number === 0 ? [] : [plural(number, name)]));
+  if (replayed > 0) seen.push(`${plural(replayed, "step")} replayed`);
+  cli.note(show`${cli.errInk.dim(`checked: ${seen.join(", ")}`)}`);
+  for (const { part, count: number, why } of found.unchecked)
+    cli.note(show`${cli.errInk.dim(`not checked: ${part === "anchor" && number === 1 ? "" : `${count(number)} `}${why}`)}`);
 }
 
 function printProblems(cli: Cli, problems: readonly Problem[]): void {
