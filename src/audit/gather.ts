@@ -67,7 +67,7 @@ export async function gather(
   const gathering = new Gathering(source, platform, inspect, options);
   for (const { session, head } of places) await gathering.begin(session, head);
   await gathering.finish();
-  return gathering;
+  return gathering.result();
 }
 
 /** Why an event is wanted. */
@@ -79,16 +79,16 @@ interface Want {
 
 type OpenLog = { -readonly [K in keyof GatheredLog]: GatheredLog[K] } & { readonly entries: Entry[] };
 
-class Gathering implements Gathered {
+class Gathering {
   readonly logs = new Map<string, OpenLog>();
   readonly runs = new Map<string, GatheredRun>();
-  readonly entries = new Map<string, Entry>();
   readonly findings: Finding[] = [];
   readonly #source: Source;
   readonly #platform: Platform;
   readonly #inspect: Inspect;
   readonly #options: GatherOptions;
-  readonly #known = new Map<string, { readonly log: OpenLog; readonly at: number }>();
+  /** All that was read. Whether it belongs to the record is told by its place in its log: a long record has no second map. */
+  readonly #known = new Map<string, Entry>();
   readonly #asked = new Set<string>();
   #wanted = new Map<string, Want>();
   #newRuns: string[] = [];
@@ -114,8 +114,19 @@ class Gathering implements Gathered {
     } while (await this.#findAnswers());
   }
 
+  result(): Gathered {
+    const { logs, runs, findings } = this;
+    const all = [...logs.values()].every((log) => log.length === log.entries.length);
+    const entries = all ? this.#known : new Map([...this.#known].filter(([, entry]) => this.#isTaken(entry)));
+    return { logs, runs, entries, findings };
+  }
+
+  #isTaken(entry: Entry | undefined): boolean {
+    return entry !== undefined && entry.index < (this.logs.get(entry.session)?.length ?? 0);
+  }
+
   #want(id: string, want: Want): void {
-    if (!this.entries.has(id) && !this.#wanted.has(id)) this.#wanted.set(id, want);
+    if (!this.#isTaken(this.#known.get(id)) && !this.#wanted.has(id)) this.#wanted.set(id, want);
   }
 
   async #resolve(): Promise<void> {
@@ -128,8 +139,9 @@ class Gathering implements Gathered {
       for (const session of sessions) await this.#load(session);
     }
     for (const [id, { by, as, field }] of wanted) {
-      const place = this.#known.get(id);
-      if (place !== undefined) this.#take(place.log, place.at);
+      const entry = this.#known.get(id);
+      const log = entry === undefined ? undefined : this.logs.get(entry.session);
+      if (entry !== undefined && log !== undefined) this.#take(log, entry.index);
       else this.findings.push({ event: by, problem: `${as} is missing: there is no event ${id}`, field, kind: "missing" });
     }
   }
@@ -138,7 +150,6 @@ class Gathering implements Gathered {
   #take(log: OpenLog, last: number): void {
     for (; log.length <= last; log.length++) {
       const entry = log.entries[log.length] as Entry;
-      this.entries.set(entry.id, entry);
       for (const flaw of entry.flaws) this.findings.push({ event: entry.id, ...flaw });
       for (const parent of entry.parents) this.#want(parent, { by: entry.id, as: "its parent", field: "envelope.parents" });
       const { origin, answer, signal } = entry.names;
@@ -203,7 +214,7 @@ class Gathering implements Gathered {
   }
 
   #mailbox(call: string, signal: string): string {
-    return mailboxLogId(this.#platform, this.entries.get(call)?.run ?? "", signal);
+    return mailboxLogId(this.#platform, this.#known.get(call)?.run ?? "", signal);
   }
 
   /** A row that was read with others is read again where the log has another head: somebody may be writing. */
@@ -236,13 +247,14 @@ class Gathering implements Gathered {
     if (other !== undefined) {
       this.findings.push({
         event: event.id,
-        problem: `it is stored twice: in log ${other.log.id} and in log ${log.id}`,
+        problem: `it is stored twice: in log ${other.session} and in log ${log.id}`,
         kind: "moved",
       });
       return;
     }
-    this.#known.set(event.id, { log, at: log.entries.length });
-    log.entries.push(this.#inspect(event));
+    const entry = this.#inspect(event, log.entries.length);
+    this.#known.set(event.id, entry);
+    log.entries.push(entry);
     if (this.#known.size % eventsAtOnce === 0) this.#options.onEvents?.(eventsAtOnce);
   }
 

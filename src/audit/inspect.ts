@@ -51,6 +51,8 @@ export interface Names {
 export interface Entry {
   readonly id: string;
   readonly session: string;
+  /** Its position in its log, as it was read. */
+  readonly index: number;
   readonly step: number;
   readonly run: string | undefined;
   readonly order: number;
@@ -70,8 +72,8 @@ export interface Entry {
   readonly flaws: readonly Flaw[];
 }
 
-/** Reads one stored event. */
-export type Inspect = (event: StoredEvent) => Entry;
+/** Reads one stored event, which has this position in its log. */
+export type Inspect = (event: StoredEvent, index: number) => Entry;
 
 interface Reading {
   readonly platform: Platform;
@@ -83,13 +85,14 @@ interface Reading {
 export async function inspector(platform: Platform): Promise<Inspect> {
   const { envelopeSchema, schemas } = await import("../session/schema.ts");
   const readEnvelope = envelopeReader({ envelope: envelopeSchema, facts: envelopeSchema.shape.facts });
-  return (event) => inspect({ platform, readEnvelope, data: schemas }, event);
+  const reading = { platform, readEnvelope, data: schemas };
+  return (event, index) => inspect(reading, event, index);
 }
 
 const nothing: readonly never[] = Object.freeze([]);
 const namesNothing: Names = Object.freeze({});
 
-function inspect(reading: Reading, event: StoredEvent): Entry {
+function inspect(reading: Reading, event: StoredEvent, index: number): Entry {
   const flaws: Flaw[] = [];
   const { id, session, step, run, order } = event;
   if (hash("sha256", event.envelope) !== id)
@@ -99,6 +102,7 @@ function inspect(reading: Reading, event: StoredEvent): Entry {
   return {
     id,
     session,
+    index,
     step,
     run,
     order,

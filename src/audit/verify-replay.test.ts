@@ -71,7 +71,7 @@ describe("verify with replay", () => {
     expect((await verify(await other.open(session.id), { replay: true })).unchecked).toContainEqual(
       expect.objectContaining({ part: "replay", why: expect.stringContaining('"Report", which openrath({ workflows }) does not name') }),
     );
-    await expect(verify(await other.session("Bare").do("x", () => 1), { replay: true })).rejects.toMatchObject({
+    await expect(verify(await rath.session("Bare").do("x", () => 1), { replay: true })).rejects.toMatchObject({
       code: "run.not-recorded",
     });
   });
