@@ -18,12 +18,14 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Defi
   "Start:": {
     init: () => import("./commands/init.ts"),
     doctor: () => import("./commands/doctor.ts"),
+    completion: () => import("./commands/completion.ts"),
   },
   "Run:": {
     run: () => import("./commands/run.ts"),
     resume: () => import("./commands/resume.ts"),
     cancel: () => import("./commands/cancel.ts"),
     send: () => import("./commands/send.ts"),
+    tail: () => import("./commands/tail.ts"),
     chat: () => import("./commands/chat.ts"),
   },
   "Sessions:": {
@@ -87,7 +89,8 @@ async function programFor(argv: readonly string[], cli: Cli): Promise<Command> {
     .addHelpText("after", '\nIds may be shortened to a beginning that only one has. "openrath help COMMAND" explains a command.');
   common(program, cli);
   const known = Object.values(groups).flatMap((group) => Object.keys(group));
-  const wanted = known.includes(argv[0] ?? "") ? argv[0] : undefined;
+  // A script for a shell is about all of them.
+  const wanted = known.includes(argv[0] ?? "") && !(argv[0] === "completion" && argv[1] !== "ids") ? argv[0] : undefined;
   for (const [heading, commands] of Object.entries(groups))
     for (const [name, load] of Object.entries(commands)) {
       if (wanted !== undefined && name !== wanted) continue;
