@@ -173,10 +173,19 @@ describe("a folder of such files", () => {
   test("forks and merges repeat nothing", async () => {
     await using rath = testRath();
     await file("a.jsonl", textOf({ header: parent }));
-    await file("z.jsonl", textOf({ header: { id: "z", created_at: "2", parent_session_ids: ["a"], lineage_kind: "op_fork" }, chunks: left }));
-    await file("b.jsonl", textOf({ header: { id: "b", created_at: "2", parent_session_ids: ["a"], lineage_kind: "op_fork" }, chunks: right }));
+    await file(
+      "z.jsonl",
+      textOf({ header: { id: "z", created_at: "2", parent_session_ids: ["a"], lineage_kind: "op_fork" }, chunks: left }),
+    );
+    await file(
+      "b.jsonl",
+      textOf({ header: { id: "b", created_at: "2", parent_session_ids: ["a"], lineage_kind: "op_fork" }, chunks: right }),
+    );
     const merged = [...left, ...right, ["user", { content: "Both" }]] as const;
-    await file("0.jsonl", textOf({ header: { id: "0", created_at: "3", parent_session_ids: ["z", "b"], lineage_kind: "op_merge" }, chunks: merged }));
+    await file(
+      "0.jsonl",
+      textOf({ header: { id: "0", created_at: "3", parent_session_ids: ["z", "b"], lineage_kind: "op_merge" }, chunks: merged }),
+    );
     const session = await rath.import(folder);
     expect(session.messages.map(({ text }) => text).filter((text) => !text.includes("json"))).toEqual([
       "You are careful.",
@@ -194,7 +203,10 @@ describe("a folder of such files", () => {
     expect((await rath.import(folder)).toJSON()).toEqual(session.toJSON());
     expect(await sessionsOf(rath)).toBe(4);
     // A file that comes later finds its parent in the store.
-    await file("late.jsonl", textOf({ header: { id: "late", created_at: "9", parent_session_ids: ["b"] }, chunks: [...right, ["user", { content: "Late" }]] }));
+    await file(
+      "late.jsonl",
+      textOf({ header: { id: "late", created_at: "9", parent_session_ids: ["b"] }, chunks: [...right, ["user", { content: "Late" }]] }),
+    );
     const late = await rath.import(folder);
     expect(late.messages.at(-1)?.text).toBe("Late");
     expect(late.lineage.kind).toBe("fork");
@@ -204,11 +216,17 @@ describe("a folder of such files", () => {
   test("a session whose parents are elsewhere, or who says something else, names them and stands by itself", async () => {
     await using rath = testRath();
     await file("a.jsonl", textOf({ header: parent }));
-    const other = [["system", { content: "You are careful." }], ["user", { content: "Something else" }]] as const;
+    const other = [
+      ["system", { content: "You are careful." }],
+      ["user", { content: "Something else" }],
+    ] as const;
     await file("b.jsonl", textOf({ header: { id: "b", created_at: "2", parent_session_ids: ["a", "gone"] }, chunks: other }));
     const session = await rath.import(folder);
     expect(session.lineage.kind).toBe("import");
-    expect([...session.events()].filter(({ kind }) => kind === "record.linked").map(({ data }) => (data as { id: string }).id)).toEqual(["a", "gone"]);
+    expect([...session.events()].filter(({ kind }) => kind === "record.linked").map(({ data }) => (data as { id: string }).id)).toEqual([
+      "a",
+      "gone",
+    ]);
     expect(session.messages).toHaveLength(2);
   });
 
@@ -255,15 +273,30 @@ describe("what is wrong is refused with its line and field, and nothing is writt
     ["an unknown kind", changed(3, (value) => Object.assign(value, { kind: "robot" })), 3, "kind"],
     ["a missing payload", changed(3, (value) => delete value["payload"]), 3, "payload"],
     ["content of a wrong type", changed(3, (value) => Object.assign(value, { payload: { content: [1] } })), 3, "payload.content"],
-    ["arguments that are no text", replaced(4, lines[3]?.replace('"{\\"path\\":\\"a.txt\\"}"', "{}") ?? ""), 4, "payload.tool_calls.0.function.arguments"],
+    [
+      "arguments that are no text",
+      replaced(4, lines[3]?.replace('"{\\"path\\":\\"a.txt\\"}"', "{}") ?? ""),
+      4,
+      "payload.tool_calls.0.function.arguments",
+    ],
     ["no JSON", replaced(4, "{oops"), 4, undefined],
     ["a key given twice", replaced(3, '{"type":"chunk","type":"chunk","index":1,"kind":"user","payload":{"content":"x"}}'), 3, undefined],
-    ["JSON that is too deep", replaced(3, `{"type":"chunk","index":1,"kind":"user","payload":${"[".repeat(100_000)}${"]".repeat(100_000)}}`), 3, undefined],
+    [
+      "JSON that is too deep",
+      replaced(3, `{"type":"chunk","index":1,"kind":"user","payload":${"[".repeat(100_000)}${"]".repeat(100_000)}}`),
+      3,
+      undefined,
+    ],
     ["a number nobody can keep", replaced(1, (lines[0] ?? "").replace('"x"', "12345678901234567890")), 1, undefined],
     ["an unknown type", changed(3, (value) => Object.assign(value, { type: "note" })), 3, "type"],
     ["something after the trailer", `${textOf()}${lines[1]}\n`, 9, "type"],
     ["a second header of another session", replaced(3, (lines[0] ?? "").replace("5d1c", "other")), 3, "id"],
-    ["negative usage", changed(8, (value) => Object.assign(value, { cumulative_usage: { prompt_tokens: -1 } })), 8, "cumulative_usage.prompt_tokens"],
+    [
+      "negative usage",
+      changed(8, (value) => Object.assign(value, { cumulative_usage: { prompt_tokens: -1 } })),
+      8,
+      "cumulative_usage.prompt_tokens",
+    ],
   ])("%s", async (_, text, line, field) => {
     await using rath = testRath();
     const error: unknown = await rath.import(await file("x.jsonl", text)).catch((thrown: unknown) => thrown);
