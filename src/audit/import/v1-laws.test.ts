@@ -53,9 +53,8 @@ describe("importing session files of version 1", () => {
       expect((await verify(session)).problems).toEqual([]);
       expect(session.status).toBe(closed ? "idle" : "failed");
       // Providers refuse a result without its call, and a call without its result.
-      const { messages } = await rath
-        .open(session.id)
-        .then((open) => (chunks.some(({ kind }) => kind === "assistant") ? open.request() : { messages: [] }));
+      const asked = chunks.some(({ kind }) => kind === "assistant");
+      const messages = asked ? (await session.request()).messages : [];
       for (const [index, message] of messages.entries()) {
         if (message.role !== "tool") continue;
         const before = messages[index - 1];
