@@ -29,17 +29,17 @@ export function summaryCode(text: string, longest = 100): string {
 }
 
 /** As many parts as fit, and how many more there are. */
-export function fitting(parts: Iterable<string>, room: number, noun: string): string {
+export function fitting(parts: Iterable<string>, room: number, noun: string, between = "\n\n"): string {
   const kept: string[] = [];
   let [length, left] = [0, 0];
   for (const part of parts) {
-    if (left === 0 && length + part.length + 2 <= room) {
+    if (left === 0 && length + part.length + between.length <= room) {
       kept.push(part);
-      length += part.length + 2;
+      length += part.length + between.length;
     } else left++;
   }
-  if (left > 0) kept.push(`*${left} more ${noun} left out here.*`);
-  return kept.join("\n\n");
+  const rest = left > 0 ? [`*${left} more ${noun} left out here.*`] : [];
+  return [...(kept.length > 0 ? [kept.join(between)] : []), ...rest].join("\n\n");
 }
 
 function cut(text: string, longest: number): string {

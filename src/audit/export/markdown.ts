@@ -88,7 +88,7 @@ function branchesOf({ nodes, toMermaid }: Graph, room: number): string | undefin
   });
   const picture = nodes.length <= drawn ? toMermaid() : "";
   const shown = picture !== "" && picture.length < room ? [folded("Drawing", fenced(picture, "mermaid"))] : [];
-  return [lines.length <= 50 ? lines.join("\n") : fitting(lines, room, "branches"), ...shown].join("\n\n");
+  return [lines.length <= 50 ? lines.join("\n") : fitting(lines, room, "branches", "\n"), ...shown].join("\n\n");
 }
 
 function checksOf({ checks }: Session, room: number): string {
@@ -99,6 +99,7 @@ function checksOf({ checks }: Session, room: number): string {
     }),
     room,
     "checks",
+    "\n",
   );
 }
 
@@ -111,6 +112,7 @@ function approvalsText(approvals: readonly Approval[], room: number): string {
     }),
     room,
     "approvals",
+    "\n",
   );
 }
 
@@ -120,7 +122,7 @@ function memoryOf({ memory }: Session, room: number): string {
     ...memory.reads.map((read) => `- recalled ${code(readLine(read), 200)}`),
     ...memory.writes.map((item) => `- learned ${code(writeLine(item, event), 200)}`),
   ];
-  return fitting(lines, room, "memories");
+  return fitting(lines, room, "memories", "\n");
 }
 
 async function filesOf(session: Session, room: number, patchRoom: number): Promise<string | undefined> {
@@ -130,6 +132,7 @@ async function filesOf(session: Session, room: number, patchRoom: number): Promi
     changes.map(({ kind, path }) => `- ${kind} ${code(path)}`),
     room,
     "files",
+    "\n",
   );
   const { sandboxes } = runtimeOf(session);
   const taken = takenBy(sandboxes, placeOf(session).node) ?? session.files.hash;
