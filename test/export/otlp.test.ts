@@ -10,6 +10,7 @@ import { headersFrom, sendOtlp } from "../../src/audit/export/otlp-send.ts";
 import { Agent, openrath, type Rath, type Session, tool, Workflow } from "../../src/index.ts";
 import { scripted } from "../../src/model/scripted.ts";
 import { testRath } from "../../src/testing/testing.ts";
+import { call, lastingStore, rathOn } from "../golden-cli/world.ts";
 import { collector, decoded, type ExportRequest, requestMessage, type WireSpan } from "../support/collector.ts";
 
 const golden = fileURLToPath(new URL("../golden/", import.meta.url));
@@ -243,6 +244,26 @@ describe("sending a trace", () => {
     );
     expect(error).toMatchObject({ code: "export.failed", message: expect.stringMatching(message) });
     expect(JSON.stringify([error, (error as Error).message, String((error as Error).cause)])).not.toContain("hunter2");
+  });
+
+  test("from the command line, with the headers of the environment", async () => {
+    const store = lastingStore();
+    const rath = rathOn(store);
+    const session = await rath.session("hi").do("work", () => 1);
+    await rath.close();
+    await using there = await collector();
+    const argv = ["export", session.id, "--format", "otlp", "--to", there.url];
+    const env = { NO_COLOR: "1", OTEL_EXPORTER_OTLP_HEADERS: "authorization=hunter2", OTEL_SERVICE_NAME: "desk" };
+    expect(await call(store, argv, { terminal: false, env })).toMatchObject({ exit: 0, out: "2 spans sent\n", err: "" });
+    expect(there.received[0]?.headers["authorization"]).toBe("hunter2");
+    expect(JSON.stringify(there.received[0]?.request.resourceSpans[0]?.resource)).toContain('"stringValue":"desk"');
+    await using picky = await collector({ status: 200, body: '{"partialSuccess":{"rejectedSpans":"1","errorMessage":"too old"}}' });
+    const some = await call(store, [...argv.slice(0, -1), picky.url], { terminal: false, env });
+    expect(some).toMatchObject({ exit: 4, out: "1 span sent\n", err: expect.stringMatching(/did not take 1 span[\s\S]*too old/) });
+    await using shut = await collector({ status: 403, body: "who are you?" });
+    const refused = await call(store, [...argv.slice(0, -1), shut.url], { terminal: false, env });
+    expect(refused).toMatchObject({ exit: 1, out: "", err: expect.stringContaining("answered 403: who are you?") });
+    expect(refused.err).not.toContain("hunter2");
   });
 
   test("gives up on a collector that is always busy, or not there", async () => {

@@ -168,7 +168,7 @@ function part(one: AnyPart): readonly object[] {
   }
 }
 
-export function modalityOf(mediaType: string): string {
+function modalityOf(mediaType: string): string {
   const kind = mediaType.slice(0, mediaType.indexOf("/"));
   return kind === "image" || kind === "video" || kind === "audio" ? kind : "document";
 }

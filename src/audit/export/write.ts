@@ -6,12 +6,9 @@ import type { ChatOptions } from "./chat.ts";
 import type { MarkdownOptions } from "./markdown.ts";
 import type { OtlpOptions } from "./otlp.ts";
 
-/** Formats that need nothing more to be said. */
-type PlainFormat = "bundle" | "lineage-jsonl" | "mermaid" | "dot" | "svg" | "html";
-
 /** How a session is written. The default is "bundle", which `rath.import` takes in again. */
 export type WriteOptions =
-  | { readonly format?: PlainFormat | undefined }
+  | { readonly format?: "bundle" | "lineage-jsonl" | "mermaid" | "dot" | "svg" | "html" | undefined }
   | ({ readonly format: "otlp" } & OtlpOptions)
   | ({ readonly format: "chat-jsonl" } & ChatOptions)
   | ({ readonly format: "atif" } & AtifOptions)

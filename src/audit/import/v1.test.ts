@@ -151,6 +151,7 @@ describe("a session file of version 1", () => {
       ["tool_result", { tool_call_id: "nobody", name: "read", content: "1" }],
       ["assistant", { content: "", tool_calls: [call("c1", "read", "{"), call("c1", "list", "")] }],
       ["tool_result", { tool_call_id: "c1", name: "read", content: '{"a":1,"a":2}' }],
+      ["tool_result", { tool_call_id: "nobody", name: "read", content: "stray" }],
     ] as const;
     const session = (await rath.import(await file("x.jsonl", textOf({ chunks })))).say("More");
     const agent = new Agent({ name: "reader", model: scripted("Done.") });
