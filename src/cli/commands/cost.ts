@@ -48,7 +48,7 @@ async function cost(cli: Cli, id: string, by: By): Promise<void> {
 function summed(events: readonly Event[], by: By, find: FindEvent): readonly Sum[] {
   const sums = new Map<string, Sum>();
   for (const event of events) {
-    const name = isReturned(event.kind) ? nameOf(event, by, find) : undefined;
+    const name = isReturned(event.kind) || event.kind === "session.imported" ? nameOf(event, by, find) : undefined;
     if (name === undefined) continue;
     const sum = sums.get(name) ?? {
       name,
@@ -60,7 +60,7 @@ function summed(events: readonly Event[], by: By, find: FindEvent): readonly Sum
     sums.set(name, sum);
     // A reused result was paid for where it comes from.
     const { outcome = "ok", ms = 0, usage, source } = event.facts;
-    sum.calls++;
+    if (isReturned(event.kind)) sum.calls++;
     if (outcome !== "ok") sum.failed++;
     if (source !== undefined) continue;
     sum.ms += ms;
@@ -78,6 +78,8 @@ function nameOf(event: Event, by: By, find: FindEvent): string | undefined {
     case "agent":
       return event.by;
     case "model":
+      // What a foreign file says was spent on all of its replies.
+      if (event.kind === "session.imported") return "unknown";
       return event.kind !== "model.returned" ? undefined : (event.data?.model ?? dataOf(callBehind(event, find)).model ?? "unknown");
     case "tool":
       return event.kind !== "tool.returned" ? undefined : (dataOf(callBehind(event, find)).name ?? "unknown");
