@@ -104,8 +104,8 @@ export function composeRath(options: RathOptions, internals: Internals): Rath {
   });
   const runs = new Runs(runtime, options.workflows ?? {}, internals.worker ?? newWorkerId());
   const importing = async (host: Runtime, source: string | AsyncIterable<Uint8Array>) => {
-    const { importBundle } = await import("./audit/export/bundle.ts");
-    return importBundle(host, source);
+    const { importSessions } = await import("./audit/import/import.ts");
+    return (await importSessions(host, source)).session;
   };
   const memory = new RathMemory(runtime, async (host, item) => {
     const { whyMemory } = await import("./audit/why.ts");

@@ -27,7 +27,11 @@ export {
   type DiffStep,
   diff,
 } from "./diff.ts";
+export type { AtifOptions } from "./export/atif.ts";
+export type { ChatOptions } from "./export/chat.ts";
 export type { LineageRow } from "./export/lineage.ts";
+export type { MarkdownOptions } from "./export/markdown.ts";
+export type { OtlpOptions } from "./export/otlp.ts";
 export { type WriteFormat, type WriteOptions, write } from "./export/write.ts";
 export { type Graph, graph } from "./graph.ts";
 export type { GraphEdge, GraphNode } from "./graph-data.ts";

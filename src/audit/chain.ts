@@ -44,7 +44,7 @@ function checkParents(gathered: Gathered, entry: Entry, say: Say): void {
   if (whole && entry.step !== step) say(`its step is ${entry.step}, after its parents it must be ${step}`, "envelope.step", "moved");
 }
 
-const rootKinds: ReadonlySet<string> = new Set(["session.created", "session.detached"]);
+const rootKinds: ReadonlySet<string> = new Set(["session.created", "session.detached", "session.imported"]);
 
 function checkPosition(log: GatheredLog, entry: Entry, before: Entry | undefined, say: Say): void {
   const { kind = "", parents, run } = entry;
