@@ -64,8 +64,8 @@ export interface GrepHit {
 /**
  * Finds a text in messages, replies, inputs and outputs of tools, output of commands, notes, reasons, memories and files: of a session
  * with all its branches, or of everything a Rath has. Hits come one a line, log by log and in the order of events, the first ones at once. A text
- * in a blob, and a file, is a hit where an event first names it. What was erased is no hit. The first search of a store takes
- * as long as reading it; the next ones read only what may match, where the store has an index (in memory it has none), and the pattern
+ * in a blob, and a file, is a hit where an event first names it. What was erased is no hit. The first search
+ * reads everything, and fills the index after the last hit; the next ones read only what may match, where the store has an index (in memory it has none), and the pattern
  * has three characters that must be there.
  *
  * A regular expression is JavaScript's and is given two seconds for each portion of what is stored; one that needs more is refused with
@@ -158,42 +158,34 @@ class Searching {
     const { needles } = this.#pattern;
     await using index = needles.length === 0 ? undefined : await openTextIndex(this.#runtime);
     const indexed = index === undefined ? undefined : await unlessUnusable(index.known());
-    const behind = scope.filter(({ id }) => indexed?.get(id) === undefined).length;
-    if (index === undefined || indexed === undefined) yield* this.#all(scope, undefined, new Map());
-    // Mostly new: whoever waits sees hits while it is filled.
-    else if (behind * 2 > scope.length) yield* this.#all(scope, index, indexed);
-    else {
+    if (index === undefined || indexed === undefined) yield* this.#all(scope);
+    else if (scope.filter(({ id }) => !indexed.has(id)).length * 2 > scope.length) {
+      // Mostly new: whoever waits gets hits as fast as they are read, and the next one has the index.
+      yield* this.#all(scope);
+      await unlessUnusable(this.#fillAll(scope, index, indexed));
+    } else {
       const chosen = await unlessUnusable(this.#choose(scope, index, indexed));
-      if (chosen === undefined) yield* this.#all(scope, undefined, new Map());
+      if (chosen === undefined) yield* this.#all(scope);
       else for (const log of chosen) yield* this.#some(log);
+      yield* this.#look();
       await unlessUnusable(index.forget([...this.#stale]));
     }
-    yield* this.#look();
     this.#progress(0);
   }
 
-  /** Reads everything, and fills the index with the logs that are new to it. */
-  async *#all(
-    scope: readonly ScopedLog[],
-    index: TextIndex | undefined,
-    indexed: ReadonlyMap<string, IndexedTo>,
-  ): AsyncGenerator<GrepHit, void> {
+  /** Reads everything. */
+  async *#all(scope: readonly ScopedLog[]): AsyncGenerator<GrepHit, void> {
     const fresh = freshOnce();
-    let filling = index === undefined ? undefined : new Filling(index, this.#store);
     for (const { id, to } of scope) {
-      const fills = !indexed.has(id) && to === undefined;
-      if (fills) filling?.begin(id, 0);
       for await (const event of this.#store.events({ session: id, to })) {
         const texts = this.#textsOf(event);
-        if (fills && filling !== undefined && (await unlessUnusable(filling.take(event, texts).then(() => true))) !== true)
-          filling = undefined;
         if (texts !== undefined) await this.#add(event, texts, fresh);
         if (this.#full) yield* this.#look();
       }
       // The end of a log is no reason to let anybody wait.
       if (this.#portion === firstPortion) yield* this.#look();
     }
-    if (filling !== undefined) await unlessUnusable(filling.flush());
+    yield* this.#look();
   }
 
   /** Brings the index up to date and asks it; undefined where it could not be brought there. */
@@ -204,10 +196,7 @@ class Searching {
   ): Promise<readonly ChosenLog[] | undefined> {
     let now = indexed;
     for (let tries = 0; tries < 3; tries++) {
-      const steps = new Map<string, number>();
-      const filling = new Filling(index, this.#store);
-      for (const log of scope) steps.set(log.id, await this.#fill(filling, index, log, now.get(log.id)));
-      await filling.flush();
+      const steps = await this.#fillAll(scope, index, now);
       const candidates = await index.candidates(this.#pattern.needles);
       if (scope.every(({ id }) => (candidates.known.get(id)?.step ?? 0) >= (steps.get(id) as number)))
         return chosenFrom(candidates, scope, steps);
@@ -217,7 +206,19 @@ class Searching {
     return undefined;
   }
 
-  /** Gives the step up to which a log is indexed then. */
+  /** Gives the steps up to which logs are indexed then. */
+  async #fillAll(
+    scope: readonly ScopedLog[],
+    index: TextIndex,
+    indexed: ReadonlyMap<string, IndexedTo>,
+  ): Promise<ReadonlyMap<string, number>> {
+    const steps = new Map<string, number>();
+    const filling = new Filling(index, this.#store);
+    for (const log of scope) steps.set(log.id, await this.#fill(filling, index, log, indexed.get(log.id)));
+    await filling.flush();
+    return steps;
+  }
+
   async #fill(filling: Filling, index: TextIndex, { id, head }: ScopedLog, indexed: IndexedTo | undefined): Promise<number> {
     if (indexed?.head === head) return indexed.step;
     let step = 0;
