@@ -31,7 +31,7 @@ export interface EventTexts {
 /** Of these the names of fields were written by people and models too; elsewhere they are ours. */
 const free = new Set(["input", "value", "original", "answer", "data", "context", "content", "outcome", "settings", "spec", "metadata"]);
 /** Words of the format, digests and signatures. */
-const silent = new Set("type role repeat revision request signature statement mediaType finish before after digest isolation".split(" "));
+const silent = new Set("type role repeat revision request signature mediaType finish before after digest isolation".split(" "));
 
 interface Inner {
   readonly value: unknown;
@@ -90,7 +90,9 @@ function innerOf(value: object, around: Inner, freeFields: ReadonlySet<string>, 
         { value: key, where: at, free: true },
         { value: one, where: at, free: true },
       ];
-    return silent.has(key) ? [] : [{ value: one, where: at, free: top && freeFields.has(key) }];
+    // Trees and blobs are found wherever they are named.
+    if (silent.has(key) && typeof one === "string") return [];
+    return [{ value: one, where: at, free: top && freeFields.has(key) }];
   });
 }
 

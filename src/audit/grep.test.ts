@@ -4,6 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { Agent } from "../agent/agent.ts";
+import { scripted } from "../model/scripted.ts";
 import { openrath } from "../openrath.ts";
 import type { Rath } from "../runtime/rath.ts";
 import { memoryStore } from "../store/memory.ts";
@@ -12,6 +15,7 @@ import { foldCase } from "../store/sqlite-index.ts";
 import type { Store, StoredEvent } from "../store/store.ts";
 import { storedChain } from "../testing/stored-event.ts";
 import { testRath } from "../testing/test-rath.ts";
+import { tool } from "../tool/tool.ts";
 import { ObjectMap } from "../workspace/objects.ts";
 import { emptyTree, Trees } from "../workspace/tree.ts";
 import { type GrepHit, type GrepOptions, grep } from "./grep.ts";
@@ -202,6 +206,55 @@ describe("grep", () => {
       expect(excerpt.length).toBeLessThan(250);
       expect((excerpt as string & { isWellFormed(): boolean }).isWellFormed()).toBe(true);
     }
+  });
+
+  test("finds what agents read, said, called and wrote, each with its place", async () => {
+    await using rath = testRath();
+    const put = tool({
+      name: "put",
+      description: "Writes a file.",
+      input: z.object({ path: z.string(), text: z.string() }),
+      writes: "files",
+      run: async ({ path, text }, { sandbox }) => {
+        await sandbox.write(path, text);
+        return { done: "marker in a result" };
+      },
+    });
+    const model = scripted(
+      { text: "marker in a reply", calls: [{ tool: "put", input: { path: "src/a.txt", text: "one\nmarker in a file" } }] },
+      "Done.",
+    );
+    const agent = new Agent({ name: "coder", model, instructions: "marker in instructions", tools: [put] });
+    const made = rath.session("marker in a message", { title: "marker in a title" }).to("memory");
+    const run = await rath.run(agent, made);
+    const session = (await run.settle()).session.note("marker in a note").fork("marker in a label").reject("marker in a reason");
+    await rath.save(session);
+    const places = (await all(session, "marker")).map(({ kind, where, line, file }) => `${kind} ${where}:${line}${file ? " file" : ""}`);
+    expect(places.sort()).toEqual([
+      "message.added parts[0].text:1",
+      "model.called configuration.instructions:1",
+      "model.returned parts[0].text:1",
+      "model.returned parts[1].input:1",
+      "note.added text:1",
+      "session.created title:1",
+      "session.forked label:1",
+      "session.rejected reason:1",
+      "tool.called input.text:2",
+      "tool.returned src/a.txt:2 file",
+      "tool.returned value.done:1",
+    ]);
+    expect(await all(session, "marker", { kind: "tool.returned", by: "coder", limit: 1 })).toHaveLength(1);
+    expect(await all(session, "marker", { by: "nobody" })).toEqual([]);
+    expect(await all(session, "marker", { since: "2030-01-01" })).toEqual([]);
+    expect(await all(session, "marker", { until: "2030-01-01" })).toHaveLength(11);
+    // Up to a place, without what forked off after it.
+    expect((await all(await rath.open(`${made.id}@2`), "marker")).map(({ kind }) => kind)).not.toContain("session.rejected");
+    await rath.save(rath.session("marker of somebody else"));
+    expect(await all(session, "marker")).toHaveLength(11);
+    expect(await all(rath, "marker")).toHaveLength(12);
+    expect(await all(rath, "marker", { session: made.id })).toSatisfy((hits: GrepHit[]) => hits.every((hit) => hit.session === made.id));
+    await expect(all(rath, "marker", { session: "ffff" })).rejects.toMatchObject({ code: "session.not-found" });
+    await expect(all(rath, "marker", { limits: 3 } as GrepOptions)).rejects.toMatchObject({ code: "value.unsupported" });
   });
 
   test("folds case as regular expressions do, for every character that has one", () => {

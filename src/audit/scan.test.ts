@@ -65,14 +65,14 @@ const places: Readonly<Record<string, readonly [(store: Store) => Promise<void>,
       const bytes = Buffer.from(`${"long ".repeat(1000)}${secret}`);
       return put(store, { data: JSON.stringify({ text: blobMark(bytes, "text") }) }, [bytes]);
     },
-    { in: "blob", where: "" },
+    { in: "blob", where: "data.text" },
   ],
   "a blob that no event names": [
     async (store) => {
       const bytes = Buffer.from(`nobody names ${secret}`);
       await store.append({ branches: [], blobs: [{ hash: hash("sha256", bytes), bytes }] });
     },
-    { in: "blob", where: "" },
+    { in: "blob", where: "named by no event here" },
   ],
   "a file": [(store) => withFile(store, "src/config.env", Buffer.from(`KEY=${secret}\n`)), { in: "file", where: "src/config.env" }],
   "a binary file": [

@@ -12,8 +12,9 @@ import type { SecretAt } from "../session/json.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import type { Store, StoredEvent } from "../store/store.ts";
 import { decodeDirectory, emptyTree } from "../workspace/tree.ts";
-import { blobReferences } from "./blob-references.ts";
+import { isHash } from "./blob-references.ts";
 import { runtimeBehind } from "./grep-scope.ts";
+import { textsIn } from "./grep-text.ts";
 import { type PlacedText, stringsIn, textsOfBytes, utf16Of } from "./scan-text.ts";
 
 /** What to look for, and how. */
@@ -149,7 +150,7 @@ class Scanning {
     const keeping = async (): Promise<(hash: string) => boolean> => (hash) => this.#met.has(hash);
     const hashes: string[] = [];
     for await (const { hash } of this.#store.sweep({ before: "9999-01-01T00:00:00.000Z", dryRun: true, keeping })) hashes.push(hash);
-    for (const hash of hashes) await this.#blob({ in: "blob", id: hash }, "");
+    for (const hash of hashes) await this.#blob({ in: "blob", id: hash }, "named by no event here");
   }
 
   async memories(): Promise<void> {
@@ -168,10 +169,9 @@ class Scanning {
     const { platform } = this.#runtime;
     this.#texts(place, stringsIn(this.#parsed(place, platform.text(envelope)), "envelope"));
     if (data === undefined) return;
-    const value = this.#parsed(place, dataText(platform, data));
-    this.#texts(place, stringsIn(value, "data"));
-    const { references, trees } = blobReferences(value);
-    for (const { hash } of references) await this.#blob({ in: "blob", id: hash, ...origin }, "");
+    this.#texts(place, stringsIn(this.#parsed(place, dataText(platform, data)), "data"));
+    const { blobs, trees } = textsIn("", dataText(platform, data));
+    for (const { hash, where } of blobs) await this.#blob({ in: "blob", id: hash, ...origin }, `data.${where}`);
     for (const tree of trees) await this.#tree(tree, origin);
   }
 
@@ -207,6 +207,8 @@ class Scanning {
     const { id } = place;
     if (this.#met.has(id)) return undefined;
     this.#met.add(id);
+    // What is no name of a blob was looked at with the event.
+    if (!isHash(id)) return undefined;
     const read = await this.#unlessDamaged(`blob ${id}`, async () => ({ bytes: await this.#store.blob(id) }));
     if (read === undefined) return undefined;
     const { bytes } = read;

@@ -38,6 +38,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Defi
     diff: () => import("./commands/diff.ts"),
     blame: () => import("./commands/blame.ts"),
     why: () => import("./commands/why.ts"),
+    grep: () => import("./commands/grep.ts"),
     apply: () => import("./commands/apply.ts"),
     gc: () => import("./commands/gc.ts"),
   },
@@ -52,6 +53,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Defi
   },
   "Trust:": {
     verify: () => import("./commands/verify.ts"),
+    scan: () => import("./commands/scan.ts"),
     export: () => import("./commands/export.ts"),
     import: () => import("./commands/import.ts"),
   },
