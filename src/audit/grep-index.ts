@@ -1,6 +1,8 @@
 /** Brings a text index up to date with logs, and asks it which of their events to read. */
-import type { Store, StoredEvent } from "../store/store.ts";
-import type { Candidates, IndexedLog, IndexedPiece, IndexedThing, TextIndex } from "../store/text-index.ts";
+import { dataText } from "../session/codec.ts";
+import type { Platform } from "../session/platform.ts";
+import type { LogAbout, Store, StoredEvent } from "../store/store.ts";
+import type { Candidates, IndexedLog, IndexedPiece, IndexedThing, IndexedTo, TextIndex } from "../store/text-index.ts";
 import { broughtIn, directoryKey, type Fresh } from "./grep-files.ts";
 import type { ScopedLog } from "./grep-scope.ts";
 import { type BlobForm, type EventTexts, textsOfBlob } from "./grep-text.ts";
@@ -117,6 +119,42 @@ export class Filling {
           .join("\n");
   }
 }
+
+/** What of an index must go because the store has it no more. */
+export interface Gone {
+  readonly logs: ReadonlySet<string>;
+  /** Of things. */
+  readonly keys: readonly string[];
+  /** The logs that say so, for the index to know how far they were read. */
+  readonly told: readonly ScopedLog[];
+}
+
+/** What the erasure logs of a store say that an index has not read yet. */
+export async function goneSince(store: Store, platform: Platform, indexed: ReadonlyMap<string, IndexedTo>): Promise<Gone> {
+  const logs = new Set<string>();
+  const keys: string[] = [];
+  const told: ScopedLog[] = [];
+  // Stores of this version have no such logs; those that have give them under this name.
+  for await (const { id, head } of store.sessions({ log: "erasure" as LogAbout["log"] })) {
+    const known = indexed.get(id);
+    if (known?.head === head) continue;
+    told.push({ id, head });
+    for await (const { data } of store.events({ session: id, from: (known?.step ?? 0) + 1 })) {
+      if (data === undefined) continue;
+      const entry = JSON.parse(dataText(platform, data)) as {
+        readonly events?: readonly string[];
+        readonly blobs?: readonly string[];
+        readonly logs?: readonly { readonly session: string }[];
+      };
+      for await (const event of store.events({ ids: entry.events ?? [] })) logs.add(event.session);
+      for (const { session } of entry.logs ?? []) logs.add(session);
+      for (const hash of entry.blobs ?? []) for (const form of forms) keys.push(`${form}:${hash}`);
+    }
+  }
+  return { logs, keys, told };
+}
+
+const forms: readonly BlobForm[] = ["text", "utf16", "bytes", "configuration"];
 
 /** A thing to be looked at where it was first named. */
 export interface ChosenThing {

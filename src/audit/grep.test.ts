@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
 import { mkdtemp, open, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -403,6 +404,34 @@ describe("the index", () => {
     expect(existsSync(`${indexOf(path)}-wal`)).toBe(false);
     expect((await readFile(indexOf(path))).includes("ЖЩЫ")).toBe(false);
     expect(await all(rath, "nothing")).toHaveLength(1);
+  });
+
+  test("forgets what an erasure log tells of, before anybody meets it", async () => {
+    const path = freshPath();
+    await using rath = openrath({ store: path });
+    await world(rath);
+    const store = sqliteStore(path);
+    const long = `漢字界${"long text\n".repeat(450)}`;
+    await written(store, [{ note: "the unspeakable жщы" }, { note: "stays" }], 9);
+    await written(store, [{ long }], 8);
+    await all(rath, "needle");
+    expect(await all(rath, "stays")).toHaveLength(1);
+    const [hit] = await all(rath, "unspeakable");
+    expect(await all(rath, "漢字界")).toHaveLength(1);
+    for (const letters of ["ЖЩЫ", "漢字界"]) expect((await readFile(indexOf(path))).includes(letters)).toBe(true);
+    await store.erase?.([hit?.event ?? ""]);
+    const content = hash("sha256", long);
+    const data = JSON.stringify({ events: [hit?.event], blobs: [content], reason: "asked for" });
+    const events = storedChain([{ step: 1, kind: "data.erased", data }], "0000000e-0000-7000-8000-000000000000");
+    await store.append({
+      branches: [{ session: events[0]?.session ?? "", expectedHead: undefined, events, about: { log: "erasure" as never } }],
+    });
+    await store[Symbol.asyncDispose]();
+    // Another question altogether.
+    expect(await all(rath, "stays")).toHaveLength(1);
+    for (const letters of ["ЖЩЫ", "漢字界"]) expect((await readFile(indexOf(path))).includes(letters)).toBe(false);
+    expect(await all(rath, "unspeakable")).toEqual([]);
+    expect(await all(rath, "asked for")).toHaveLength(1);
   });
 
   test("of a store that was put back to an earlier state is not believed", async () => {

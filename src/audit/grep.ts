@@ -13,7 +13,7 @@ import type { Session } from "../session/session.ts";
 import type { Store, StoredEvent } from "../store/store.ts";
 import type { IndexedTo, TextIndex } from "../store/text-index.ts";
 import { broughtIn, type Fresh, freshOnce, hasFile, type Thing } from "./grep-files.ts";
-import { type ChosenLog, chosenFrom, Filling } from "./grep-index.ts";
+import { type ChosenLog, chosenFrom, Filling, goneSince } from "./grep-index.ts";
 import { type Pattern, type PatternOptions, patternOf } from "./grep-pattern.ts";
 import { runtimeBehind, type ScopedLog, scopeOf } from "./grep-scope.ts";
 import { type EventTexts, textsIn, textsOfBlob } from "./grep-text.ts";
@@ -157,7 +157,7 @@ class Searching {
   async *hits(scope: readonly ScopedLog[]): AsyncGenerator<GrepHit, void> {
     const { needles } = this.#pattern;
     await using index = needles.length === 0 ? undefined : await openTextIndex(this.#runtime);
-    const indexed = index === undefined ? undefined : await unlessUnusable(index.known());
+    const indexed = index === undefined ? undefined : await unlessUnusable(this.#known(index));
     if (index === undefined || indexed === undefined) yield* this.#all(scope);
     else if (scope.filter(({ id }) => !indexed.has(id)).length * 2 > scope.length) {
       // Mostly new: whoever waits gets hits as fast as they are read, and the next one has the index.
@@ -171,6 +171,17 @@ class Searching {
       await unlessUnusable(index.forget([...this.#stale]));
     }
     this.#progress(0);
+  }
+
+  /** How far logs are indexed, once all that was erased since is forgotten. */
+  async #known(index: TextIndex): Promise<ReadonlyMap<string, IndexedTo>> {
+    const indexed = await index.known();
+    if (indexed.size === 0) return indexed;
+    const { logs, keys, told } = await goneSince(this.#store, this.#runtime.platform, indexed);
+    if (told.length === 0) return indexed;
+    await index.forget([...logs], keys);
+    await this.#fillAll(told, index, indexed);
+    return index.known();
   }
 
   /** Reads everything. */

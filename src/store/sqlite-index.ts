@@ -110,11 +110,13 @@ class SqliteIndex implements TextIndex {
     });
   }
 
-  async forget(logs: readonly string[]): Promise<void> {
-    if (logs.length === 0) return;
+  async forget(logs: readonly string[], keys: readonly string[] = []): Promise<void> {
+    if (logs.length === 0 && keys.length === 0) return;
     await this.#use((connection) => {
       connection.transaction(true, () => {
         for (const log of logs) this.#forget(connection, log);
+        for (const key of keys)
+          connection.statement("DELETE FROM naming WHERE document IN (SELECT no FROM documents WHERE key = ?)").run(key);
         const nobodys = "SELECT no FROM documents WHERE key IS NOT NULL AND NOT EXISTS (SELECT 1 FROM naming WHERE document = no)";
         connection.statement(`DELETE FROM texts WHERE rowid IN (${nobodys})`).run();
         connection.statement(`DELETE FROM documents WHERE no IN (${nobodys})`).run();

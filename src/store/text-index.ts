@@ -60,6 +60,6 @@ export interface TextIndex extends AsyncDisposable {
   add(logs: readonly IndexedLog[]): Promise<void>;
   /** Where all of these texts may be, whatever their case. Each has three characters or more. */
   candidates(texts: readonly string[]): Promise<Candidates>;
-  /** Takes all out that it has of these logs, for good. */
-  forget(logs: readonly string[]): Promise<void>;
+  /** Takes all out that it has of these logs, and of the things under these keys, for good. */
+  forget(logs: readonly string[], keys?: readonly string[]): Promise<void>;
 }
