@@ -243,9 +243,15 @@ async function indexPath(store: RathOptions["store"]): Promise<string | undefine
     const file = (await import("./store/sqlite-upkeep.ts")).storeFileOf(store);
     return file === undefined ? undefined : indexBeside(file.path);
   }
-  // By a digest: a file name must not tell the password in an address.
-  if (isPostgres(store)) return join(await makeHome(), `index-${createHash("sha256").update(store).digest("hex").slice(0, 16)}.db`);
+  if (isPostgres(store)) return join(await makeHome(), `index-${digestOf(store)}.db`);
   return indexBeside(store ?? join(await makeHome(), "store.db"));
+}
+
+/** Tells databases apart, by where they are alone: a file name must not help to guess a password. */
+function digestOf(url: string): string {
+  const { host, pathname, searchParams } = new URL(url);
+  searchParams.delete("password");
+  return createHash("sha256").update(`${host}${pathname}?${searchParams}`).digest("hex").slice(0, 16);
 }
 
 /** Where the index of a store in a file is. */
