@@ -36,4 +36,6 @@ export { type WriteFormat, type WriteOptions, write } from "./export/write.ts";
 export { type Graph, graph } from "./graph.ts";
 export type { GraphEdge, GraphNode } from "./graph-data.ts";
 export type { CheckedParts, Problem, ProblemKind, Unchecked, Verification, VerifyOptions } from "./verify.ts";
+export { type GrepHit, type GrepOptions, grep } from "./grep.ts";
+export { type ScanOptions, type ScanReport, type SecretFinding, scan } from "./scan.ts";
 export { type Why, type WhyHop, type WhyTarget, why } from "./why.ts";

@@ -41,6 +41,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Defi
     blame: () => import("./commands/blame.ts"),
     why: () => import("./commands/why.ts"),
     bisect: () => import("./commands/bisect.ts"),
+    grep: () => import("./commands/grep.ts"),
     apply: () => import("./commands/apply.ts"),
     gc: () => import("./commands/gc.ts"),
   },
@@ -55,6 +56,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Defi
   },
   "Trust:": {
     verify: () => import("./commands/verify.ts"),
+    scan: () => import("./commands/scan.ts"),
     export: () => import("./commands/export.ts"),
     import: () => import("./commands/import.ts"),
   },
