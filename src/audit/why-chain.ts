@@ -45,7 +45,7 @@ function hopOf({ runtime: { platform } }: Tracing, { relation, node, words, evid
     relation,
     explains: [],
     event: node.event(platform),
-    summary: words ?? wordsOf(node, platform),
+    summary: `${words ?? wordsOf(node, platform)}${evidence?.words === undefined ? "" : `; has the words at ${evidence.words.at}`}`,
     evidence: Object.freeze({ ...evidenceIn(node, platform), ...evidence }),
   };
 }
