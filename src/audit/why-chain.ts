@@ -8,7 +8,7 @@ import type { WhyHop } from "../session/why.ts";
 import { evidenceIn } from "./why-evidence.ts";
 import { filesJudged, filesNamed, settledBy } from "./why-files.ts";
 import { evidenceOf, recalledBy } from "./why-memory.ts";
-import { contextOf, modelStep, replacedBy } from "./why-read.ts";
+import { branchesOf, contextOf, modelStep, replacedBy } from "./why-read.ts";
 import { inside, type Step, stepTo, type Tracing } from "./why-step.ts";
 import { wordsOf } from "./why-words.ts";
 
@@ -93,7 +93,7 @@ export async function nextOf(tracing: Tracing, node: Node, item?: MemoryItem): P
     case "context.compressed":
       return replacedBy(tracing, node);
     case "session.merged":
-      return [...settledBy(tracing, node), ...(await around(tracing, node))];
+      return [...settledBy(tracing, node), ...branchesOf(tracing, node), ...(await around(tracing, node))];
     case "agent.stopped": {
       const { said } = stateOf(node);
       return said === undefined ? [] : [stepTo("wrote", said)];

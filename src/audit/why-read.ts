@@ -44,8 +44,6 @@ export async function contextOf(tracing: Tracing, called: Node): Promise<readonl
         steps.push(...recalledInside(node));
         break;
       case "session.merged":
-        steps.push({ ...step(true), next: branchesOf(tracing, node) });
-        break;
       case "recall.returned":
       case "context.compressed":
         steps.push(step(false));
@@ -57,8 +55,8 @@ export async function contextOf(tracing: Tracing, called: Node): Promise<readonl
   return steps;
 }
 
-/** What a model reads of merged branches: what each said last or came to, or all that was said there. */
-function branchesOf(tracing: Tracing, merged: Node): readonly Step[] {
+/** What models read of merged branches from the merge on: what each said last or came to, or all that was said there. */
+export function branchesOf(tracing: Tracing, merged: Node): readonly Step[] {
   const all = merged.data<"session.merged">(tracing.runtime.platform)?.context === "all";
   return merged.parents.slice(1).flatMap((end): readonly Step[] => {
     const { said, output, talk } = stateOf(end);
