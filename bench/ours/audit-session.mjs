@@ -42,7 +42,10 @@ function asked() {
     description: "Looks at the notes.",
     input: { type: "object", properties: { path: { type: "string" } } },
     repeat: "safe",
-    run: async (input, { sandbox }) => Buffer.from(await sandbox.read(input.path)).toString().split("\n")[0],
+    run: async (input, { sandbox }) =>
+      Buffer.from(await sandbox.read(input.path))
+        .toString()
+        .split("\n")[0],
   });
   const add = { path: "notes/answer.md", content: `As noted, ${words}.\n${words}\n` };
   const model = scripted(
