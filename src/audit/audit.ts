@@ -38,4 +38,4 @@ export type { GraphEdge, GraphNode } from "./graph-data.ts";
 export type { CheckedParts, Problem, ProblemKind, Unchecked, Verification, VerifyOptions } from "./verify.ts";
 export { type GrepHit, type GrepOptions, grep } from "./grep.ts";
 export { type ScanOptions, type ScanReport, type SecretFinding, scan } from "./scan.ts";
-export { type Why, type WhyHop, type WhyTarget, why } from "./why.ts";
+export { type Why, type WhyEvidence, type WhyHop, type WhyTarget, why } from "./why.ts";
