@@ -4,9 +4,9 @@
  */
 import { z } from "zod";
 import { Agent, Compressor, type Model, Selector, type Session, scripted, tool, Workflow } from "../../src/index.ts";
-import type { Mcp } from "../../src/tool/mcp.ts";
 import type { Script } from "../../src/model/model.ts";
 import { editFile, readFile, shell } from "../../src/tool/builtin/tools.ts";
+import type { Mcp } from "../../src/tool/mcp.ts";
 
 /** What the work needs from outside; given again by whoever resumes. */
 export interface Deps {
@@ -181,7 +181,11 @@ class Attempts extends Workflow {
 
   async #notes(session: Session) {
     const written = await this.writer.forward(session.say("Note the change."));
-    return written.remember({ key: "changelog", content: "Changes are noted in CHANGES.md.", because: written.calls.slice(-1).map(({ id }) => id) });
+    return written.remember({
+      key: "changelog",
+      content: "Changes are noted in CHANGES.md.",
+      because: written.calls.slice(-1).map(({ id }) => id),
+    });
   }
 }
 
