@@ -11,5 +11,5 @@ const deps = {
   },
 };
 const rath = openrath(settings({ folder, board: await boardOf(folder) }, deps));
-const run = await rath.run("repair", placed(rath, folder), { key: "repair" });
+const run = await rath.run("repair", placed(rath, folder), { key: "repair", limits: { usd: 5 } });
 console.error(await run.settle());

@@ -36,7 +36,7 @@ export interface Place {
 }
 
 export function repairAt({ folder, board }: Place): Repair {
-  return new Repair(board, { ticket: join(folder, "board", "slug-7.txt"), sandbox: where, workspace: join(folder, "repo") });
+  return new Repair(board, { ticket: join(folder, "board", "slug-7.txt"), sandbox: where });
 }
 
 export function settings(place: Place, deps: Deps): RathOptions & { readonly workflows: { readonly repair: Repair } } {
@@ -51,7 +51,12 @@ export function boardOf(folder: string): Promise<Mcp> {
 
 export function placed(rath: Rath, folder: string): Session {
   const about = { title: "Slugs without accents", tags: ["release"], principal: "ada" };
-  return rath.session(task, about).to("memory", { workspace: join(folder, "repo") });
+  const ticket = { system: "tickets", id: "SLUG-7", uri: "https://tickets.test/SLUG-7", digest: "sha256:0a1b" };
+  return rath
+    .session(task, about)
+    .note("from the board")
+    .link(ticket)
+    .to("memory", { workspace: join(folder, "repo") });
 }
 
 export async function buildRich(): Promise<Rich> {

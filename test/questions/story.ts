@@ -189,8 +189,10 @@ class Attempts extends Workflow {
   }
 }
 
-const tests: Parameters<Session["check"]>[1] = async ({ sandbox }) => {
-  const { exitCode, stdout } = await sandbox.exec(testCommand);
+/** Runs what an earlier session has learned. */
+const tests: Parameters<Session["check"]>[1] = async ({ session, sandbox }) => {
+  const { content = "false" } = session.memory.reads.find(({ key }) => key === "test-command") ?? {};
+  const { exitCode, stdout } = await sandbox.exec(content);
   return { passed: exitCode === 0, score: exitCode === 0 ? 1 : 0.5, reason: stdout.trim() };
 };
 
@@ -215,22 +217,22 @@ export class Repair extends Workflow {
     ),
   });
 
-  constructor(board: Mcp, place: { readonly ticket: string; readonly sandbox: string; readonly workspace: string }) {
+  constructor(board: Mcp, place: { readonly ticket: string; readonly sandbox: string }) {
     super();
     this.desk = new Selector({
       choices: { plan: new Planning(board, place.ticket), attempt: new Attempts() },
       choose: ({ routes, text }) => {
         if (routes.length === 0) return { choice: "plan", reason: "nothing is planned yet", memory: "project" };
         if (routes.length > 1) return { choice: "done", reason: "the tests pass" };
-        const { sandbox, workspace } = place;
-        const placement = { sandbox, workspace, env: { CI: "1" } };
+        const placement = { sandbox: place.sandbox, env: { CI: "1" } };
         return { choice: "attempt", reason: "there is a plan", context: `Carry out this plan: ${text}`, placement, check: "tests" };
       },
     });
   }
 
   async forward(session: Session) {
-    const built = await this.desk.forward(session);
+    const recalled = await session.recall("how the tests of this repository are run: grep", { scope: "project", limit: 1 });
+    const built = await this.desk.forward(recalled);
     const short = await this.shorter.forward(built);
     const reviewed = await this.reviewer.forward(short.say(`Accept this patch?\n${await short.files.patch()}`));
     const { accept, reason } = reviewed.output;
@@ -246,9 +248,7 @@ export class Repair extends Workflow {
     const verdict = session.checks.findLast(({ name }) => name === "tests")?.event ?? "";
     const rule = await session.remember({ key: "slug-rule", content: "Slugs drop accents.", because: [verdict] });
     const old = await rule.forget("style", "slugs drop accents now");
-    const own = await old.remember({ key: "release-day", content: "Ada releases on mondays.", scope: "user" });
-    const digest = "sha256:0a1b";
-    return own.link({ system: "tickets", id: "SLUG-7", uri: "https://tickets.test/SLUG-7", digest });
+    return old.remember({ key: "release-day", content: "Ada releases on mondays.", scope: "user" });
   }
 }
 
@@ -256,5 +256,6 @@ export class Repair extends Workflow {
 export const follow = new Agent({
   name: "follow",
   memory: { scope: "project", limit: 1 },
-  model: model("acme/fast", "Slugs drop accents; nothing is left to do."),
+  tools: [shell],
+  model: model("acme/fast", calls(["shell", { command: "cat CHANGES.md" }]), "Slugs drop accents; nothing is left to do."),
 });
