@@ -12,4 +12,4 @@ export { type WriteFormat, type WriteOptions, write } from "./export/write.ts";
 export { type Graph, graph } from "./graph.ts";
 export type { GraphEdge, GraphNode } from "./graph-data.ts";
 export type { Problem, Verification, VerifyOptions } from "./verify.ts";
-export { type Why, type WhyHop, type WhyTarget, why } from "./why.ts";
+export { type Why, type WhyEvidence, type WhyHop, type WhyTarget, why } from "./why.ts";

@@ -172,6 +172,8 @@ const files: Readonly<Record<string, readonly Line<World>[]>> = {
     line(({ notes }) => ["blame", short(notes), "notes.md"]),
     line(({ draft }) => ["blame", draft, "notes.md"]),
     line(({ notes }) => ["blame", `${notes}@4`, "notes.md", "--jsonl"], { only: "piped" }),
+    line(({ notes }) => ["blame", notes, "notes.md:3"]),
+    line(({ notes }) => ["blame", notes, "notes.md:9"], { only: "terminal" }),
     line(({ notes }) => ["blame", notes, "nothing.md"]),
     line(({ notes }) => ["blame", notes, "data"]),
   ],
