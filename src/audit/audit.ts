@@ -1,12 +1,33 @@
 /**
  * Questions about a session's record: what is its lineage, and how does it leave this store. Reads only; the one thing it ever
  * adds is what the session had not saved yet, and a signed statement of a run that is exported while it goes on.
- * `verify` and `replay` are on the root door; `why` is on both.
+ * `verify` and `replay` are on the root door; `why` and `diff` are on both.
  */
 
 export type { ReplayReport } from "../runtime/replay.ts";
+export { type Bisection, type BisectOptions, type BisectStep, bisect } from "./bisect.ts";
 export { type BlameLine, blame } from "./blame.ts";
+export { type Cost, type CostBy, type CostRow, type CostSum, type CrossedBudget, cost, type Interruption } from "./cost.ts";
 export { decisions } from "./decisions.ts";
+export {
+  type Both,
+  type Diff,
+  type DiffAgent,
+  type DiffAnswer,
+  type DiffCall,
+  type DiffEvent,
+  type Differing,
+  type DiffFile,
+  type DiffItem,
+  type DiffMemory,
+  type DiffMessage,
+  type DiffModel,
+  type DiffPlace,
+  type DiffReuse,
+  type DiffSpent,
+  type DiffStep,
+  diff,
+} from "./diff.ts";
 export type { LineageRow } from "./export/lineage.ts";
 export { type WriteFormat, type WriteOptions, write } from "./export/write.ts";
 export { type Graph, graph } from "./graph.ts";

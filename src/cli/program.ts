@@ -38,6 +38,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Defi
     diff: () => import("./commands/diff.ts"),
     blame: () => import("./commands/blame.ts"),
     why: () => import("./commands/why.ts"),
+    bisect: () => import("./commands/bisect.ts"),
     apply: () => import("./commands/apply.ts"),
     gc: () => import("./commands/gc.ts"),
   },
