@@ -1,6 +1,6 @@
 /** What people ask about a run, asked as a user would: a few lines through the public doors, and the exact answer. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { blame, decisions, graph } from "../../src/audit/audit.ts";
+import { blame, cost, decisions, diff, graph } from "../../src/audit/audit.ts";
 import { type Event, replay, type Session, verify, why } from "../../src/index.ts";
 import { all, buildRich, type Rich, where } from "./rich.ts";
 import { before, follow, repository, right, small, task, testCommand, wrong } from "./story.ts";
@@ -154,8 +154,7 @@ test("Q8 Which memory or artifact influenced the decision?", async () => {
 test("Q9 How can the run be resumed or replayed?", async () => {
   const { rath, runs, repair } = rich;
   // It was: another process went on where the first was killed, and nothing happened twice.
-  const resumed = (await told(runs.repair)).filter(({ kind }) => kind === "run.resumed") as readonly Event<"run.resumed">[];
-  expect(resumed.map(({ data }) => data.abandoned === true)).toEqual([true, false, false, false, false, false]);
+  expect((await cost(session)).interrupted.filter(({ abandoned }) => abandoned).map(({ run }) => run)).toEqual([runs.repair]);
   expect(await rich.uploads()).toBe("1.0.1\n");
   expect(await (await rath.resume(runs.repair)).status()).toBe("done");
   // Each of its runs can be replayed from the record; the world is not called.
@@ -248,6 +247,18 @@ test("Q15 What memory state was present before compression?", async () => {
     ["memory://project/style@1", "published"],
     ["memory://project/test-command@1", "published"],
   ]);
+});
+
+test("Q16 How do two branches from the same point compare?", async () => {
+  const tested = session.at(session.checks[1]?.event ?? "");
+  const { ancestors, files, checks, memory, spent } = await diff((await branches()).get("small") as Session, tested);
+  expect(ancestors.map((place) => [...session.at(place.event).events()].at(-1)?.data)).toEqual([{ name: "attempt" }]);
+  expect(files.map(({ path, lines }) => [path, lines])).toEqual([["slugify.js", { added: 2, removed: 1 }]]);
+  expect(checks.map(({ a, b }) => [a?.reason, b?.reason])).toEqual([[undefined, "ok 2 of 2"]]);
+  expect(memory.map(({ what, uri, a, b }) => [what, uri, a?.content, b])).toEqual([
+    ["write", "memory://project/small-fix", "One line will do.", undefined],
+  ]);
+  expect([spent.a.usage.usd, spent.b.usage.usd]).toEqual([expect.closeTo(0.0028, 10), expect.closeTo(0.07, 10)]);
 });
 
 test("Q17 Which branches were abandoned or rejected, and why?", async () => {
@@ -361,15 +372,21 @@ test("Q23 Which agent gets the session next, with what context, which sandbox ru
 });
 
 test("Q25 What did it cost, where did the budget cross, where was it interrupted?", async () => {
-  expect(session.usage).toMatchObject({ input: 21_000, output: 2100, usd: expect.closeTo(0.1176, 10) });
-  const spent = [...(await branches()).values()].reduce((sum, branch) => sum + branch.usage.own.usd, 0);
-  expect(spent).toBeCloseTo(0.1344, 10);
-  const record = await told(rich.runs.repair);
-  const crossed = record.filter(({ kind }) => kind === "budget.crossed").map(({ data }) => data);
-  expect(crossed).toEqual([{ by: "repair/desk/attempt/costly", limit: "usd", of: 0.02, spent: 0.014 }]);
+  const { rows, total, usage, crossed, interrupted } = await cost(session, { by: "model" });
+  expect(usage).toMatchObject({ input: 21_000, output: 2100, usd: expect.closeTo(0.1176, 10) });
+  expect(total.usage).toMatchObject({ input: 24_000, output: 2400, usd: expect.closeTo(0.1344, 10) });
+  expect(rows.map(({ name, calls, usage: { usd } }) => [name, calls, usd])).toEqual([
+    ["acme/deep", 9, expect.closeTo(0.112, 10)],
+    ["acme/fast", 16, expect.closeTo(0.0224, 10)],
+  ]);
+  expect(crossed).toMatchObject([{ run: rich.runs.repair, by: "repair/desk/attempt/costly", limit: "usd", of: 0.02, spent: 0.014 }]);
   expect((await branches()).get("costly")?.stop).toBe("budget");
-  const [interrupted] = (await decisions(session)).filter(({ pending }) => pending.kind === "unknown");
-  expect(interrupted?.pending).toMatchObject({ op: "upload", input: { version: "1.0.1" }, by: "repair" });
+  expect(interrupted.map(({ run, abandoned }) => [run, abandoned])).toEqual(
+    [true, false, false, false, false, false].map((died) => [rich.runs.repair, died]),
+  );
+  // In the middle of what: nobody knew what had become of it, so a person was asked.
+  const [lost] = (await decisions(session)).filter(({ pending }) => pending.kind === "unknown");
+  expect(lost?.pending).toMatchObject({ op: "upload", input: { version: "1.0.1" }, by: "repair" });
 });
 
 test("Q26 Who still owns the sandbox handle, and was it cleaned up?", async () => {
@@ -420,6 +437,10 @@ test("Q28 What moves between roles besides transcript text?", async () => {
   expect([model, tools, output]).toMatchObject(["acme/deep", [], { required: ["steps"] }]);
   expect(JSON.stringify(messages)).toContain("Slugs of this repository keep accents.");
   // A route says the rest: scope of memory, placement, and the check that must pass; the run's budget stands above them all.
-  const [started] = (await told(rich.runs.repair)).filter(({ kind }) => kind === "run.started") as readonly Event<"run.started">[];
-  expect(started?.data.limits).toEqual({ usd: 5 });
+  expect(session.routes.map(({ memory, placement, check }) => [memory, placement?.sandbox, check])).toEqual([
+    ["project", undefined, undefined],
+    [undefined, where, "tests"],
+    [undefined, undefined, undefined],
+  ]);
+  expect((await told(rich.runs.repair)).find(({ kind }) => kind === "run.started")?.data).toMatchObject({ limits: { usd: 5 } });
 });
