@@ -1,17 +1,10 @@
 /** What people ask about a run, asked as a user would: a few lines through the public doors, and the exact answer. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { blame, cost, decisions, diff, graph } from "../../src/audit/audit.ts";
 import { type Event, replay, type Session, verify, why } from "../../src/index.ts";
-import { all, buildRich, type Rich, where } from "./rich.ts";
+import { all, where } from "./rich.ts";
 import { before, follow, repository, right, small, task, testCommand, wrong } from "./story.ts";
-
-let rich: Rich;
-let session: Session;
-beforeAll(async () => {
-  rich = await buildRich();
-  session = rich.session;
-}, 60_000);
-afterAll(() => rich[Symbol.asyncDispose]());
+import { rich, session } from "./world.ts";
 
 const isolation = where === "local" ? "namespace" : "process";
 const coder = "repair/desk/attempt/careful";

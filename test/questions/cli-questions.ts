@@ -1,21 +1,14 @@
 /** The same questions from the command line: what a user types, and the answer in what is printed. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Cost, Diff } from "../../src/audit/audit.ts";
 import { projectOf } from "../../src/cli/project.ts";
 import type { Session } from "../../src/index.ts";
 import { call } from "../golden-cli/world.ts";
-import { buildRich, type Rich, where } from "./rich.ts";
+import { where } from "./rich.ts";
 import { before, right, task, testCommand } from "./story.ts";
+import { rich, session } from "./world.ts";
 
-let rich: Rich;
-let session: Session;
-let id: string;
-beforeAll(async () => {
-  rich = await buildRich();
-  session = rich.session;
-  id = session.id;
-}, 60_000);
-afterAll(() => rich[Symbol.asyncDispose]());
+const { id } = session;
 
 /** What a command prints when it is piped. */
 async function cli(...argv: readonly string[]): Promise<string> {

@@ -1,20 +1,13 @@
 /** Where the reference implementation falls short of its own paper, G1 to G12: each on the session in which everything happens. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { graph, write } from "../../src/audit/audit.ts";
 import { type Event, openrath, replay, Selector, type Session, scripted, verify } from "../../src/index.ts";
 import { writeFile } from "../../src/tool/builtin/tools.ts";
-import { buildRich, type Rich, where } from "./rich.ts";
+import { where } from "./rich.ts";
 import { before, follow, prices, right, small } from "./story.ts";
-
-let rich: Rich;
-let session: Session;
-beforeAll(async () => {
-  rich = await buildRich();
-  session = rich.session;
-}, 60_000);
-afterAll(() => rich[Symbol.asyncDispose]());
+import { rich, session } from "./world.ts";
 
 async function branch(label: string): Promise<Session> {
   const found = (await graph(session)).nodes.find((node) => node.label === label);
