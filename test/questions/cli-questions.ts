@@ -34,8 +34,8 @@ interface Hop {
   readonly summary: string;
 }
 /** What led to something, nearest first. */
-async function chain(of: string, target: string): Promise<readonly string[]> {
-  return (await json<readonly Hop[]>("why", of, target)).map(({ relation, summary }) => `${relation} ${summary}`);
+async function chain(...argv: readonly string[]): Promise<readonly string[]> {
+  return (await json<readonly Hop[]>(...argv)).map(({ relation, summary }) => `${relation} ${summary}`);
 }
 const label = async (name: string): Promise<string> => {
   const lines = (await cli("export", id, "-", "--format", "lineage-jsonl")).trim().split("\n");
@@ -126,7 +126,7 @@ test("Q7 Which backend performed the change?", async () => {
 });
 
 test("Q8 Which memory or artifact influenced the decision?", async () => {
-  const hops = await chain(id, "answer=split accents off");
+  const hops = await chain("why", id, "answer=split accents off");
   expect(hops[0]).toMatch(/^wrote repair\/desk\/plan\/planner\/lead said/);
   expect(hops).toContainEqual(expect.stringMatching(/^was-in-context .*recalled .*memory:\/\/project\/style@1/));
   for (const tool of ["read_file", "read_text_file", "research"])
@@ -176,7 +176,7 @@ test("Q13 What exact context existed at step twelve, and can I replay or fork fr
 
 test("Q14 What conversation state, memory context and branch provenance led to this tool call?", async () => {
   const event = called("publish")[0]?.id ?? "";
-  expect((await chain(id, `event=${event}`)).slice(0, 3)).toEqual([
+  expect((await chain("why", id, `event=${event}`)).slice(0, 3)).toEqual([
     'approved human:ada approved it with {"tag":"next","version":"1.0.1"}: "not to everybody yet"',
     "called repair/releaser called publish",
     "decided repair/releaser asked acme/fast, which read 1 summary, 3 messages, 1 merge, 1 reply",
@@ -330,7 +330,7 @@ test("Q27 How do external (MCP) effects return as lineage, artifacts, backend ev
   const [[, , , by, , branch, what] = []] = await rows("tool write_file", "log", id, "--oneline");
   expect([by, branch]).toEqual(["repair/desk/plan/planner", id]);
   expect(what).toContain("Successfully wrote to");
-  expect((await chain(id, `event=${called("write_file")[0]?.event}`))[0]).toBe("called repair/desk/plan/planner called write_file");
+  expect((await chain("why", id, `event=${called("write_file")[0]?.event}`))[0]).toBe("called repair/desk/plan/planner called write_file");
 });
 
 test("Q28 What moves between roles besides transcript text?", async () => {
