@@ -32,7 +32,6 @@ function askedBehind(session: Session): readonly string[] {
     // One that does not name its call belongs to the newest one of its log.
     const call = facts.call ?? newest.get(log) ?? id;
     if (isStarted(kind)) marks.set(call, [...(marks.get(call) ?? []), id]);
-    if (kind === "tool.called" && data?.approval !== undefined) asked.add(id);
     if (isReturned(kind) && (data as { readonly answer?: string } | undefined)?.answer !== undefined) asked.add(call);
   }
   return [...asked].flatMap((call) => [call, ...(marks.get(call) ?? [])]);
