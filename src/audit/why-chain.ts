@@ -41,11 +41,13 @@ export async function trace(
 }
 
 function hopOf({ runtime: { platform } }: Tracing, { relation, node, words, evidence }: Step): WhyHop & { readonly explains: number[] } {
+  // Of the reply that was asked about it goes without saying.
+  const at = relation === "wrote" ? undefined : evidence?.words?.at;
   return {
     relation,
     explains: [],
     event: node.event(platform),
-    summary: `${words ?? wordsOf(node, platform)}${evidence?.words === undefined ? "" : `; has the words at ${evidence.words.at}`}`,
+    summary: `${words ?? wordsOf(node, platform)}${at === undefined ? "" : `; has the words at ${at}`}`,
     evidence: Object.freeze({ ...evidenceIn(node, platform), ...evidence }),
   };
 }

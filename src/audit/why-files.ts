@@ -98,16 +98,17 @@ export function filesJudged({ runtime }: Tracing, check: Node): readonly Step[] 
 }
 
 /** Who said what becomes of what two branches had changed: the person or the workflow that the merge asked, if it asked any. */
-export function settledBy({ runtime }: Tracing, merged: Node): readonly Step[] {
+export function settledBy({ runtime }: Tracing, merged: Node, path?: string): readonly Step[] {
   const { platform } = runtime;
   const { files, memory } = merged.data<"session.merged">(platform) ?? {};
   const names = new Set([...(files?.resolved ?? []).map(({ path }) => path), ...(memory ?? []).map(({ uri }) => uri)]);
-  if (names.size === 0) return [];
+  if (path === undefined ? names.size === 0 : !names.has(path)) return [];
   const asked: Step[] = [];
   let at = merged.parent;
   for (; at?.kind === "ask.returned"; at = callOf(at).parent) {
     const question = callOf(at).data<"ask.called">(platform)?.question ?? "";
-    if ([...names].some((name) => question.startsWith(`Both branches changed ${name} (`))) asked.push(stepTo("decided", at));
+    if ((path === undefined ? [...names] : [path]).some((name) => question.startsWith(`Both branches changed ${name} (`)))
+      asked.push(stepTo("decided", at));
   }
   if (asked.length > 0 || at === undefined) return asked;
   const { said } = stateOf(at);

@@ -9,7 +9,7 @@ import { z } from "zod";
 import { Agent } from "../agent/agent.ts";
 import { Compressor } from "../agent/compressor.ts";
 import { volatileMemory } from "../memory/volatile.ts";
-import { scripted } from "../model/scripted.ts";
+import { type Script, scripted } from "../model/scripted.ts";
 import type { Rath } from "../runtime/rath.ts";
 import { runtimeOf } from "../runtime/replay.ts";
 import type { Event, EventKind } from "../session/event.ts";
@@ -70,7 +70,7 @@ async function made(world: World, work: (session: Session) => Promise<Session>):
   };
 }
 
-const agentOf = (world: World, role: string, ...replies: Parameters<typeof scripted>) => {
+const agentOf = (world: World, role: string, ...replies: readonly Script[]) => {
   const name = `${role}${++world.count}`;
   return { name, model: scripted(...replies) };
 };

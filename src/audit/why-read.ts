@@ -9,8 +9,9 @@ import type { WhyEvidence } from "../session/why.ts";
 import { recalledInside, type Step, stepTo, type Tracing } from "./why-step.ts";
 import { readWords, wordsOf } from "./why-words.ts";
 
-/** Of the results a model had read, so many of the newest are named; its call says how many there were. */
+/** Of what a model had read, so many of the newest results and messages are named, beside all that has the words; its call says how many there were. */
 const namedResults = 20;
+const namedMessages = 50;
 
 /** What a model read, oldest first; a compression stands for what it replaced. */
 export function readBy(called: Node, platform: Platform): View {
@@ -30,7 +31,7 @@ export async function contextOf(tracing: Tracing, called: Node): Promise<readonl
   const hook = changed === undefined ? undefined : await tracing.finder.find(changed);
   if (hook !== undefined) steps.push(stepTo("was-in-context", hook, { leaf: true }));
   const view = readBy(called, platform);
-  let results = 0;
+  let [results, messages] = [0, 0];
   for (const node of [...view.nodes].reverse()) {
     const evidence = evidenceOfWords(tracing, node, view.cuts.get(node));
     const step = (leaf: boolean): Step => stepTo("was-in-context", node, { leaf, evidence });
@@ -39,8 +40,7 @@ export async function contextOf(tracing: Tracing, called: Node): Promise<readonl
         if (evidence !== undefined) steps.push(step(false));
         break;
       case "tool.returned":
-        if (evidence !== undefined || results < namedResults) steps.push(step(evidence === undefined));
-        results++;
+        if (results++ < namedResults || evidence !== undefined) steps.push(step(evidence === undefined));
         steps.push(...recalledInside(node));
         break;
       case "session.merged":
@@ -49,7 +49,7 @@ export async function contextOf(tracing: Tracing, called: Node): Promise<readonl
         steps.push(step(false));
         break;
       default:
-        steps.push(step(true));
+        if (messages++ < namedMessages || evidence !== undefined) steps.push(step(true));
     }
   }
   return steps;

@@ -14,7 +14,7 @@ import { plural } from "../wire/format.ts";
 import type { EventFinder } from "./find-event.ts";
 import { nextOf } from "./why-chain.ts";
 import { costSteps } from "./why-cost.ts";
-import { judgedTree, writtenStep } from "./why-files.ts";
+import { judgedTree, settledBy, writtenStep } from "./why-files.ts";
 import { originOfMemory } from "./why-memory.ts";
 import { type Step, stepTo, type Tracing } from "./why-step.ts";
 import { nameWords, wordsOf } from "./why-words.ts";
@@ -107,8 +107,9 @@ async function lineStarts(tracing: Tracing, session: Session, path: string, line
       details: { path: real, lines: lines.length },
     });
   const writer = writtenStep(tracing, real, written.by);
+  const evidence = { file: { path: real, after: written.by.after } };
   const start = mergesBetween(node, written.by.node).reduceRight<Step>(
-    (next, merge) => stepTo("merged", merge, { leaf: true, next: [next], evidence: { file: { path: real, after: written.by.after } } }),
+    (next, merge) => stepTo("merged", merge, { leaf: true, evidence, next: [...settledBy(tracing, merge, real), next] }),
     writer,
   );
   return { starts: [start], words: wordsIn(written.text) };

@@ -89,7 +89,7 @@ describe("why of a line", () => {
       expect.stringMatching(/^put /),
       "outer/inner called put",
       "outer/inner asked scripted, which read 1 message",
-      'user: "Write one"',
+      'user: "Write one"; has the words at 6',
       'outer said "Inner shall." and called inner',
       "outer asked scripted, which read 1 message",
       'user: "Count"',
@@ -289,9 +289,18 @@ describe("why of a named thing", () => {
     let long = rath.session("0");
     for (let n = 1; n < 600; n++) long = long.say(String(n));
     const many = await why(await new Agent({ name: "b", model: scripted("Hi.") }).forward(long), { answer: "" });
-    expect(many.hops).toHaveLength(500);
-    expect(String(many).split("\n").at(-1)).toContain("left out");
+    expect(many.hops).toHaveLength(2 + 50);
+    expect(many.hops[1]?.summary).toBe("b asked scripted, which read 600 messages");
     expect(many.hops[2]?.summary).toBe('user: "599"');
+    // Words are found however long ago they were said.
+    const { hops: found } = await why(await new Agent({ name: "c", model: scripted("Not 123, no.") }).forward(long.fork()), {
+      answer: "123",
+    });
+    expect(found.map(({ summary }) => summary)).toContain('user: "123"; has the words at 0');
+    const learned = await long.fork().remember({ key: "all", content: "all", because: long.messages.map(({ event }) => event) });
+    const farther = await why(learned, { memory: "all" });
+    expect(farther.hops).toHaveLength(500);
+    expect(String(farther).split("\n").at(-1)).toContain("left out");
   });
 
   test("a session that was opened again, forked and detached leads to the same events", async () => {
