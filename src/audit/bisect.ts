@@ -158,17 +158,18 @@ class Search {
 
   async answer(): Promise<Bisection> {
     let [good, bad] = [0, this.#places.length - 1];
-    const newest = await this.#ask(bad, this.#places.length);
+    const newest = await this.#ask(bad, (verdict) => (verdict === "bad" ? bad : 0));
     if (newest !== "bad") return this.#found(newest === "good" ? "never-fails" : "unclear", newest === "good" ? bad : undefined, undefined);
-    const oldest = bad === good ? newest : await this.#ask(good, bad - good - 1);
+    const oldest = bad === good ? newest : await this.#ask(good, (verdict) => (verdict === "good" ? bad - good - 1 : 0));
     if (oldest !== "good") return this.#found(oldest === "bad" ? "always-fails" : "unclear", undefined, oldest === "bad" ? good : bad);
     for (let next = this.#between(good, bad); next !== undefined; next = this.#between(good, bad)) {
-      const verdict = await this.#ask(next, Math.max(next - good, bad - next) - 1);
-      if (verdict === "good") good = next;
-      if (verdict === "bad") bad = next;
+      const at = next;
+      const verdict = await this.#ask(at, (answer) => (answer === "bad" ? at : bad) - (answer === "good" ? at : good) - 1);
+      if (verdict === "good") good = at;
+      if (verdict === "bad") bad = at;
     }
     if (bad - good > 1) return this.#found("unclear", good, bad);
-    const again = this.#options.confirm === true ? [await this.#ask(good, 0), await this.#ask(bad, 0)] : ["good", "bad"];
+    const again = this.#options.confirm === true ? [await this.#ask(good), await this.#ask(bad)] : ["good", "bad"];
     return this.#found(again[0] === "good" && again[1] === "bad" ? "found" : "contradictory", good, bad);
   }
 
@@ -180,13 +181,13 @@ class Search {
     return undefined;
   }
 
-  async #ask(index: number, left: number): Promise<Verdict> {
+  async #ask(index: number, left: (verdict: Verdict) => number = () => 0): Promise<Verdict> {
     this.#options.signal?.throwIfAborted();
     const node = this.#places[index] as Node;
     const passes = await this.#check(node);
     const verdict: Verdict = passes === undefined ? "skipped" : passes ? "good" : "bad";
     this.#known.set(index, verdict);
-    const step = Object.freeze({ event: node.id, step: node.step, verdict, left });
+    const step = Object.freeze({ event: node.id, step: node.step, verdict, left: left(verdict) });
     this.#steps.push(step);
     this.#options.onStep?.(step);
     return verdict;
@@ -212,6 +213,8 @@ export function bisectionText({ result, bad, good, checks, places }: Omit<Bisect
     case "always-fails":
       return `it fails from the start: ${at(bad)}, the oldest place, fails already`;
     case "unclear":
+      if (bad === undefined || good === undefined)
+        return `it cannot be told: the ${bad === undefined ? "newest" : "oldest"} place could not be checked`;
       return `between ${at(good)}, which passes, and ${at(bad)}, which fails, nothing could be checked: ${effort}`;
     case "contradictory":
       return `the answers contradict each other: asked again, ${at(good)} or ${at(bad)} answered something else, so the check depends on more than the session`;

@@ -7,6 +7,7 @@ import { composeRath } from "../openrath.ts";
 import { rerun } from "../runtime/rerun.ts";
 import { isReturned } from "../session/event.ts";
 import type { Session } from "../session/session.ts";
+import { memoryStore } from "../store/memory.ts";
 import { type CostBy, type CostSum, cost } from "./cost.ts";
 import { lineageEvents } from "./lineage-events.ts";
 
@@ -18,9 +19,11 @@ function memory() {
   return composeRath({ store: "memory", implicitForks: "allow", prices: { priced: { input: 1_000_000, output: 2_000_000 } } }, {});
 }
 
+type Reply = string | { readonly text?: string; readonly calls?: readonly object[]; readonly usage: object };
+
 /** Costs whole dollars, so that sums are exact in any order. */
-function priced(...replies: Parameters<typeof scripted>) {
-  return { ...scripted(...replies), id: "priced", free: false };
+function priced(...replies: readonly Reply[]) {
+  return { ...scripted(...(replies as [])), id: "priced", free: false };
 }
 
 const step = fc.record({ type: fc.constantFrom("ask", "nested", "fork", "merge", "do"), on: fc.nat(9), tokens: fc.nat(9) });
@@ -102,7 +105,37 @@ describe("cost", () => {
     expect(found).toMatchObject({ rows: [{ calls: 2, reused: 1, usage: { usd: 6 } }], total: { usage: { usd: 6 } } });
   });
 
-  test("says where a budget was crossed and where a run was cut off and went on", async () => {
+  test("says where a run was cut off and with whom it went on", async () => {
+    let now = Date.now();
+    const store = { ...memoryStore({ clock: () => now }), [Symbol.asyncDispose]: async () => {} };
+    let [begun, tries] = [() => {}, 0];
+    const hanging = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    const slow = new Flow((session) =>
+      session.do(
+        "slow",
+        () => {
+          if (tries++ > 0) return "done";
+          begun();
+          return new Promise<never>(() => {});
+        },
+        { repeat: "safe" },
+      ),
+    );
+    const rathOf = (worker: string) => composeRath({ store, workflows: { slow } }, { worker });
+    const [first, second] = [rathOf("first"), rathOf("second")];
+    const run = await first.run("slow", first.session("go"));
+    await hanging;
+    now += 60_000; // its lease has run out
+    const { session } = await (await second.resume(run.id)).settle();
+    const { interrupted } = await cost(session);
+    expect(interrupted).toMatchObject([{ run: run.id, worker: "second", abandoned: true }]);
+    expect(String(await cost(session))).toContain("was cut off");
+    await Promise.allSettled([second.close(), first.close()]);
+  });
+
+  test("says where a budget was crossed", async () => {
     await using rath = memory();
     const flow = new Flow((session) =>
       new Agent({

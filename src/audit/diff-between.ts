@@ -41,7 +41,7 @@ export async function diffBetween(runtime: Runtime, a: Session, b: Session): Pro
     checks: checksIn(pairs, platform),
     answers: answersIn(pairs, platform),
     renamed: renamedIn(pairs),
-    reused: { a: reusedBy(ours.nodes, theirs.nodes), b: reusedBy(theirs.nodes, ours.nodes) },
+    reused: { a: reusedBy(ours.nodes, theirs.nodes, pairs), b: reusedBy(theirs.nodes, ours.nodes, pairs) },
     usage: both(({ usage }) => usage),
     spent: { a: spentBy(ours.nodes), b: spentBy(theirs.nodes) },
     status: both(({ status }) => status),
@@ -71,13 +71,14 @@ function firstOf(pairs: readonly Pair[], { platform }: Runtime): Diff["first"] {
 }
 
 function stepOf({ relation, a, b }: Pair, runtime: Runtime): DiffStep {
-  const side = (node: Node | undefined): DiffEvent | undefined => (node === undefined ? undefined : diffEventOf(node, runtime));
+  const side = (node: Node | undefined): DiffEvent | undefined =>
+    node === undefined ? undefined : diffEventOf(node, relation === "changed", runtime);
   return { relation, a: side(a), b: side(b) };
 }
 
 const longestLine = 300;
 
-function diffEventOf(node: Node, { platform }: Runtime): DiffEvent {
+function diffEventOf(node: Node, changed: boolean, { platform }: Runtime): DiffEvent {
   const { id, log, step, kind, at, by, facts } = node;
   const call = isReturned(kind) ? callOf(node) : undefined;
   const line = eventLine(node.event(platform), () => call?.event(platform));
@@ -85,7 +86,8 @@ function diffEventOf(node: Node, { platform }: Runtime): DiffEvent {
   return {
     ...{ id, session: log.id, step, kind, at, by, line: line.slice(0, longestLine) },
     ...(inside === undefined ? {} : { inside }),
-    ...(facts.source === undefined ? {} : { source: facts.source }),
+    // One that somebody replaced was not used again.
+    ...(facts.source === undefined || changed ? {} : { source: facts.source }),
   };
 }
 

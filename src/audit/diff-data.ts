@@ -43,7 +43,7 @@ export interface DiffStep extends Differing<DiffEvent> {
 
 /** A message that differs. */
 export interface DiffMessage extends Differing<Message> {
-  /** What leads from the text of `a` to that of `b`, line by line; absent where only one side has it. */
+  /** What leads from the text of `a` to that of `b`, line by line; absent where only one side has it, or each is one line. */
   readonly patch?: string | undefined;
 }
 
@@ -147,7 +147,7 @@ export interface DiffReuse {
  * What differs between two sessions, or two places in one.
  *
  * @example
- * const { first, files, checks, spent } = await diff(before, after);
+ * const { first, files, checks, spent } = await diff(session.at(4), session);
  * console.log(first.b?.kind, files.map(({ path }) => path), spent.b.usage.usd - spent.a.usage.usd);
  */
 export interface Diff {

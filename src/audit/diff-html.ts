@@ -115,7 +115,7 @@ tr.differs td { font-weight: 600; }
 ins, del { text-decoration: none; } ins { background: var(--b-paper); color: var(--b); } del { background: var(--a-paper); color: var(--a); }
 table.events { width: 100%; table-layout: fixed; font: 13px/1.45 ui-monospace, monospace; } table.events td { overflow-wrap: anywhere; }
 tr.same td { color: var(--dim); } tr.changed td.a, tr.only td.a:not(:empty) { background: var(--a-paper); } tr.changed td.b, tr.only td.b:not(:empty) { background: var(--b-paper); }
-nav a { margin-right: .8rem; color: inherit; }
+nav { margin: 1rem 0; } nav a { margin-right: .8rem; color: inherit; }
 @media (max-width: 40rem) { .pair { grid-template-columns: 1fr; } }
 @media print { :root { color-scheme: light; --ink: #000; --dim: #444; --line: #bbb; --a: #a40e26; --b: #116329; --paper: #fff; --a-paper: #ffebe9; --b-paper: #e6ffec; } main { max-width: none; padding: 0; } article, tr { break-inside: avoid; } nav { display: none; } }
 `;

@@ -55,14 +55,14 @@ export function figuresOf({ spent, status, stop, usage }: Diff): readonly (Both<
   const figure = (what: string, text: (side: "a" | "b") => string) => ({ what, a: text("a"), b: text("b") });
   return [
     figure("events", (side) => count(spent[side].events)),
-    figure("results", (side) => count(spent[side].calls)),
+    figure("calls", (side) => count(spent[side].calls)),
     figure("failed", (side) => count(spent[side].failed)),
     figure("tokens read", (side) => count(spent[side].usage.input)),
     figure("tokens written", (side) => count(spent[side].usage.output)),
     figure("cost", (side) => money(spent[side].usage.usd)),
     figure("cost with the past", (side) => money(usage[side].usd)),
-    figure("time of effects", (side) => seconds(spent[side].effectMs)),
-    figure("time from first call to end", (side) => seconds(spent[side].wallMs)),
+    figure("time in effects", (side) => seconds(spent[side].effectMs)),
+    figure("wall time", (side) => seconds(spent[side].wallMs)),
     figure("status", (side) => status[side]),
     figure("stopped", (side) => stop[side] ?? ""),
   ];
@@ -78,7 +78,7 @@ function saidBy(message: { readonly role: string; readonly by: string } | undefi
 }
 
 function fileRow({ path, kind, of, lines, patch }: Diff["files"][number]): DiffRow {
-  const text = of ?? (lines === undefined ? kind : `${kind} +${lines.added} −${lines.removed}`);
+  const text = of ?? (lines === undefined ? kind : `${kind} +${lines.added} -${lines.removed}`);
   return { what: path, a: kind === "added" ? undefined : text, b: kind === "removed" ? undefined : text, patch };
 }
 
@@ -104,7 +104,7 @@ function agentRows({ a, b }: Both<DiffAgent>): readonly DiffRow[] {
   };
   row("model", a.model, b.model);
   row("settings", valueText(a.settings), valueText(b.settings));
-  row("instructions", a.instructions, b.instructions, hunkText(splitLines(a.instructions), splitLines(b.instructions)));
+  row("instructions", a.instructions, b.instructions, hunkText(splitLines(`${a.instructions}\n`), splitLines(`${b.instructions}\n`)));
   const [ours, theirs] = [a, b].map(({ tools }) => new Map(tools.map((tool) => [tool.name, valueText(tool)]))) as [
     Map<string, string>,
     Map<string, string>,

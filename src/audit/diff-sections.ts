@@ -45,9 +45,14 @@ export function messagesIn(pairs: readonly Pair[], platform: Platform): readonly
   };
   return differing(pairs, view)
     .filter(({ a, b }) => a?.text !== b?.text || a?.role !== b?.role)
-    .map((both) =>
-      both.a === undefined || both.b === undefined ? both : { ...both, patch: hunkText(splitLines(both.a.text), splitLines(both.b.text)) },
-    );
+    .map((both) => (both.a === undefined || both.b === undefined ? both : { ...both, ...patched(both.a.text, both.b.text) }));
+}
+
+/** What is one line on both sides is read as it is. */
+function patched(a: string, b: string): { readonly patch?: string } {
+  if (!a.includes("\n") && !b.includes("\n")) return {};
+  const lines = (text: string): readonly string[] => splitLines(text.endsWith("\n") ? text : `${text}\n`);
+  return { patch: hunkText(lines(a), lines(b)) };
 }
 
 export function checksIn(pairs: readonly Pair[], platform: Platform): readonly Differing<Check>[] {
@@ -238,10 +243,11 @@ export function spentBy(nodes: readonly Node[]): DiffSpent {
   return { events: nodes.length, calls, failed, usage, effectMs: round, wallMs: began === undefined ? 0 : Math.max(0, newest - began) };
 }
 
-/** What one side took from the record of the other. */
-export function reusedBy(nodes: readonly Node[], other: readonly Node[]): DiffReuse | undefined {
+/** What one side took from the record of the other; a result that somebody put another in place of is none. */
+export function reusedBy(nodes: readonly Node[], other: readonly Node[], pairs: readonly Pair[]): DiffReuse | undefined {
+  const changed = new Set(pairs.flatMap(({ relation, a, b }) => (relation === "changed" ? [a, b] : [])));
   const theirs = new Map(other.flatMap((node) => (isReturned(node.kind) ? [[node.id as string, node] as const] : [])));
-  const sources = nodes.flatMap(({ facts }) => theirs.get(facts.source ?? "") ?? []);
+  const sources = nodes.flatMap((node) => (changed.has(node) ? [] : (theirs.get(node.facts.source ?? "") ?? [])));
   if (sources.length === 0) return undefined;
   return { results: sources.length, of: theirs.size, saved: sources.reduce((sum, source) => add(sum, paid(source)), nothing) };
 }

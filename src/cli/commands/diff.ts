@@ -6,8 +6,10 @@ import type { Command } from "commander";
 import { type Diff, diff } from "../../audit/diff.ts";
 import { type SectionName, sectionsOf } from "../../audit/diff-rows.ts";
 import { type DiffLine, eventLines, figureLines, sectionLines, summaryLines } from "../../audit/diff-text.ts";
+import { bases } from "../../runtime/merge.ts";
 import type { Files, Session, Totals } from "../../session/session.ts";
-import { exact } from "../../wire/format.ts";
+import { placeOf } from "../../session/value.ts";
+import { exact, shortEvent } from "../../wire/format.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
 import { type Counted, printChanges, printPatch } from "../print-changes.ts";
@@ -68,7 +70,10 @@ async function run(cli: Cli, from: string, to: string | undefined, options: Opti
   const onlyFiles = chosen.length === 0 && (options.files === true || options.patch === true || options.stat === true);
   if (onlyFiles && options.html === undefined)
     return printFiles(cli, { a, b, since: filesAt(a, b), now: filesAt(b, a), empty: show`The files are the same.` }, options);
-  await compare(cli, await diff(a, b), chosen, options);
+  const found = await diff(a, b);
+  await compare(cli, found, chosen, options);
+  if (cli.onTerminal && chosen.length === 0 && options.html === undefined && !found.identical)
+    cli.next(`openrath diff ${placesOf(from, to).join("..")} --events`);
 }
 
 interface Compared {
@@ -82,9 +87,16 @@ interface Compared {
 /** Files alone: as a list, or as a patch that other programs take. */
 async function printFiles(cli: Cli, { a, b, since, now, empty }: Compared, { patch, stat }: Options): Promise<void> {
   const changes = await counted(b ?? a, since, now, stat);
+  const common = b === undefined ? [] : bases(placeOf(a).node, placeOf(b).node);
   if (cli.asJson) {
-    const [from, to] = b === undefined ? [null, a.toJSON()] : [a.toJSON(), b.toJSON()];
-    return cli.data({ from, to, changes, ...(patch === true ? { patch: await now.patch(since) } : {}) });
+    const ancestors = common.map(({ id, log, step }) => ({ event: id, session: log.id, step }));
+    const places = b === undefined ? { from: null, to: a.toJSON() } : { from: a.toJSON(), to: b.toJSON(), ancestors };
+    return cli.data({ ...places, changes, ...(patch === true ? { patch: await now.patch(since) } : {}) });
+  }
+  if (b !== undefined) {
+    const short = await shortIds(cli);
+    const named = common.map(({ id, log, step }) => `${short(log.id)}@${step} (${shortEvent(id)})`).join(", ");
+    cli.note(show`${cli.errInk.dim("common ancestor:")} ${named === "" ? "none" : named}`);
   }
   if (patch === true && changes.length > 0) return printPatch(cli, await now.patch(since));
   printChanges(cli, changes, { stat: stat === true, empty });
@@ -103,9 +115,9 @@ async function compare(cli: Cli, found: Diff, chosen: readonly (keyof typeof sec
     if (cli.asJson) return cli.data({ file });
     return cli.print(show`${file}`);
   }
-  if (cli.asJson) return cli.data(found);
   const all = chosen.length === 0;
   const wanted = new Set<string>([...chosen.flatMap((name): readonly string[] => sections[name]), ...(files === true ? ["files"] : [])]);
+  if (cli.asJson) return cli.data(all ? found : partOf(found, wanted, chosen));
   const shown = sectionsOf(found).filter(({ name }) => all || wanted.has(name));
   if (!cli.onTerminal) return printTabbed(cli, found, shown, { events: chosen.includes("events"), cost: all || chosen.includes("cost") });
   const blocks: (readonly DiffLine[])[] = [];
@@ -118,7 +130,17 @@ async function compare(cli: Cli, found: Diff, chosen: readonly (keyof typeof sec
     if (index > 0) cli.print(show``);
     for (const line of lines) cli.print(painted(cli, line));
   });
-  if (all && found.identical === false) cli.afterwards("openrath diff … --events, --files -p, or --html FILE shows more");
+}
+
+/** Where they are, and the sections that were asked for. */
+function partOf(found: Diff, wanted: ReadonlySet<string>, chosen: readonly string[]): unknown {
+  const { a, b, identical, ancestor, ancestors, first, usage, spent, events } = found;
+  const parts = Object.entries(found).filter(([name]) => wanted.has(name));
+  return {
+    ...{ a, b, identical, ancestor, ancestors, first, ...Object.fromEntries(parts) },
+    ...(chosen.includes("cost") ? { usage, spent } : {}),
+    ...(chosen.includes("events") ? { events } : {}),
+  };
 }
 
 function painted({ ink }: Cli, { text, tone }: DiffLine): Shown {
