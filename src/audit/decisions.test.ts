@@ -50,6 +50,8 @@ test("says who refused, and nothing of what nobody was asked about or has not an
   const settled = await run.settle();
   expect(await decisions(settled.session)).toEqual([]);
   await rath.decide(await waiting(rath, "question"), { by: "human:ada", answer: "because" });
+  // On record at once, whether or not anybody has taken the run up since.
+  expect(await decisions(settled.session)).toMatchObject([{ by: "human:ada" }]);
   expect(await decisions(await run.result())).toMatchObject([
     { pending: { kind: "question", question: "Why?" }, by: "human:ada", answer: "because" },
   ]);

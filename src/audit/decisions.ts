@@ -34,5 +34,6 @@ function askedBehind(session: Session): readonly string[] {
     if (isStarted(kind)) marks.set(call, [...(marks.get(call) ?? []), id]);
     if (isReturned(kind) && (data as { readonly answer?: string } | undefined)?.answer !== undefined) asked.add(call);
   }
-  return [...asked].flatMap((call) => [call, ...(marks.get(call) ?? [])]);
+  // What is answered and nobody has taken up yet still waits.
+  return [...[...asked].flatMap((call) => [call, ...(marks.get(call) ?? [])]), ...session.pending.map(({ id }) => id)];
 }

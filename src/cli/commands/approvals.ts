@@ -98,7 +98,7 @@ async function decidedIn(cli: Cli, id: string): Promise<void> {
       { name: "AT", cell: ({ at = "" }) => ago(at, cli.host.now()), plain: ({ at }) => at ?? "" },
     ],
     data: (one) => one,
-    empty: show`Nobody was asked anything.`,
+    empty: show`Nobody has decided anything here.`,
   });
 }
 
