@@ -35,5 +35,6 @@ function askedBehind(session: Session): readonly string[] {
     if (isReturned(kind) && (data as { readonly answer?: string } | undefined)?.answer !== undefined) asked.add(call);
   }
   // What is answered and nobody has taken up yet still waits.
-  return [...[...asked].flatMap((call) => [call, ...(marks.get(call) ?? [])]), ...session.pending.map(({ id }) => id)];
+  const open = session.pending.filter(({ kind }) => kind === "question" || kind === "approval" || kind === "unknown");
+  return [...[...asked].flatMap((call) => [call, ...(marks.get(call) ?? [])]), ...open.map(({ id }) => id)];
 }
