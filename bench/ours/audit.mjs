@@ -11,7 +11,7 @@ import { openDurable } from "./rounds.mjs";
 
 const PASSES = 5;
 
-// One line for each question. It gets the session and throws when the answer is wrong.
+// Every question is measured in the same way: add one here (diff, grep). It gets the session and throws when the answer is wrong.
 const QUESTIONS = {
   "why a line": async (session) => {
     const { hops } = await why(session, "notes/answer.md:2");

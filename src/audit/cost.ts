@@ -134,14 +134,14 @@ function summed(nodes: readonly Node[], by: CostBy | undefined, { platform }: Ru
   };
   const toolAround = by === "tool" ? toolsAround(nodes, platform) : () => undefined;
   for (const node of nodes) {
-    if (!isReturned(node.kind)) continue;
+    if (!isReturned(node.kind) && node.kind !== "session.imported") continue;
     const name = by === undefined ? undefined : nameOf(node, by, platform);
     const sum = sumOf(name);
+    // A reused result has neither usage nor time of its own: it was paid for where it comes from.
     const { outcome = "ok", ms = 0, usage, source } = node.facts;
-    sum.calls++;
+    if (isReturned(node.kind)) sum.calls++;
     if (outcome !== "ok") sum.failed++;
     if (source !== undefined) sum.reused++;
-    if (source !== undefined) continue;
     sum.ms += ms;
     const payer = sumOf(name ?? toolAround(node)).usage;
     for (const key of Object.keys(payer) as (keyof Totals)[]) payer[key] += usage?.[key] ?? 0;
@@ -159,6 +159,8 @@ function nameOf(node: Node, by: CostBy, platform: Runtime["platform"]): string |
     case "run":
       return node.run;
     case "model":
+      // What a foreign file says was spent on all of its replies.
+      if (node.kind === "session.imported") return "unknown";
       if (node.kind !== "model.returned") return undefined;
       return node.data<"model.returned">(platform)?.model ?? callOf(node).data<"model.called">(platform)?.model ?? "[erased]";
     case "tool":

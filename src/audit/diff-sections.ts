@@ -145,7 +145,7 @@ function diffCallOf(node: Node, platform: Platform): DiffCall | undefined {
 }
 
 function paidMs({ facts }: Node): number {
-  return facts.source === undefined ? (facts.ms ?? 0) : 0;
+  return facts.ms ?? 0;
 }
 
 /** What each side read and wrote last under each name. */
@@ -254,8 +254,9 @@ export function reusedBy(nodes: readonly Node[], other: readonly Node[], pairs: 
 
 const nothing: Totals = Object.freeze({ input: 0, output: 0, cached: 0, cacheWrite: 0, reasoning: 0, usd: 0 });
 
+/** A reused result has neither usage nor time of its own. */
 function paid({ facts }: Node): Totals {
-  return facts.source === undefined ? (facts.usage ?? nothing) : nothing;
+  return facts.usage ?? nothing;
 }
 
 function add(a: Totals, b: Totals): Totals {

@@ -20,6 +20,14 @@ function idOf(session: Session, name: string): string {
   return [...session.events()].find((event) => event.kind === "do.called" && (event.data as { name: string }).name === name)?.id as string;
 }
 
+function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve = (): void => {};
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}
+
 describe("diff", () => {
   test("of a rerun is what was changed and what changed because of it, with what was reused", async () => {
     await using rath = memory();
@@ -109,6 +117,55 @@ describe("diff", () => {
     const ask = found.events.findIndex(({ a: left }) => left?.line.startsWith("tool ask →"));
     const last = found.events.findLastIndex(({ a: left }) => left?.inside !== undefined);
     expect(last).toBe(ask - 1);
+  });
+
+  test("of two batches is the same whichever of their results came first", async () => {
+    await using rath = memory();
+    const played = (order: readonly string[]) => {
+      const ended = new Map(order.map((name) => [name, deferred()]));
+      const named = (name: string) =>
+        tool({
+          name,
+          description: name,
+          input: z.object({}),
+          repeat: "safe",
+          run: async () => {
+            const before = order[order.indexOf(name) - 1];
+            if (before !== undefined) await ended.get(before)?.promise;
+            ended.get(name)?.resolve();
+            return name;
+          },
+        });
+      const calls = ["one", "two", "three"].map((name) => ({ tool: name, input: {} }));
+      return new Agent({ name: "batch", model: scripted({ calls }, "done"), tools: calls.map((call) => named(call.tool)) }).forward(
+        rath.session("go"),
+      );
+    };
+    const [a, b] = [await played(["one", "two", "three"]), await played(["three", "two", "one"])];
+    const came = (session: Session): readonly unknown[] =>
+      [...session.events()].flatMap((event) => (event.kind === "tool.returned" ? [event.data.value] : []));
+    expect(came(a)).not.toEqual(came(b));
+    const found = await diff(a, b);
+    expect(found.identical).toBe(true);
+    expect(found.events.filter(({ relation }) => relation !== "same")).toEqual([]);
+  });
+
+  test("takes the same events for the same whichever side is given first", async () => {
+    await using rath = memory();
+    for (const [left, right] of [
+      ["xy", "yx"],
+      ["xxyz", "yzx"],
+      ["abcabba", "cbabac"],
+    ] as const) {
+      const base = rath.session("go");
+      const noted = (letters: string): Session => [...letters].reduce((session, letter) => session.note(letter), base.fork());
+      const [a, b] = [noted(left), noted(right)];
+      const pairs = async (one: Session, other: Session, side: "a" | "b"): Promise<readonly unknown[]> =>
+        (await diff(one, other)).events.flatMap((row) =>
+          row.relation === "only" ? [] : [[row.relation, row[side]?.id, row[side === "a" ? "b" : "a"]?.id]],
+        );
+      expect(await pairs(a, b, "a")).toEqual(await pairs(b, a, "b"));
+    }
   });
 
   test("finds several ancestors where branches were merged crosswise, none for unrelated ones, and one over a detach", async () => {

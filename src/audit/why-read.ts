@@ -103,7 +103,7 @@ function evidenceOfWords({ words, places, runtime }: Tracing, node: Node, cut: n
   return at < 0 ? undefined : { words: { text: words, at } };
 }
 
-export function placeOfWords(text: string, words: string): number {
+function placeOfWords(text: string, words: string): number {
   const at = text.indexOf(words);
   return at >= 0 ? at : text.indexOf(JSON.stringify(words).slice(1, -1));
 }

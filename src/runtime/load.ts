@@ -4,7 +4,7 @@
  */
 import { dataText, type Envelope, parseEnvelope } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
-import { type EventKind, versions } from "../session/event.ts";
+import { type Event, type EventKind, versions } from "../session/event.ts";
 import { blobsIn } from "../session/json.ts";
 import { Log, Node } from "../session/log.ts";
 import type { Platform } from "../session/platform.ts";
@@ -224,6 +224,14 @@ export async function fetchBlobs(platform: Platform, store: Store, nodes: readon
     }
     node.blobs = blobs;
   }
+}
+
+/** One stored event by itself, as whoever reads a stream gets it. */
+export async function readEvent(platform: Platform, store: Store, stored: StoredEvent): Promise<Event> {
+  const envelope = parseEnvelope(platform.text(stored.envelope));
+  const node = fromStored(platform, stored, new Log(stored.session), [], envelope);
+  await fetchBlobs(platform, store, [node]);
+  return Object.freeze({ ...node.event(platform), parents: envelope.parents }) as Event;
 }
 
 /** The row of exactly this log. */

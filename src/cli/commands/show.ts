@@ -182,6 +182,11 @@ function placedText({ sandbox, isolation, network = "none" }: Placement): string
 function lineageFields(session: Session): readonly Field[] {
   const { lineage } = session;
   if (lineage.kind === "root") return [];
+  if (lineage.kind === "import") {
+    const [first] = session.events({ to: 1 });
+    const { format, id } = (first?.data ?? {}) as Partial<DataOf<"session.imported">>;
+    return [["lineage", format === undefined ? "import" : `import of ${format} ${id}`]];
+  }
   const name = lineage.label === undefined ? "" : ` "${lineage.label}"`;
   const parents = lineage.parents.map((parent) => (lineage.kind === "merge" ? joinedAt(session, parent) : shortEvent(parent)));
   return [["lineage", `${lineage.implicit ? "implicit " : ""}${lineage.kind}${name} of ${parents.join(", ")}`]];
