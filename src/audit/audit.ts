@@ -8,6 +8,7 @@ export type { ReplayReport, ReplayStep } from "../runtime/replay.ts";
 export { type Bisection, type BisectOptions, type BisectStep, bisect } from "./bisect.ts";
 export { type BlameLine, blame } from "./blame.ts";
 export { type Cost, type CostBy, type CostRow, type CostSum, type CrossedBudget, cost, type Interruption } from "./cost.ts";
+export { decisions } from "./decisions.ts";
 export {
   type Both,
   type Diff,

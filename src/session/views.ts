@@ -111,12 +111,15 @@ export function toolCallOf(returned: Node, platform: Platform): ToolCall {
   const acted = actedOf(returned, platform);
   const ran = returned.data<"tool.returned">(platform);
   const changed = ran !== undefined && "input" in ran;
+  const failures = ran?.failures;
   return Object.freeze({
     id: call.id,
+    event: returned.id,
     tool: asked?.name ?? "[erased]",
-    input: changed ? ran.input : asked?.input,
+    input: changed ? ran.input : (asked?.input ?? asked?.raw),
     ...(changed ? { asked: asked?.input } : {}),
     outcome: Object.freeze(outcomeOf(returned, platform)),
+    ...(failures === undefined ? {} : { failures }),
     changes: acted?.changes ?? Object.freeze([]),
     sandbox: acted?.id ?? acted?.sandbox,
     ...(acted === undefined ? {} : { acted }),
@@ -183,11 +186,13 @@ export function toParts(content: Content): readonly Record<string, unknown>[] {
 
 export function checkOf(returned: Node, platform: Platform): Check {
   const data = returned.data<"check.returned">(platform);
+  const acted = actedOf(returned, platform);
   return Object.freeze({
     name: callOf(returned).data<"check.called">(platform)?.name ?? "[erased]",
     passed: returned.facts.outcome === "ok" && data?.passed === true,
     score: data?.score,
     reason: data?.reason ?? data?.message,
+    ...(acted === undefined ? {} : { acted }),
     event: returned.id,
   });
 }

@@ -1,5 +1,6 @@
 /** An event in one line, as `log` shows it. A new kind does not compile until it has its words here. */
 import type { Event } from "../session/event.ts";
+import type { Acted } from "../session/session.ts";
 import { compressedLine, memoryLine } from "./memory-line.ts";
 import { neutralJson } from "./neutral.ts";
 
@@ -70,7 +71,7 @@ export function eventLine(event: Event, find: FindEvent): string {
     case "wait.returned":
     case "receive.returned":
     case "route.returned":
-      return `${opOf(event)} ${nameOf(event, find)}${ended(event)}`;
+      return `${opOf(event)} ${nameOf(event, find)}${changed(event)}${ended(event)}`;
     case "tool.started":
     case "do.started":
       return `${opOf(event)} starts`;
@@ -140,6 +141,18 @@ function callName({ kind, data }: Event): string {
 function inputOf({ data }: Event): string {
   const { input } = data as { readonly input?: unknown };
   return input === undefined ? "" : ` ${valueText(input)}`;
+}
+
+/** More are counted. */
+const mostPaths = 3;
+
+/** The files an effect changed, and where. */
+function changed({ data }: Event): string {
+  const { acted } = data as { readonly acted?: Pick<Acted, "sandbox" | "id" | "changes" | "omitted" | "discarded"> };
+  if (acted === undefined || acted.changes.length === 0 || acted.discarded === true) return "";
+  const more = acted.changes.length - mostPaths + (acted.omitted ?? 0);
+  const paths = acted.changes.slice(0, mostPaths).map(({ path }) => path);
+  return ` changed ${paths.join(", ")}${more > 0 ? ` and ${more} more` : ""} in ${acted.id ?? acted.sandbox}`;
 }
 
 /** What an effect came to. */
