@@ -6,6 +6,7 @@
 
 export type { ReplayReport } from "../runtime/replay.ts";
 export { type BlameLine, blame } from "./blame.ts";
+export { type DossierOptions, type DossierReport, dossier } from "./dossier/dossier.ts";
 export type { LineageRow } from "./export/lineage.ts";
 export { type WriteFormat, type WriteOptions, write } from "./export/write.ts";
 export { type Graph, graph } from "./graph.ts";

@@ -1,12 +1,12 @@
 /** Every command there is, and how one call of the command line goes from words to an exit code. */
 import { type Argument, Command, CommanderError } from "commander";
+import { version } from "../runtime/version.ts";
 import { neutral } from "../wire/neutral.ts";
 import { Cli, type Settings } from "./cli.ts";
 import { type Exit, exits, Fault } from "./fault.ts";
 import { type Open, openProject } from "./project.ts";
 import { reportError } from "./report-error.ts";
 import type { Host } from "./terminal.ts";
-import { version } from "./version.ts";
 
 /** What a file in commands/ exports: it describes a command and says what it does. */
 interface Definition {

@@ -30,18 +30,25 @@ export async function write(session: Session, file: string, options: WriteOption
       const { writeLineage } = await import("./lineage.ts");
       return writeLineage(session, file);
     }
+    case "html": {
+      const { writePage } = await import("../dossier/page.ts");
+      return writePage(session, file);
+    }
     case "otlp":
     case "atif":
     case "chat-jsonl":
-    case "html":
-      throw new RathError("session.not-here", `This version of openrath does not write "${format}" yet: use "bundle" or "lineage-jsonl".`, {
-        session,
-      });
+      throw new RathError(
+        "session.not-here",
+        `This version of openrath does not write "${format}" yet: use "bundle", "html" or "lineage-jsonl".`,
+        {
+          session,
+        },
+      );
     default:
       throw unknown(format satisfies never, session);
   }
 }
 
 function unknown(format: string, session: Session): RathError {
-  return new RathError("session.not-here", `There is no format "${format}": use "bundle" or "lineage-jsonl".`, { session });
+  return new RathError("session.not-here", `There is no format "${format}": use "bundle", "html" or "lineage-jsonl".`, { session });
 }
