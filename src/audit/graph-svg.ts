@@ -10,9 +10,9 @@ import { type Colour, colour, escaped, round, svg, text } from "./svg.ts";
 const lane = 46;
 const top = 34;
 const indent = 14;
-const words = 300;
-const gutter = 340;
-const widest = 560;
+const words = 384;
+const gutter = 408;
+const widest = 500;
 const legend = 34;
 
 /** The graph as a drawing. `alone`: a file of its own, with its own colours and paper. */
@@ -118,7 +118,7 @@ function factsOf({ kind, events, status, reason, current, won, inner, size }: La
     ...(current || won || status === "rejected" ? [] : [how]),
     ...(size > 1 ? [`${count(size)} branches`] : []),
     plural(events, "event"),
-    ...(inner === 0 ? [] : [`${count(inner)} with inner work`]),
+    ...(inner === 0 ? [] : [`${count(inner)} inner`]),
   ];
   return facts.join(" · ");
 }

@@ -1,5 +1,5 @@
 /** The building blocks of the page: tables, folded texts, ids and marks. Whatever is long is cut here, and says how much was left out. */
-import { count, plural, size } from "../../wire/format.ts";
+import { count, size } from "../../wire/format.ts";
 import { Html, type Htmlable, html } from "../html.ts";
 
 /** One section of the page. */
@@ -79,7 +79,7 @@ export function table<T>(rows: readonly T[], columns: readonly Column<T>[], rest
   const row = (one: T | undefined): Html =>
     one === undefined
       ? html`<tr class="left"><td colspan="${columns.length}">${count(left)} more rows are left out here; all of them are in ${rest}</td></tr>`
-      : html`<tr>${columns.map((column) => html`<td${class_(column)} data-name="${column.name}">${column.cell(one)}</td>`)}</tr>`;
+      : html`<tr>${columns.map((column) => html`<td${class_(column)} data-name="${column.name}"><div>${column.cell(one)}</div></td>`)}</tr>`;
   return html`<div class="table"><table><thead><tr>${columns.map((column) => html`<th${class_(column)} scope="col">${column.name}</th>`)}</tr></thead><tbody>
 ${shown.map((one) => html`${row(one)}\n`)}</tbody></table></div>`;
 }
@@ -93,11 +93,6 @@ export function facts(rows: readonly (readonly [name: string, value: Htmlable])[
 /** Nothing to show is said, so that nobody looks for it. */
 export function none(text: string): Html {
   return html`<p class="none">${text}</p>`;
-}
-
-/** "3 of 7", or only how many. */
-export function share(some: number, all: number, noun: string): string {
-  return some === all ? plural(all, noun) : `${count(some)} of ${plural(all, noun)}`;
 }
 
 /** Cut so that no character is torn. */

@@ -23,7 +23,7 @@ export function approvalSection(dossier: Dossier): Section {
             { name: "Step", kind: "figure", cell: ({ step }) => step },
             { name: "Asked", kind: "wide", cell: (effect) => questionOf(effect) },
             { name: "Answer", cell: (effect) => answerOf(dossier, effect) },
-            { name: "By", cell: ({ call }) => decisions.get(call.id)?.by ?? "nobody yet" },
+            { name: "By", cell: ({ call }) => brief(decisions.get(call.id)?.by ?? "nobody yet", 80) },
             { name: "When", cell: ({ call }) => whenOf(decisions.get(call.id)?.at) },
             { name: "Because", kind: "wide", cell: ({ call }) => brief(decisions.get(call.id)?.data?.reason ?? "", 300) },
             { name: "Then", cell: ({ outcome }) => outcomeMark(outcome) },
@@ -61,7 +61,7 @@ export function costSection(dossier: Dossier): Section {
   const tables = [...new Set(effects.flatMap(({ result }) => dataOf(result, "model.returned")?.price?.table ?? []))];
   const { crossed } = failuresOf(dossier);
   const limits = runs.flatMap(({ started }) => dataOf(started, "run.started")?.limits ?? []);
-  const body = html`<p class="note">All branches together: ${money(all.usd)}, ${count(all.input)} tokens read (${count(all.cached)} of them from a cache) and ${count(all.output)} written. ${money(session.usage.usd)} of it is in the session's own past; the rest was spent on branches that were not kept.${all.unpriced === 0 ? "" : html` ${mark(`${all.unpriced} calls without a price`, "warn")} are counted as 0.`}${tables.length === 0 ? "" : ` Prices are those on record with each reply, from ${tables.map((one) => (one === "own" ? "the project's own table" : `the table of ${one}`)).join(" and ")}.`}</p>
+  const body = html`<p class="note">All branches together: ${money(all.usd)}, ${count(all.input)} tokens read (${count(all.cached)} of them from a cache) and ${count(all.output)} written. ${all.usd - session.usage.usd > 1e-9 ? `${money(session.usage.usd)} of it is in the past of the result; the rest was spent on branches that were not kept.` : ""}${all.unpriced === 0 ? "" : html` ${mark(`${all.unpriced} calls without a price`, "warn")} are counted as 0.`}${tables.length === 0 ? "" : ` Prices are those on record with each reply, from ${tables.map((one) => (one === "own" ? "the project's own table" : `the table of ${one}`)).join(" and ")}.`}</p>
 ${all.input + all.output === 0 ? none("No tokens were spent.") : html`${drawing(spentSvg(agents, "Tokens by agent"), "Tokens by agent")}${drawing(spentSvg(models, "Tokens by model"), "Tokens by model")}`}
 <h3>By agent</h3>${table(agents, spentColumns("Agent"), "the record", 60)}
 <h3>By model</h3>${models.length === 0 ? none("No model was asked.") : table(models, spentColumns("Model"), "the record", 60)}
@@ -131,7 +131,7 @@ ${
     : table(unknown, [
         { name: "Step", kind: "figure", cell: ({ step }) => step },
         { name: "What", kind: "wide", cell: (effect) => html`${effect.op} <b>${brief(effect.name, 120)}</b>` },
-        { name: "By", cell: ({ by }) => by },
+        { name: "By", cell: ({ by }) => brief(by, 80) },
         { name: "Outcome", cell: ({ outcome }) => outcomeMark(outcome) },
         { name: "Event", cell: ({ call }) => idOf(call.id, 8) },
       ])

@@ -141,5 +141,6 @@ function interruptionOf(run: string, event: Event): readonly Interruption[] {
 export function crossedText({ data }: Event<"budget.crossed">): string {
   if (data === undefined) return "a limit that was erased";
   const figure = (value: number): string => (data.limit === "usd" ? money(value) : data.limit === "time" ? seconds(value) : count(value));
-  return `${data.by || "the run"}: ${figure(data.spent)} of ${figure(data.of)} ${data.limit === "usd" ? "" : data.limit}`.trim();
+  const unit = data.limit === "usd" || data.limit === "time" ? "" : ` ${data.limit}`;
+  return `${data.by || "the run"} had spent ${figure(data.spent)} of ${figure(data.of)}${unit} when its limit was reached`;
 }

@@ -58,9 +58,9 @@ export function pageOf(dossier: Dossier, proof: Proof, environment: Environment,
   ];
   const sections = [...told, limitsSection(proof, told)];
   const body = html`<div class="sheet">
+${headOf(dossier, proof)}
 <nav aria-label="Contents"><ol>${sections.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`)}</ol></nav>
 <main>
-${headOf(dossier, proof)}
 ${sections.map(({ id, title, body: inside }) => html`<section id="${id}"><h2><a href="#${id}">${title}</a></h2>\n${inside}</section>\n`)}
 <footer>${
     alone

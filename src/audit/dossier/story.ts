@@ -2,7 +2,7 @@
 import { count, money, plural, seconds } from "../../wire/format.ts";
 import { toSvg } from "../graph-svg.ts";
 import { type Html, html } from "../html.ts";
-import { block, brief, drawing, facts, folded, idOf, mark, none, type Section, share, type Tone, table } from "./blocks.ts";
+import { block, brief, drawing, facts, folded, idOf, mark, none, type Section, type Tone, table } from "./blocks.ts";
 import { dataOf } from "./effects.ts";
 import { sourceOf } from "./model-source.ts";
 import type { Proof } from "./proof.ts";
@@ -176,14 +176,14 @@ ${table(
     { name: "Branch", kind: "wide", cell: (way) => html`<b>${brief(way.label, 120)}</b>` },
     { name: "Id", cell: ({ id }) => idOf(id, 8) },
     { name: "Became", cell: ({ part }) => mark(...parts[part]) },
-    { name: "Begun by", cell: ({ by }) => by },
+    { name: "Begun by", cell: ({ by }) => brief(by, 80) },
     { name: "Steps", kind: "figure", cell: (way) => `${way.first}–${way.step}` },
     { name: "Events", kind: "figure", cell: ({ events }) => count(events) },
     { name: "Cost", kind: "figure", cell: ({ usd }) => money(usd) },
   ],
   "lineage.jsonl",
 )}
-<p class="note">${others.length < 2 ? "" : html`Two branches are compared with <code>openrath diff ${twoOf(others, session.id).join(" ")}</code>. `}${share(ways.length - others.length, ways.length, "branch")} hold inner work of effects.</p>`;
+<p class="note">${others.length < 2 ? "" : html`Two branches are compared with <code>openrath diff ${twoOf(others, session.id).join(" ")}</code>. `}${ways.length === others.length ? "" : `${plural(ways.length - others.length, "more branch")} ${ways.length - others.length === 1 ? "holds" : "hold"} inner work of effects and ${ways.length - others.length === 1 ? "is" : "are"} listed in lineage.jsonl.`}</p>`;
   return { id: "branches", title: "Branches", body };
 }
 

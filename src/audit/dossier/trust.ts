@@ -88,7 +88,7 @@ export function verificationSection(proof: Proof): Section {
     ["Unknown keys", unknownKeys.length === 0 ? "none" : html`${unknownKeys.slice(0, 10).map((key) => html`${idOf(key)} `)}`],
     [
       "Replay",
-      html`${replay.done ? mark(replay.identical ? "identical" : "differs", replay.identical ? "good" : "bad") : mark("not done", "warn")} ${brief(replay.words, 400)}`,
+      html`${replay.done ? mark(replay.identical ? "identical" : "differs", replay.identical ? "good" : "bad") : mark("not done", "warn")} ${brief(replay.words.replace(/^(?:identical: |diverged )/, ""), 400)}`,
     ],
   ])}
 ${

@@ -27,14 +27,23 @@ ${table(calls, toolColumns(dossier), "calls.jsonl", 120)}`;
 
 function toolColumns(dossier: Dossier): readonly Column<Effect>[] {
   return [
-    { name: "Step", kind: "figure", cell: ({ step }) => step },
-    { name: "Tool", cell: (effect) => html`<b>${effect.name}</b><br><span class="quiet">${effect.by}</span>` },
-    { name: "Outcome", cell: (effect) => html`${outcomeMark(effect.outcome)}${again(effect)}${aside(dossier, effect)}` },
-    { name: "Time", kind: "figure", cell: ({ ms }) => (ms === undefined ? "" : seconds(ms)) },
-    { name: "Where", cell: (effect) => where(actedIn(effect)) },
+    { name: "Step", kind: "narrow", cell: stepCell },
+    {
+      name: "Tool",
+      cell: (effect) =>
+        html`<b>${brief(effect.name, 60)}</b><br><span class="quiet">${brief(effect.by, 80)}</span>${aside(dossier, effect)}`,
+    },
+    {
+      name: "Outcome",
+      cell: (effect) => html`${outcomeMark(effect.outcome)}${again(effect)}<br><span class="quiet">${where(effect)}</span>`,
+    },
     { name: "Input and result", kind: "wide", cell: (effect) => detailOf(effect) },
-    { name: "Event", cell: ({ call }) => idOf(call.id, 8) },
   ];
+}
+
+/** Where it is on record. */
+function stepCell({ step, call }: Effect): Html {
+  return html`${step}<br>${idOf(call.id, 8)}`;
 }
 
 function again({ attempts, reused }: Effect): Html {
@@ -46,9 +55,12 @@ function aside(dossier: Dossier, { call }: Effect): Html {
   return dossier.counts(call) ? html`` : html`<br><span class="quiet">on “${brief(dossier.nameOf(call.session), 40)}”</span>`;
 }
 
-function where(acted: Acted | undefined): Html {
-  if (acted === undefined) return html``;
-  return html`${acted.sandbox}<br><span class="quiet">${acted.isolation}</span>`;
+function where(effect: Effect): string {
+  const acted = actedIn(effect);
+  return [
+    ...(effect.ms === undefined ? [] : [seconds(effect.ms)]),
+    ...(acted === undefined ? [] : [`${acted.sandbox} (${acted.isolation})`]),
+  ].join(", ");
 }
 
 function detailOf(effect: Effect): Html {
@@ -66,7 +78,7 @@ function detailOf(effect: Effect): Html {
     asked.length + result.length === 0
       ? ""
       : folded(
-          html`<span class="${effect.outcome === "ok" ? "quiet" : "bad"}">${brief(result, 90) || "input"}</span>`,
+          html`<span class="${effect.outcome === "ok" ? "quiet" : "bad"}${/^[[{"]/.test(result) ? " json" : ""}">${brief(result, 90) || "input"}</span>`,
           html`${asked === "" ? "" : html`<p class="label">Input</p>${block(pretty(input), 3000)}`}${result === "" ? "" : html`<p class="label">Result</p>${block(result, 3000)}`}${commandsOf(acted)}`,
         )
   }`;
@@ -127,15 +139,17 @@ export function modelSection(dossier: Dossier): Section {
 ${table(
   calls,
   [
-    { name: "Step", kind: "figure", cell: ({ step }) => step },
-    { name: "Agent", cell: (call) => html`${call.by}${aside(dossier, call)}` },
-    { name: "Model", cell: (call) => dataOf(call.result, "model.returned")?.model ?? call.name },
+    { name: "Step", kind: "narrow", cell: stepCell },
+    {
+      name: "Agent and model",
+      cell: (call) =>
+        html`${brief(call.by, 80)}<br><span class="quiet">${brief(dataOf(call.result, "model.returned")?.model ?? call.name, 60)}</span>${aside(dossier, call)}`,
+    },
     { name: "Source", cell: (call) => html`${sourceMark(sourceOf(call))}${again(call)}` },
     { name: "Read", kind: "figure", cell: ({ result }) => count(result?.facts.usage?.input ?? 0) },
     { name: "Wrote", kind: "figure", cell: ({ result }) => count(result?.facts.usage?.output ?? 0) },
     { name: "Cost", kind: "figure", cell: (call) => costOf(call) },
     { name: "Said", kind: "wide", cell: (call) => saidBy(call) },
-    { name: "Event", cell: ({ call }) => idOf(call.id, 8) },
   ],
   "session/session.jsonl",
   120,

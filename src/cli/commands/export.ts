@@ -24,7 +24,7 @@ export function define(command: Command, cli: Cli): void {
     )
     .argument("<id>", "a session")
     .argument("[file]", "where to; default: session-ID.jsonl here; - is stdout")
-    .addOption(new Option("-f, --format <format>", "what to write").choices(["bundle", "lineage-jsonl"]).default("bundle"))
+    .addOption(new Option("-f, --format <format>", "what to write").choices(["bundle", "html", "lineage-jsonl"]).default("bundle"))
     .option("-y, --yes", "write over a file that is there")
     .action((id: string, file: string | undefined, options: Options) => exportSession(cli, id, file, options));
 }
@@ -33,12 +33,16 @@ async function exportSession(cli: Cli, id: string, file: string | undefined, { f
   const session = await openSession(cli, id);
   if (file === "-") return toStdout(cli, session, format);
   const short = await shortIds(cli);
-  const target = resolve(cli.host.cwd, file ?? `${format === "bundle" ? "session" : "lineage"}-${short(session.id)}.jsonl`);
+  const target = resolve(cli.host.cwd, file ?? nameOf(format, short(session.id)));
   if (existsSync(target)) await cli.confirm(`${target} is there already. Write over it?`, yes);
   await progressing(cli, "exporting", "events", () => write(session, target, { format }));
   if (cli.asJson) return cli.data({ session: session.toJSON(), file: target, format });
   cli.print(show`${target}`);
   if (format === "bundle") cli.next(`openrath import ${target}, in another project`);
+}
+
+function nameOf(format: WriteFormat, id: string): string {
+  return format === "html" ? `session-${id}.html` : `${format === "bundle" ? "session" : "lineage"}-${id}.jsonl`;
 }
 
 async function toStdout(cli: Cli, session: Session, format: WriteFormat): Promise<void> {
