@@ -31,7 +31,7 @@ export function headOf(dossier: Dossier, proof: Proof): Html {
 <h1>${title}</h1>
 <p class="under">${mark(word, tone)} ${idOf(session.id, 18)} at step ${session.step} <span class="quiet">· read on ${when(dossier.at)}</span></p>
 <div class="tiles">
-${tile("Checks", newest.size === 0 ? "none" : `${passed} of ${newest.size}`, newest.size === 0 ? "nothing was judged" : "passed when last judged")}
+${tile("Checks", newest.size === 0 ? "none" : `${passed} of ${newest.size}`, newest.size > 0 ? "passed when last judged" : effects.some(({ op }) => op === "check") ? "judged other branches alone" : "nothing was judged")}
 ${tile("Files", count(changes.length), "changed by the result")}
 ${tile("Branches", count(shown.length), rejected === 0 ? "none rejected" : `${count(rejected)} rejected`)}
 ${tile("Model steps", count(models.length), live === 0 ? "none depends on a provider" : `${count(live)} depend on a provider`)}

@@ -95,7 +95,7 @@ function barsOf(effect: Effect, decided: boolean): Bar[] {
   return [...waits, bar(kinds[op], waits.length > 0 ? begun : asked, ended ?? begun, title)];
 }
 
-/** Gaps that are no longer than the work around them are left as they are. */
+/** Short gaps are left as they are. */
 function stretchesOf(bars: readonly Bar[], from: number, to: number): readonly Stretch[] {
   const work = bars
     .filter(({ kind }) => kind !== "person" && kind !== "wait")
@@ -108,7 +108,7 @@ function stretchesOf(bars: readonly Bar[], from: number, to: number): readonly S
     else merged.push({ from: start, to: end });
   }
   const busy = merged.reduce((sum, one) => sum + one.to - one.from, 0);
-  const longest = Math.max(50, busy * 0.15);
+  const longest = Math.max(1000, busy * 0.15);
   const stretches: Stretch[] = [];
   let [open, at] = [from, from];
   for (const { from: start, to: end } of [...merged, { from: to, to }]) {

@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { dossier, whatIsAt } from "../../audit/dossier/dossier.ts";
-import { plural, size } from "../../wire/format.ts";
+import { plural } from "../../wire/format.ts";
 import type { Workflow } from "../../workflow/workflow.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
@@ -45,7 +45,6 @@ async function writeDossier(cli: Cli, id: string, directory: string | undefined,
   if (!verified || replayed === false) cli.exit = exits.differs;
   if (cli.asJson) return cli.data({ session: session.toJSON(), ...report });
   cli.print(show`${page}`);
-  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   const record = verified ? cli.errInk.green("the record is intact") : cli.errInk.red("the record is in doubt");
   const program =
     replayed === undefined
@@ -53,7 +52,7 @@ async function writeDossier(cli: Cli, id: string, directory: string | undefined,
       : replayed
         ? cli.errInk.green("the replay is identical")
         : cli.errInk.red("the replay differs");
-  cli.note(show`${plural(files.length, "file")}, ${size(bytes)}; ${record}; ${program}`);
+  cli.note(show`${plural(files.length, "file")}; ${record}; ${program}`);
   if (redacted > 0) cli.warn(show`${plural(redacted, "secret")} had to be replaced: the record itself, in session/, may hold them.`);
   cli.next(`open it in a browser: file://${encodeURI(page)}`);
 }
