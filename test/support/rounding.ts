@@ -20,7 +20,7 @@ const faulty = `export function totals(lines) {
 `;
 const tests = `set -e
 echo "TAP version 13"
-echo "ok 1 - adds whole amounts"
+echo "ok 1 - adds whole amounts, <b>bold</b> & all"
 if grep -q "Math.round(sum" src/totals.js; then
   echo "ok 2 - rounds once, at the end"
 else

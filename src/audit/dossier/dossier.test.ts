@@ -164,6 +164,7 @@ describe("the page", () => {
       "the branch “integer cents”",
       "test 2 still fails: rounding half up on each line gives 0.99",
       "not ok 2 - rounds once, at the end",
+      "ok 1 - adds whole amounts, <b>bold</b> & all",
       "both tests pass and the review is clean",
       "A release needs the yes of a maintainer.",
       "repair/auditor had spent 0 of 400 tokens",

@@ -125,8 +125,9 @@ async function sealed(folder: string, environment: Environment): Promise<Dossier
   await writeFile(join(folder, "manifest.json"), manifest);
   const own = { path: "manifest.json", bytes: Buffer.byteLength(manifest), sha256: hash("sha256", manifest) };
   const all = [...files, own];
-  await writeFile(join(folder, "SHA256SUMS"), all.map(({ path, sha256 }) => `${sha256}  ${path}\n`).join(""));
-  return all.map(({ path, bytes }) => ({ path, bytes }));
+  const sums = all.map(({ path, sha256 }) => `${sha256}  ${path}\n`).join("");
+  await writeFile(join(folder, "SHA256SUMS"), sums);
+  return [...all.map(({ path, bytes }) => ({ path, bytes })), { path: "SHA256SUMS", bytes: Buffer.byteLength(sums) }];
 }
 
 async function filesIn(folder: string): Promise<{ readonly path: string; readonly bytes: number; readonly sha256: string }[]> {

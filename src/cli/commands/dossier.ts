@@ -23,7 +23,7 @@ export function define(command: Command, cli: Cli): void {
       "Writes one folder: a page for people (index.html, complete in itself), the session as a bundle, its patch, tool calls, branches and picture, what was verified and replayed, and a manifest with the hash of every file. Exit 4 when the record is not what was written, or its workflow does something else now.",
     )
     .argument("<id>", "a session, or a place in it: ID@step")
-    .argument("[directory]", "where to; default: dossier-ID here")
+    .argument("[dir]", "where to; default: dossier-ID here")
     .option("-w, --workflow <name>", "replayed to see whether it still does the same: a name of the configuration, or FILE[#export]")
     .option("-y, --yes", "replace a dossier that is there")
     .action((id: string, directory: string | undefined, options: Options) => writeDossier(cli, id, directory, options));
@@ -54,5 +54,7 @@ async function writeDossier(cli: Cli, id: string, directory: string | undefined,
         : cli.errInk.red("the replay differs");
   cli.note(show`${plural(files.length, "file")}; ${record}; ${program}`);
   if (redacted > 0) cli.warn(show`${plural(redacted, "secret")} had to be replaced: the record itself, in session/, may hold them.`);
+  if (!verified) cli.next(`openrath verify ${short(session.id)}`);
+  if (replayed === false) cli.next(`openrath replay ${short(session.id)}${name === undefined ? "" : ` --workflow ${name}`}`);
   cli.next(`open it in a browser: file://${encodeURI(page)}`);
 }
