@@ -71,6 +71,7 @@ const times: RuntimeOptions["times"] = {
   leaseMs: 5000,
   lookMs: 500,
   remindMs: 3000,
+  deaths: 20,
 };
 
 /** What tests replace: the clock, chance, times and who we are. */
