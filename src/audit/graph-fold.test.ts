@@ -23,7 +23,7 @@ const shapes = fc.array(
     label: fc.constantFrom("try 1", "try 2", "try 33", "other", "<b>&\u202e"),
     merged: fc.boolean(),
   }),
-  { maxLength: 120 },
+  { maxLength: 120, size: "max" },
 );
 
 function graphOf(all: readonly Shape[]): { readonly nodes: readonly GraphNode[]; readonly edges: readonly GraphEdge[] } {

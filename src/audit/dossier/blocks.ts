@@ -11,7 +11,7 @@ export interface Section {
 }
 
 /** More rows of a table are not shown. */
-export const mostRows = 150;
+const mostRows = 150;
 const longestText = 6000;
 const longestCell = 400;
 

@@ -56,7 +56,7 @@ export function failuresOf(dossier: Dossier): Failures {
 }
 
 /** A check that says no is an answer of the check, and a failure of what it judged. */
-export function hasFailed({ op, outcome, result }: Effect): boolean {
+function hasFailed({ op, outcome, result }: Effect): boolean {
   if (outcome === "open") return false;
   return outcome !== "ok" || (op === "check" && dataOf(result, "check.returned")?.passed !== true);
 }

@@ -89,7 +89,7 @@ function pretty(value: unknown): string {
 }
 
 /** The commands an effect ran, with what they printed. */
-export function commandsOf(acted: Acted | undefined, open = false): Html {
+function commandsOf(acted: Acted | undefined, open = false): Html {
   return html`${(acted?.commands ?? []).slice(0, 20).map(({ command, exitCode, ms, stdout, stderr, stopped }) => {
     const line = typeof command === "string" ? command : command.join(" ");
     const tone = exitCode === 0 ? "good" : "bad";
