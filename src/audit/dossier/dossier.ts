@@ -95,6 +95,7 @@ async function fill(folder: string, read: Dossier, proof: Proof): Promise<Enviro
   await write(session, join(folder, "session"), { format: "bundle" });
   await write(session, join(folder, "lineage.jsonl"), { format: "lineage-jsonl" });
   const put = (name: string, text: string): Promise<void> => writeFile(join(folder, name), clean.text(text));
+  await put("lineage.jsonl", await readFile(join(folder, "lineage.jsonl"), "utf8"));
   await put("graph.svg", toSvg(ways, edges));
   await put("patch.diff", patch);
   await put(

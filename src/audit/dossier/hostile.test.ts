@@ -87,14 +87,23 @@ test("what is secret only now is replaced in everything that is written for peop
   const store = { ...memoryStore(), [Symbol.asyncDispose]: async () => {} };
   const first = openrath({ store, implicitForks: "allow" });
   let session: Session = await first
-    .session("Use hunter2-hunter2 & <go>")
+    .session("Use hunter2-hunter2 & <go>", { title: "Log in with hunter2-hunter2" })
     .do("log in", () => "hunter2-hunter2", { repeat: "safe", input: { password: "hunter2-hunter2" } });
   session = await session.to("memory").call(writeFile, { path: "notes.txt", content: "the key is hunter2-hunter2\n" });
   await first.close();
   await using rath = openrath({ store, secrets: ["hunter2-hunter2"] });
   const { directory, redacted } = await dossier(await rath.open(session.id), join(folder, "secret"));
   expect(redacted).toBeGreaterThan(3);
-  for (const name of ["index.html", "calls.jsonl", "patch.diff", "report.md", "graph.svg", "manifest.json", "verification.json"])
+  for (const name of [
+    "index.html",
+    "calls.jsonl",
+    "patch.diff",
+    "report.md",
+    "lineage.jsonl",
+    "graph.svg",
+    "manifest.json",
+    "verification.json",
+  ])
     expect(await readFile(join(directory, name), "utf8"), name).not.toContain("hunter2");
   expect(await readFile(join(directory, "index.html"), "utf8")).toContain("replaced when it was read again");
 });

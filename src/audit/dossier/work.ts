@@ -134,7 +134,7 @@ export function modelSection(dossier: Dossier): Section {
   const counts = new Map<ModelSource, number>();
   for (const call of calls) counts.set(sourceOf(call), (counts.get(sourceOf(call)) ?? 0) + 1);
   const reused = calls.filter((call) => call.reused !== undefined).length;
-  const body = html`<p class="note">${[...counts].map(([source, number]) => html`${sourceMark(source)} ${count(number)} ${sourceWords[source].replace(/^\w+: /, "")} &#160; `)}${reused === 0 ? "" : html`${mark("reused", "quiet")} ${count(reused)} taken from an earlier run`}</p>
+  const body = html`<p class="note">${[...counts].map(([source, number]) => html`${sourceMark(source)} ${count(number)} &#160; `)}${reused === 0 ? "" : html`${mark("reused", "quiet")} ${count(reused)} taken from an earlier run`}</p>
 <p class="note">A scripted or recorded reply comes again in every run. A live one came from a provider: the record proves what it said, and nobody can promise that it says so again.</p>
 ${table(
   calls,
