@@ -106,7 +106,14 @@ function colourOf({ status, current, won, kind }: Lane): Colour {
 }
 
 function factsOf({ kind, events, status, reason, current, won, inner, size }: Lane): string {
-  const how = { root: "the beginning", fork: "fork", implicit: "second use of a value", nested: "inner work", detach: "detached" }[kind];
+  const how = {
+    root: "the beginning",
+    fork: "fork",
+    implicit: "second use of a value",
+    nested: "inner work",
+    detach: "detached",
+    import: "imported",
+  }[kind];
   const facts = [
     ...(current ? ["this session"] : []),
     ...(won ? ["its result was kept"] : []),

@@ -104,7 +104,10 @@ export interface Rath extends AsyncDisposable {
    * const { by, at, reason, approve } = await rath.decision(pending?.id ?? "");
    */
   decision(pending: string): Promise<Decided>;
-  /** Reads a bundle, verifies it, and gives the session it holds. Adds no event to it. */
+  /**
+   * Takes in a bundle or a session file of OpenRath 1, or a folder of such files, and gives its session; of several the newest.
+   * A bundle is verified and nothing is added to it. A foreign session begins with `session.imported`; imported again, it is the same.
+   */
   import(source: string | AsyncIterable<Uint8Array>): Promise<Session>;
   /** Checks the store and memory, and of a workflow its models, keys and tools, before anything is spent. */
   ready(workflow?: Workflow): Promise<void>;

@@ -68,6 +68,7 @@ export type PureKind = Exclude<
   | "session.created"
   | "session.forked"
   | "session.detached"
+  | "session.imported"
   | "session.merged"
 >;
 
