@@ -15,7 +15,6 @@ import { dossierFormat, type Environment, environmentOf } from "./manifest.ts";
 import { pageOf } from "./page.ts";
 import { type Proof, prove } from "./proof.ts";
 import { type Dossier, readDossier } from "./read.ts";
-import { reportOf } from "./report.ts";
 
 /** How a dossier is made. */
 export interface DossierOptions {
@@ -94,6 +93,7 @@ async function fill(folder: string, read: Dossier, proof: Proof): Promise<Enviro
   const { write } = await import("../export/write.ts");
   await write(session, join(folder, "session"), { format: "bundle" });
   await write(session, join(folder, "lineage.jsonl"), { format: "lineage-jsonl" });
+  await write(session, join(folder, "report.md"), { format: "markdown" });
   const put = (name: string, text: string): Promise<void> => writeFile(join(folder, name), clean.text(text));
   await put("lineage.jsonl", await readFile(join(folder, "lineage.jsonl"), "utf8"));
   await put("graph.svg", toSvg(ways, edges));
@@ -104,7 +104,7 @@ async function fill(folder: string, read: Dossier, proof: Proof): Promise<Enviro
       .map((line) => `${line}\n`)
       .join(""),
   );
-  await put("report.md", reportOf(read, proof));
+  await put("report.md", await readFile(join(folder, "report.md"), "utf8"));
   await put(
     "verification.json",
     json({

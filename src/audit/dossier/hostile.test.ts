@@ -79,8 +79,6 @@ test("nothing in any field becomes markup, and a line of a megabyte stays short"
   }
   expect(html).not.toContain("x".repeat(50_000));
   expect((await stat(page)).size).toBeLessThan(1_000_000);
-  const report = await readFile(join(folder, "out", "report.md"), "utf8");
-  expect(report).not.toMatch(/(?<!\\)<script/);
 });
 
 test("what is secret only now is replaced in everything that is written for people, and counted", async () => {
