@@ -28,6 +28,7 @@ export {
   type DiffStep,
   diff,
 } from "./diff.ts";
+export { type DossierOptions, type DossierReport, dossier } from "./dossier/dossier.ts";
 export type { AtifOptions } from "./export/atif.ts";
 export type { ChatOptions } from "./export/chat.ts";
 export type { LineageRow } from "./export/lineage.ts";

@@ -56,6 +56,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Defi
   },
   "Trust:": {
     verify: () => import("./commands/verify.ts"),
+    dossier: () => import("./commands/dossier.ts"),
     scan: () => import("./commands/scan.ts"),
     export: () => import("./commands/export.ts"),
     import: () => import("./commands/import.ts"),

@@ -64,6 +64,7 @@ export function memoryStore(options: MemoryOptions = {}): Store {
   };
 
   return {
+    kind: "memory",
     append: async (write) => append(open(), write, clock()),
     events: (query) => stream(() => events(open(), query), copy),
     sessions: (query) => stream(() => logs(open(), query)),

@@ -53,6 +53,7 @@ export function storeOn(source: string | PostgresPool, options: PostgresStoreOpt
   };
 
   const store: Store = {
+    kind: "postgres",
     append: (write) => appends.add(write),
     events(query) {
       if ("ids" in query) return items(idPages(connection, query.ids));

@@ -55,6 +55,7 @@ export function storeOn(path: string, options: SqliteOptions, open: OpenDatabase
   };
 
   const store: Store = {
+    kind: "sqlite",
     append: (write) => appends.add(write),
     events(query) {
       if ("ids" in query) return items(ids.pages(query.ids));

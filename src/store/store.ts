@@ -168,6 +168,8 @@ export interface RunQuery {
 
 /** Opened for one tenant and project; whatever it returns belongs to them. */
 export interface Store extends AsyncDisposable {
+  /** What it is, in a word, for whoever reads where a record was kept. */
+  readonly kind?: string | undefined;
   /** Stores all of a write durably, or nothing of it; says which check refused it. */
   append(write: Write): Promise<Written>;
   /** The events asked for, with the bytes that were appended. */
