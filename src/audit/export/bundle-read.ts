@@ -36,7 +36,7 @@ const shapes = {
   }),
   log: z.strictObject({
     log: name,
-    kind: z.enum(["session", "run", "answer"]),
+    kind: z.enum(["session", "run", "answer", "erasure"]),
     head: hash,
     events: count,
     parent: name.optional(),

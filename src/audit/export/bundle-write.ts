@@ -146,7 +146,7 @@ async function blobOf(store: Store, hash: string): Promise<Uint8Array> {
   return content;
 }
 
-const sorts = ["session", "run", "answer"];
+const sorts = ["session", "run", "answer", "erasure"];
 
 /** Sessions first, then runs and answers; older ones first, and so parents before their forks. */
 function logsOf(gathered: Gathered): GatheredLog[] {
