@@ -67,9 +67,3 @@ WITH wanted AS (
   DELETE FROM openrath.logs l USING wanted w, allowed WHERE l.no = w.no RETURNING l.no
 )
 SELECT count(*)::float8 AS removed FROM logs_gone`;
-
-/** Dead rows are cleared now rather than when the server gets to it. Their pages, backups and logs are the server's business. */
-export async function vacuum(connection: Connection, tables: readonly string[]): Promise<boolean> {
-  for (const table of tables) await connection.raw(connection.sql(`VACUUM openrath.${table}`));
-  return true;
-}

@@ -5,11 +5,12 @@
 import { Connection, type PostgresOptions } from "../postgres/connection.ts";
 import type { PostgresPool } from "../postgres/driver.ts";
 import { keptAt } from "../postgres/upkeep.ts";
+import { vacuum } from "../postgres/vacuum.ts";
 import { postgresFormat } from "./migrations/postgres-format.ts";
 import { items } from "./pages.ts";
 import { Appends } from "./postgres-append.ts";
 import { readBlob, sweepBlobs } from "./postgres-blobs.ts";
-import { eraseEvents, removeLogs, vacuum } from "./postgres-erase.ts";
+import { eraseEvents, removeLogs } from "./postgres-erase.ts";
 import { logPages } from "./postgres-logs.ts";
 import { Teller, watchNews } from "./postgres-news.ts";
 import { idPages, sessionPages, writtenPages } from "./postgres-read.ts";
