@@ -38,6 +38,8 @@ export async function blame(session: Session, path: string): Promise<readonly Bl
   const { trees } = runtime.sandboxes;
   if (runtime.sandboxes.knownTreeAt(stateOf(node)) === undefined) return unread(path);
   const { path: real, entry } = await resolvePath(trees, session.files.hash, path);
+  if (entry.type === "withheld" && entry.why === "erased")
+    throw new RathError("event.erased", `The content of ${JSON.stringify(path)} was erased: it has no lines any more.`, { session });
   if (entry.type !== "file")
     throw new RathError("workspace.not-found", `${JSON.stringify(path)} is a ${entry.type}: only files have lines.`, { session });
   const versions = new Versions(trees, runtime.platform, real);

@@ -8,7 +8,7 @@ import { placeOf, SessionValue } from "../session/value.ts";
 import type { Workflow } from "../workflow/workflow.ts";
 import { type Divergence, describe, divergenceOf } from "./divergence.ts";
 import { Execution } from "./execution.ts";
-import { type RunRecord, runBehind } from "./run-record.ts";
+import { type RunRecord, refuseErased, runBehind } from "./run-record.ts";
 import { Runtime } from "./runtime.ts";
 import { inside } from "./services.ts";
 
@@ -40,6 +40,7 @@ export async function replay(
   const { node } = placeOf(options.from === undefined ? session : session.at(options.from));
   await flushBehind(session);
   const record = await runBehind(runtime, node);
+  refuseErased(record);
   const execution = new Execution(runtime, record.id, "replay");
   const divergence = await execute(runtime, execution, record, workflow);
   execution.close();

@@ -18,6 +18,7 @@ import type { Guard } from "../tool/policy.ts";
 import type { Checkouts } from "../workspace/checkout.ts";
 import { emptyTree, Trees } from "../workspace/tree.ts";
 import type { Stage } from "./acting.ts";
+import { erasedBlobs } from "./erasure-log.ts";
 import { Held, type Journal, type Placed } from "./held.ts";
 import type { Captured, Owner, Services } from "./services.ts";
 import { WorkspaceObjects } from "./workspace-objects.ts";
@@ -66,8 +67,17 @@ export class Sandboxes {
     this.#runtime = runtime;
     this.platform = runtime.platform;
     this.places = places;
-    this.objects = new WorkspaceObjects(() => runtime.store());
+    this.objects = new WorkspaceObjects(
+      () => runtime.store(),
+      async () => erasedBlobs(runtime.platform, await runtime.store()),
+    );
     this.trees = new Trees(this.objects.own());
+  }
+
+  /** Contents that were erased are not handed out from memory. */
+  forgetErased(): void {
+    this.objects.forget();
+    this.trees.forget();
   }
 
   /** What one effect needs to act. */
