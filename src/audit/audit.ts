@@ -10,5 +10,5 @@ export type { LineageRow } from "./export/lineage.ts";
 export { type WriteFormat, type WriteOptions, write } from "./export/write.ts";
 export { type Graph, graph } from "./graph.ts";
 export type { GraphEdge, GraphNode } from "./graph-data.ts";
-export type { Problem, Verification, VerifyOptions } from "./verify.ts";
+export type { Problem, RecordedErasure, Verification, VerifyOptions } from "./verify.ts";
 export { type Why, type WhyHop, type WhyTarget, why } from "./why.ts";

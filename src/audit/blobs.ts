@@ -3,6 +3,7 @@ import { hash } from "node:crypto";
 import { RathError } from "../session/errors.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import { decodeDirectory, emptyTree } from "../workspace/tree.ts";
+import { erasedBlobs } from "./erased.ts";
 import type { Gathered, Source } from "./gather.ts";
 import type { Entry, Finding } from "./inspect.ts";
 
@@ -15,7 +16,7 @@ export interface CheckedBlobs {
 
 /** Reads every blob once: is it there, is it what its name says. */
 export async function checkBlobs(source: Source, gathered: Gathered): Promise<CheckedBlobs> {
-  const checking = new Checking(source);
+  const checking = new Checking(source, erasedBlobs(gathered));
   for (const entry of gathered.entries.values()) {
     for (const { hash: name, bytes } of entry.blobs) await checking.blob(entry, name, bytes, "its data says");
     for (const tree of entry.trees) await checking.tree(entry, tree);
@@ -27,16 +28,20 @@ class Checking implements CheckedBlobs {
   readonly findings: Finding[] = [];
   readonly ofTrees = new Set<string>();
   readonly #source: Source;
+  readonly #erased: ReadonlySet<string>;
   readonly #lengths = new Map<string, number | undefined>();
 
-  constructor(source: Source) {
+  constructor(source: Source, erased: ReadonlySet<string>) {
     this.#source = source;
+    this.#erased = erased;
   }
 
   /** The content of a blob that is met for the first time and is as it should be. */
   async blob(entry: Entry, name: string, bytes: number | undefined, who: string): Promise<Uint8Array | undefined> {
     const met = this.#lengths.has(name);
-    const { content, problem } = met ? {} : await readBlob(this.#source, name);
+    const read = met ? {} : await readBlob(this.#source, name);
+    const isErased = read.content === undefined && this.#erased.has(name);
+    const { content, problem } = isErased ? {} : read;
     if (!met) this.#lengths.set(name, content?.length);
     const length = this.#lengths.get(name);
     if (problem !== undefined) this.findings.push({ event: entry.id, problem, field: "data" });
@@ -59,6 +64,8 @@ class Checking implements CheckedBlobs {
           else if (inner.type === "file" && !this.ofTrees.has(inner.hash)) {
             this.ofTrees.add(inner.hash);
             await this.blob(entry, inner.hash, inner.size, "its directory says");
+            // What was erased belongs to no tree any more.
+            if (this.#lengths.get(inner.hash) === undefined) this.ofTrees.delete(inner.hash);
           }
         }
       } catch (error) {

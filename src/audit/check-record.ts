@@ -6,6 +6,7 @@ import { placeOf } from "../session/value.ts";
 import { checkAnchor } from "./anchor.ts";
 import { checkBlobs } from "./blobs.ts";
 import { checkChain } from "./chain.ts";
+import { checkErased, erasuresOf, type RecordedErasure } from "./erased.ts";
 import { type Gathered, gather, type Source } from "./gather.ts";
 import { type Finding, inspector, type Place } from "./inspect.ts";
 import { checkStatements, type RunStatements, type Signed, statementLine, type TrustedKeys } from "./statements.ts";
@@ -40,6 +41,9 @@ export interface Verification {
   readonly events: number;
   /** How many of them no signed statement vouches for, themselves or through what came after them. */
   readonly unsigned: number;
+  /** How many of them say nothing any more, and who erased it and why. */
+  readonly erased: number;
+  readonly erasures: readonly RecordedErasure[];
   /** The newest statement as one line of text. Kept elsewhere, it shows later whether the record was cut back: see `anchor`. */
   readonly statement: string | undefined;
 }
@@ -55,12 +59,15 @@ export async function verifySession(session: Session, options: VerifyOptions = {
   const findings = [...unwritten, ...checked.findings];
   if (options.anchor !== undefined) findings.push(...(await checkAnchor(source, options.anchor, checked.runs, keys)));
   const unknownKeys = [...new Set(checked.runs.flatMap((run) => [...run.unknownKeys]))].sort();
+  const erasures = erasuresOf(checked.gathered);
   return {
     ok: findings.length === 0 && unknownKeys.length === 0,
     problems: findings.map(({ event, problem }) => ({ event, problem })),
     unknownKeys,
     events: checked.gathered.entries.size,
     unsigned: checked.unsigned,
+    erased: erasures.reduce((sum, { events }) => sum + events, 0),
+    erasures,
     statement: newestOf(checked.runs),
   };
 }
@@ -87,7 +94,7 @@ export async function checkRecord(
   const chain = checkChain(platform, gathered);
   const blobs = await checkBlobs(source, gathered);
   const runs = await checkStatements(source, gathered, keys);
-  const findings = [...gathered.findings, ...chain, ...blobs.findings, ...runs.flatMap((run) => run.findings)];
+  const findings = [...gathered.findings, ...checkErased(gathered), ...chain, ...blobs.findings, ...runs.flatMap((run) => run.findings)];
   return { gathered, runs, findings, ofTrees: blobs.ofTrees, unsigned: countUnsigned(gathered, runs) };
 }
 
@@ -123,7 +130,8 @@ function countUnsigned({ entries }: Gathered, runs: readonly RunStatements[]): n
     if (answer !== undefined) waiting.push(answer);
   }
   let unsigned = 0;
-  for (const entry of entries.values()) if (!vouched.has(entry.id) && entry.kind !== "run.signed") unsigned++;
+  for (const entry of entries.values())
+    if (!vouched.has(entry.id) && entry.kind !== "run.signed" && entry.kind !== "data.erased") unsigned++;
   return unsigned;
 }
 

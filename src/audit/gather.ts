@@ -108,6 +108,22 @@ class Gathering implements Gathered {
         await this.#follow();
       }
     } while (await this.#findAnswers());
+    await this.#takeErasures();
+  }
+
+  /** Of each erasure log as much as speaks of this record, or of contents by name. */
+  async #takeErasures(): Promise<void> {
+    const rows: string[] = [];
+    await this.#read("erasure", this.#source.sessions({ log: "erasure" }), (row) => rows.push(row.id));
+    const named = new Set([...this.entries.values()].map(({ erased }) => erased));
+    for (const id of rows) {
+      const log = await this.#load(id);
+      const last = log?.entries.findLastIndex(({ id: entry, names: { erasure } }) => {
+        if (named.has(entry) || (erasure?.blobs?.length ?? 0) > 0) return true;
+        return erasure?.events?.some((event) => this.entries.has(event)) === true;
+      });
+      if (log !== undefined && last !== undefined && last >= 0) this.#take(log, last);
+    }
   }
 
   #want(id: string, want: Want): void {

@@ -53,6 +53,8 @@ export interface Names {
   /** How a run ended. */
   readonly ended?: string | undefined;
   readonly signed?: DataOf<"run.signed"> | undefined;
+  /** What an entry of the erasure log lists. */
+  readonly erasure?: DataOf<"data.erased"> | undefined;
 }
 
 /** A stored event without its bytes. Fields of an envelope that cannot be read are empty. */
@@ -63,7 +65,11 @@ export interface Entry {
   readonly run: string | undefined;
   readonly order: number;
   readonly kind: EventKind | undefined;
+  readonly by: string;
   readonly at: string;
+  /** Its data is not there; and the entry of the erasure log that it names. */
+  readonly gone: boolean;
+  readonly erased: string | undefined;
   readonly parents: readonly string[];
   /** The call that a result in a batch names. */
   readonly call: string | undefined;
@@ -111,7 +117,10 @@ function inspect(platform: Platform, schemas: Schemas, event: StoredEvent): Entr
     run,
     order,
     kind: envelope?.kind,
+    by: envelope?.by ?? "",
     at: envelope?.at ?? "",
+    gone: event.data === undefined,
+    erased: event.erased,
     parents: envelope?.parents ?? [],
     call: envelope?.facts.call,
     source: envelope?.facts.source,
@@ -160,7 +169,7 @@ function readData(platform: Platform, schemas: Schemas, event: StoredEvent, enve
       field: "envelope.version",
       code: "event.newer-version",
     });
-  if (event.data === undefined) return undefined; // erased: the digest stays in the chain
+  if (event.data === undefined) return undefined; // erased: the digest stays in the chain, and erased.ts asks by whom
   if (event.data.length < saltBytes) {
     flaws.push({ problem: "its data is shorter than its salt", field: "data" });
     return undefined;
@@ -253,6 +262,8 @@ function namesIn(kind: EventKind, value: unknown): Names {
       return { run: (value as DataOf<"workflow.entered">).run };
     case "run.signed":
       return { signed: value as DataOf<"run.signed"> };
+    case "data.erased":
+      return { erasure: value as DataOf<"data.erased"> };
     case "do.returned":
     case "check.returned":
     case "ask.returned":

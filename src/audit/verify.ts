@@ -6,6 +6,7 @@ import type { Session } from "../session/session.ts";
 import type { Verification, VerifyOptions } from "./check-record.ts";
 
 export type { Problem, Verification, VerifyOptions } from "./check-record.ts";
+export type { RecordedErasure } from "./erased.ts";
 
 /**
  * Checks the record of a session against its own hashes and signatures. What is wrong is in `problems`, never thrown.

@@ -40,19 +40,23 @@ export interface Found {
   readonly left: readonly Left[];
 }
 
-/** What says how events hang together and nothing else stays when a session is erased, so that its branches can still be read. */
-const structure: ReadonlySet<EventKind> = new Set<EventKind>([
+/**
+ * What says how events hang together, is proof of it, or says what is gone: it stays, so that what is left can be read and verified. Names
+ * in it are the program's; those of forks are in the ids of sessions anyway.
+ */
+export const lasting: ReadonlySet<EventKind> = new Set<EventKind>([
   "session.forked",
   "session.detached",
   "workflow.left",
   "tool.started",
   "do.started",
+  "run.started",
   "run.resumed",
   "run.spawned",
   "run.parked",
+  "run.signed",
+  "data.erased",
 ]);
-/** Statements are the proof of what is left, and entries say what is gone. */
-export const proof: ReadonlySet<EventKind> = new Set<EventKind>(["run.signed", "data.erased"]);
 
 export class Finding implements Found {
   readonly events = new Set<string>();
@@ -173,10 +177,10 @@ export class Finding implements Found {
 
   async #takeLog(log: string): Promise<void> {
     for await (const event of this.#store.events({ session: log })) {
-      const kind = kindOf(this.#platform, event);
-      if (proof.has(kind)) continue;
-      if (this.words === undefined ? !structure.has(kind) && event.data !== undefined : await this.#matches(event, this.words))
-        this.events.add(event.id);
+      const stays = lasting.has(kindOf(this.#platform, event));
+      if (this.words === undefined ? stays || event.data === undefined : !(await this.#matches(event, this.words))) continue;
+      if (!stays) this.events.add(event.id);
+      else this.left.push({ what: "event", id: event.id, why: "it says how sessions and runs hang together, and stays" });
     }
     const row = this.#rows.get(log);
     if (this.words?.isIn(row?.principal) === true)

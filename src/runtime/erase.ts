@@ -9,7 +9,7 @@ import { isMemoryUri } from "../session/memory-uri.ts";
 import { versionName } from "../session/remembered.ts";
 import type { Session } from "../session/session.ts";
 import type { Store } from "../store/store.ts";
-import { Finding, kindOf, type Left, proof, type Wanted } from "./erase-find.ts";
+import { Finding, kindOf, type Left, lasting, type Wanted } from "./erase-find.ts";
 import { type EraseReport, reportOf } from "./erase-report.ts";
 import { Survey, startOf, surveyAll } from "./erase-survey.ts";
 import { addErasure } from "./erasure-log.ts";
@@ -133,8 +133,8 @@ async function refuseUnknown(runtime: Runtime, store: Store, { events = [], memo
   for await (const event of store.events({ ids: events })) {
     unknown.delete(event.id);
     const kind = kindOf(runtime.platform, event);
-    if (proof.has(kind))
-      throw refused(`Event ${event.id} is a ${kind}: it holds no content, and what is left is proved by it.`, { event: event.id });
+    if (lasting.has(kind))
+      throw refused(`Event ${event.id} is a ${kind}: it says how sessions and runs hang together, and stays. Nothing was erased.`, { event: event.id });
   }
   for (const id of unknown)
     throw new RathError("event.invalid", `There is no event ${id} in this store: give its whole id. Nothing was erased.`, {
