@@ -435,7 +435,7 @@ describe("verify", () => {
     }
   });
 
-  it("does not care for titles and tags, and allows erased data", async () => {
+  it("does not care for titles and tags, and misses data that no erasure on record names", async () => {
     expect(
       await problemsAfter((all) => {
         const log = all.logs.get(session.id);
@@ -444,9 +444,9 @@ describe("verify", () => {
     ).toEqual([]);
     expect(
       await problemsAfter((all) => {
-        for (const kind of ["message.added", "do.returned", "ask.returned"])
-          for (const event of all.ofKind(kind)) all.replace(event, { data: undefined });
+        for (const event of all.ofKind("message.added").slice(0, 1)) all.replace(event, { data: undefined });
+        for (const event of all.ofKind("do.returned").slice(0, 1)) all.replace(event, { data: undefined, erased: "e".repeat(64) });
       }),
-    ).toEqual([]);
+    ).toMatchObject(Array(2).fill({ problem: "its data is missing and no erasure on record names it" }));
   });
 });

@@ -39,6 +39,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Defi
     blame: () => import("./commands/blame.ts"),
     why: () => import("./commands/why.ts"),
     apply: () => import("./commands/apply.ts"),
+    erase: () => import("./commands/erase.ts"),
     gc: () => import("./commands/gc.ts"),
   },
   "People:": {

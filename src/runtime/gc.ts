@@ -61,7 +61,7 @@ export async function collectGarbage(runtime: Runtime, options: GcOptions = {}):
   const home = runtime.sandboxes.places.home();
   const swept = await sweepStore(store, {
     platform: runtime.platform,
-    before: new Date(Date.now() - durationMs(olderThan)),
+    before: new Date(Date.parse(runtime.platform.time()) - durationMs(olderThan)),
     dryRun,
     without: dryRun ? went.removed : new Set(),
     // Asked for before any memory is removed: whoever read it may rely on it still.

@@ -47,7 +47,8 @@ async function verifySession(cli: Cli, id: string, { anchor, key }: Options): Pr
       data: (problem) => problem,
       empty: show``,
     });
-  const counted = `${plural(found.events, "event")} checked, ${found.unsigned === 0 ? "all signed" : `${count(found.unsigned)} not signed yet`}`;
+  const erased = found.erased === 0 ? "" : `, ${count(found.erased)} erased`;
+  const counted = `${plural(found.events, "event")} checked${erased}, ${found.unsigned === 0 ? "all signed" : `${count(found.unsigned)} not signed yet`}`;
   if (!intact) cli.warn(show`${cli.errInk.red("not intact:")} ${plural(found.problems.length, "problem")}; ${counted}`);
   else if (!found.ok) {
     const [key = ""] = found.unknownKeys;
@@ -57,6 +58,11 @@ async function verifySession(cli: Cli, id: string, { anchor, key }: Options): Pr
     cli.next(`openrath verify ${id} --key ${key}, if openrath doctor shows this key where it was signed`);
   } else if (cli.onTerminal) cli.print(show`${cli.ink.green("intact:")} ${counted}`);
   else cli.print(show`ok\t${found.events}\t${found.unsigned}`);
+  if (cli.onTerminal)
+    for (const { entry, by, at, reason, events } of found.erasures)
+      cli.note(
+        show`${cli.errInk.dim("erased:")} ${plural(events, "event")} by ${by} on ${at.slice(0, 10)}: ${reason} (entry ${shortEvent(entry)})`,
+      );
   if (found.statement !== undefined && file === undefined && cli.onTerminal)
     cli.note(
       show`${cli.errInk.dim("Keep its newest statement elsewhere to notice later if it was cut back: --json shows it, --anchor takes it.")}`,
