@@ -134,7 +134,9 @@ async function refuseUnknown(runtime: Runtime, store: Store, { events = [], memo
     unknown.delete(event.id);
     const kind = kindOf(runtime.platform, event);
     if (lasting.has(kind))
-      throw refused(`Event ${event.id} is a ${kind}: it says how sessions and runs hang together, and stays. Nothing was erased.`, { event: event.id });
+      throw refused(`Event ${event.id} is a ${kind}: it says how sessions and runs hang together, and stays. Nothing was erased.`, {
+        event: event.id,
+      });
   }
   for (const id of unknown)
     throw new RathError("event.invalid", `There is no event ${id} in this store: give its whole id. Nothing was erased.`, {

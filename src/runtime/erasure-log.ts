@@ -6,6 +6,7 @@
  */
 import { parseEnvelope } from "../session/codec.ts";
 import type { DataOf } from "../session/event.ts";
+import { erasureLogId } from "../session/id.ts";
 import { Log } from "../session/log.ts";
 import type { Platform } from "../session/platform.ts";
 import type { LogRow, Store } from "../store/store.ts";
@@ -51,7 +52,7 @@ export async function addErasure(runtime: Services, by: string, data: Erased): P
   const store = await runtime.store();
   for (;;) {
     const row = await ownLog(store);
-    const log = new Log(row?.id ?? runtime.platform.newId(), "erasure");
+    const log = new Log(row?.id ?? (await newLogId(runtime, store)), "erasure");
     if (row !== undefined) for await (const head of store.events({ ids: [row.head] })) fromStored(runtime.platform, head, log, []);
     const node = link(runtime, { log, parents: log.tip === undefined ? [] : [log.tip], kind: "data.erased", data, by });
     const branch = { session: log.id, expectedHead: row?.head, events: [runtime.toStored(node)], about: { log: "erasure" as const } };
@@ -59,6 +60,20 @@ export async function addErasure(runtime: Services, by: string, data: Erased): P
     // Otherwise somebody else erased something meanwhile: this comes after it.
     if (written.ok) return node.id;
   }
+}
+
+/** The same for all who begin the log at once, and another for every store: a bundle may bring the erasure log of another one. */
+async function newLogId(runtime: Services, store: Store): Promise<string> {
+  const ids = new Set<string>();
+  let oldest: string | undefined;
+  for await (const row of store.sessions({})) {
+    oldest ??= row.id;
+    if (row.log === "erasure") ids.add(row.id);
+  }
+  const { id: key } = await runtime.key();
+  let number = 0;
+  while (ids.has(erasureLogId(runtime.platform, key, oldest ?? "", number))) number++;
+  return erasureLogId(runtime.platform, key, oldest ?? "", number);
 }
 
 async function ownLog(store: Store): Promise<LogRow | undefined> {
