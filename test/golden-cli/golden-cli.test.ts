@@ -224,7 +224,8 @@ const files: Readonly<Record<string, readonly Line<World>[]>> = {
     line(({ forecast }) => ["erase", forecast, "--matching", "How warm", "--reason", "asked to", "--by", "person:7", "--yes"], {
       only: "terminal",
     }),
-    line(({ forecast }) => ["verify", forecast]),
+    line(({ forecast }) => ["verify", forecast], { only: "terminal" }),
+    line(({ forecast }) => ["verify", forecast], { only: "piped" }),
     line(({ forecast }) => ["log", forecast, "--oneline"], { only: "terminal" }),
     line(({ forecast }) => ["replay", forecast], { only: "terminal" }),
     line(({ asks }) => ["erase", asks, "--reason", "asked to", "--yes"]),

@@ -57,7 +57,7 @@ async function eraseFor(cli: Cli, id: string | undefined, options: Options): Pro
   const nothing = would.events.length + would.blobs.length + would.memories.length === 0;
   if (dryRun || nothing) return tell(cli, would);
   if (!cli.asJson) await list(cli, would);
-  await cli.confirm(`Erase ${counts(would)} for good? Nothing can bring them back.`, yes);
+  await cli.confirm(`Erase ${counts(would)} for good? This cannot be undone.`, yes);
   await tell(cli, await run({ by, reason }), false);
 }
 
