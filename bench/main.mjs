@@ -13,6 +13,7 @@ const SUBJECTS = [
   "disk",
   "fork",
   "open",
+  "audit",
   "replay",
   "start",
   "group",

@@ -5,6 +5,7 @@ export { Compressor } from "./agent/compressor.ts";
 export { Extractor } from "./agent/extractor.ts";
 export type { AgentOptions } from "./agent/options.ts";
 export { Selector } from "./agent/selector.ts";
+export { diff } from "./audit/diff.ts";
 export { verify } from "./audit/verify.ts";
 export { why } from "./audit/why.ts";
 export { recorded } from "./model/recorded.ts";

@@ -1,5 +1,5 @@
 /** The composition root: options → Rath. The only file that names adapters, each imported when it is first needed. */
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { chmod, constants, copyFile, link, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, parse, resolve } from "node:path";
@@ -14,12 +14,14 @@ import { redactor } from "./runtime/redact.ts";
 import { Runs } from "./runtime/runs.ts";
 import { Runtime, type RuntimeOptions } from "./runtime/runtime.ts";
 import type { Places } from "./runtime/sandboxes.ts";
+import { indexedBy } from "./runtime/text-index.ts";
 import { newWorkerId } from "./runtime/worker-id.ts";
 import type { SandboxBackend } from "./sandbox/sandbox.ts";
 import { RathError } from "./session/errors.ts";
 import type { Redact } from "./session/json.ts";
 import type { Model, ModelLike } from "./session/model.ts";
 import type { Store } from "./store/store.ts";
+import type { TextIndex } from "./store/text-index.ts";
 import { type Policy, Rules } from "./tool/policy.ts";
 import type { Workflow } from "./workflow/workflow.ts";
 import type { Checkouts } from "./workspace/checkout.ts";
@@ -71,6 +73,7 @@ const times: RuntimeOptions["times"] = {
   leaseMs: 5000,
   lookMs: 500,
   remindMs: 3000,
+  deaths: 20,
 };
 
 /** What tests replace: the clock, chance, times and who we are. */
@@ -101,10 +104,11 @@ export function composeRath(options: RathOptions, internals: Internals): Rath {
     embedder: async (like) => (await import("./model/ai-sdk-embedding.ts")).resolveEmbedder(like),
     times: { ...times, ...internals.times },
   });
+  indexedBy(runtime, () => openIndex(options));
   const runs = new Runs(runtime, options.workflows ?? {}, internals.worker ?? newWorkerId());
   const importing = async (host: Runtime, source: string | AsyncIterable<Uint8Array>) => {
-    const { importBundle } = await import("./audit/export/bundle.ts");
-    return importBundle(host, source);
+    const { importSessions } = await import("./audit/import/import.ts");
+    return (await importSessions(host, source)).session;
   };
   const memory = new RathMemory(runtime, async (host, item) => {
     const { whyMemory } = await import("./audit/why.ts");
@@ -224,6 +228,36 @@ async function openMemory(options: RathOptions): Promise<MemoryStore> {
 /** Where the memory of a store in a file is. */
 export function memoryBeside(path: string): string {
   return join(dirname(path), `${parse(path).name}.memory.db`);
+}
+
+/** Beside the store; for a database under this machine's home. A store in memory, and one nobody can name, has none. */
+async function openIndex({ store, project }: RathOptions): Promise<TextIndex | undefined> {
+  const path = await indexPath(store);
+  if (path === undefined) return undefined;
+  const { sqliteIndex } = await import("./store/sqlite-index.ts");
+  return sqliteIndex(path, { project });
+}
+
+async function indexPath(store: RathOptions["store"]): Promise<string | undefined> {
+  if (store === "memory") return undefined;
+  if (typeof store === "object") {
+    const file = (await import("./store/sqlite-upkeep.ts")).storeFileOf(store);
+    return file === undefined ? undefined : indexBeside(file.path);
+  }
+  if (isPostgres(store)) return join(await makeHome(), `index-${digestOf(store)}.db`);
+  return indexBeside(store ?? join(await makeHome(), "store.db"));
+}
+
+/** Tells databases apart, by where they are alone: a file name must not help to guess a password. */
+function digestOf(url: string): string {
+  const { host, pathname, searchParams } = new URL(url);
+  searchParams.delete("password");
+  return createHash("sha256").update(`${host}${pathname}?${searchParams}`).digest("hex").slice(0, 16);
+}
+
+/** Where the index of a store in a file is. */
+function indexBeside(path: string): string {
+  return join(dirname(path), `${parse(path).name}.index.db`);
 }
 
 async function isFolder(path: string): Promise<boolean> {
@@ -392,7 +426,9 @@ function workspaceHome(options: RathOptions): {
     const own = (): readonly string[] => {
       if (store === undefined) return [home()];
       const file = resolve(store);
-      const databases = [file, memoryBeside(file)].flatMap((one) => ["", "-wal", "-shm", "-journal"].map((end) => one + end));
+      const databases = [file, memoryBeside(file), indexBeside(file)].flatMap((one) =>
+        ["", "-wal", "-shm", "-journal"].map((end) => one + end),
+      );
       return [...databases, path(), join(dirname(file), "signing-key.pem")];
     };
     return { path, folder, own, close: async () => {} };

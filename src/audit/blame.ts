@@ -1,18 +1,19 @@
 /** Who wrote each line of a file: the event that brought it in, on whichever branch, through merges and nested work. */
 import { unread } from "../runtime/file-verbs.ts";
 import { runtimeOf } from "../runtime/replay.ts";
-import { actedOf, treeOf } from "../session/acted.ts";
+import type { Runtime } from "../runtime/runtime.ts";
 import { RathError } from "../session/errors.ts";
 import type { Event } from "../session/event.ts";
 import { callOf, stateOf } from "../session/fold.ts";
 import type { Node } from "../session/log.ts";
-import type { Platform } from "../session/platform.ts";
 import type { Session } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
-import { blameOf, type Version } from "../workspace/blame.ts";
+import { shortEvent } from "../wire/format.ts";
+import { blameOf } from "../workspace/blame.ts";
 import { splitLines, textFrom } from "../workspace/lines.ts";
 import { resolvePath } from "../workspace/path.ts";
 import type { Trees } from "../workspace/tree.ts";
+import { FileVersions, sourceOf, type Written } from "./file-versions.ts";
 
 /** A line of a file and the event that wrote it. */
 export interface BlameLine {
@@ -26,7 +27,8 @@ export interface BlameLine {
 }
 
 /**
- * For each line of a file at this place, the event that wrote it.
+ * For each line of a file at this place, the event that wrote it. Rejects with `workspace.not-found` when there is no such file, and
+ * says who removed it and which paths are like it; with `workspace.invalid` when it is no text, and says who wrote it.
  *
  * @example
  * for (const { line, text, event, call } of await blame(session, "src/a.ts"))
@@ -34,86 +36,90 @@ export interface BlameLine {
  */
 export async function blame(session: Session, path: string): Promise<readonly BlameLine[]> {
   const runtime = runtimeOf(session);
-  const { node } = placeOf(session);
-  const { trees } = runtime.sandboxes;
-  if (runtime.sandboxes.knownTreeAt(stateOf(node)) === undefined) return unread(path);
-  const { path: real, entry } = await resolvePath(trees, session.files.hash, path);
-  if (entry.type === "withheld" && entry.why === "erased")
-    throw new RathError("event.erased", `The content of ${JSON.stringify(path)} was erased: it has no lines any more.`, { session });
-  if (entry.type !== "file")
-    throw new RathError("workspace.not-found", `${JSON.stringify(path)} is a ${entry.type}: only files have lines.`, { session });
-  const versions = new Versions(trees, runtime.platform, real);
-  const source = sourceOf(node) as Node; // where there are files there is one
-  const text = textFrom(await trees.objects.get(entry.hash));
-  if (text === undefined) throw new RathError("workspace.invalid", `${JSON.stringify(path)} is binary: only text has lines.`, { session });
-  const newest = (await versions.at(source)) ?? { text, by: source };
-  const lines = splitLines(text);
-  return blameOf(newest).map((by, index) => ({
+  const { lines } = await writtenLines(runtime, placeOf(session).node, path, session);
+  return lines.map(({ text, by: { node } }, index) => ({
     line: index + 1,
-    text: (lines[index] ?? "").replace(/\r?\n$/, ""),
-    event: by.event(runtime.platform),
-    call: by.kind === "tool.returned" ? callOf(by).id : undefined,
+    text,
+    event: node.event(runtime.platform),
+    call: node.kind === "tool.returned" ? callOf(node).id : undefined,
   }));
 }
 
-/** Where the files at a place come from: the newest event that left some, or the placement that named their directory. */
-function sourceOf(place: Node | undefined): Node | undefined {
-  if (place === undefined) return undefined;
-  const { files, base } = stateOf(place);
-  return files ?? base;
+/** The lines of a file at a place, and its real path. */
+export async function writtenLines(
+  runtime: Runtime,
+  place: Node,
+  path: string,
+  session?: Session,
+): Promise<{ readonly path: string; readonly lines: readonly { readonly text: string; readonly by: Written }[] }> {
+  const { trees } = runtime.sandboxes;
+  const tree = runtime.sandboxes.knownTreeAt(stateOf(place));
+  const source = sourceOf(place);
+  if (tree === undefined) return unread(path);
+  const { path: real, entry } = await resolvePath(trees, tree, path).catch((error: unknown) => {
+    if (!RathError.is(error, "workspace.not-found")) throw error;
+    return missing(runtime, source, tree, path, error, session);
+  });
+  if (entry.type !== "file")
+    throw new RathError("workspace.not-found", `${JSON.stringify(path)} is a ${entry.type}: only files have lines.`, { session });
+  const versions = new FileVersions(trees, runtime.platform, real);
+  const text = textFrom(await trees.objects.get(entry.hash));
+  if (text === undefined || source === undefined) {
+    const by = source === undefined ? undefined : await versions.newestChange(source);
+    const who = by === undefined ? "" : ` It was written by ${named(by)}.`;
+    throw new RathError("workspace.invalid", `${JSON.stringify(path)} is binary: only text has lines.${who}`, {
+      session,
+      details: { path: real, ...(by === undefined ? {} : { event: by.id }) },
+    });
+  }
+  const found: Written = { node: source, before: undefined, after: entry.hash, trees: { before: undefined, after: tree } };
+  const authors = blameOf((await versions.at(source)) ?? { text, by: found });
+  const lines = splitLines(text);
+  return { path: real, lines: authors.map((by, index) => ({ text: (lines[index] ?? "").replace(/\r?\n$/, ""), by })) };
 }
 
-class Versions {
-  readonly #trees: Trees;
-  readonly #platform: Platform;
-  readonly #path: string;
-  readonly #known = new Map<Node, Version<Node> | undefined>();
-
-  constructor(trees: Trees, platform: Platform, path: string) {
-    this.#trees = trees;
-    this.#platform = platform;
-    this.#path = path;
-  }
-
-  /** The file as a source left it, and what it was made from. Parents first, without recursion: histories are long. */
-  async at(source: Node | undefined): Promise<Version<Node> | undefined> {
-    if (source === undefined) return undefined;
-    const waiting = [source];
-    for (let next = waiting.at(-1); next !== undefined; next = waiting.at(-1)) {
-      const missing = this.#known.has(next) ? [] : sourcesOf(next).filter((before) => !this.#known.has(before));
-      if (missing.length > 0) waiting.push(...missing);
-      else {
-        waiting.pop();
-        if (!this.#known.has(next)) this.#known.set(next, await this.#make(next));
-      }
-    }
-    return this.#known.get(source);
-  }
-
-  async #make(source: Node): Promise<Version<Node> | undefined> {
-    const parents = sourcesOf(source).flatMap((before) => this.#known.get(before) ?? []);
-    const found = source.kind === "placement.changed" ? undefined : await this.#text(treeOf(source, this.#platform));
-    if (found === undefined) return undefined;
-    const before = parents.length === 0 ? await this.#found(source) : undefined;
-    const behind = before === undefined ? parents : [before];
-    return behind.find((version) => version.text === found) ?? { text: found, by: source, parents: behind };
-  }
-
-  /** What was in the directory when it was first used: the placement brought it. */
-  async #found(source: Node): Promise<Version<Node> | undefined> {
-    const { base } = stateOf(source);
-    const text = base === undefined ? undefined : await this.#text(actedOf(source, this.#platform)?.before);
-    return text === undefined ? undefined : { text, by: base as Node };
-  }
-
-  async #text(tree: string | undefined): Promise<string | undefined> {
-    const entry = tree === undefined ? undefined : await this.#trees.entry(tree, this.#path);
-    return entry?.type === "file" ? textFrom(await this.#trees.objects.get(entry.hash)) : undefined;
-  }
+function named({ id, kind, step, by }: Node): string {
+  return `event ${shortEvent(id)} (${kind} of ${by}, step ${step})`;
 }
 
-/** Where the files before an event come from: its own line first, then what was merged into it or done inside it. */
-function sourcesOf(source: Node): readonly Node[] {
-  if (source.kind === "placement.changed") return [];
-  return source.parents.flatMap((parent) => sourceOf(parent) ?? []).filter((before) => before.kind !== "placement.changed");
+/** Rejects: says who took it away, else which paths there are like it. */
+async function missing(
+  runtime: Runtime,
+  source: Node | undefined,
+  tree: string,
+  path: string,
+  error: RathError,
+  session: Session | undefined,
+): Promise<never> {
+  const { trees } = runtime.sandboxes;
+  const by = source === undefined ? undefined : await new FileVersions(trees, runtime.platform, path).newestChange(source);
+  const alike = by === undefined ? await pathsLike(trees, tree, path) : [];
+  const more =
+    by !== undefined
+      ? ` It was removed by ${named(by)}: look at a step before that.`
+      : alike.length > 0
+        ? ` There is ${alike.map((one) => JSON.stringify(one)).join(", ")}.`
+        : "";
+  throw new RathError("workspace.not-found", `${error.message}${more}`, { session, cause: error, details: { path, alike } });
+}
+
+const mostLooked = 10_000;
+const mostShown = 5;
+
+/** Files with the same name, then those with a like one, then others. */
+async function pathsLike(trees: Trees, tree: string, path: string): Promise<readonly string[]> {
+  const name = (one: string): string => one.slice(one.lastIndexOf("/") + 1).toLowerCase();
+  const stem = (one: string): string => name(one).replace(/\.[^.]*$/, "");
+  const wanted = [name(path), stem(path), name(path).slice(0, 1)] as const;
+  const found: { readonly path: string; readonly score: number }[] = [];
+  let looked = 0;
+  for await (const { path: one, entry } of trees.walk(tree)) {
+    if (looked++ >= mostLooked) break;
+    const score = [name(one), stem(one), name(one).slice(0, 1)].findIndex((part, index) => part === wanted[index]);
+    if (entry.type === "file") found.push({ path: one, score: score < 0 ? wanted.length : score });
+  }
+  return found
+    .sort((a, b) => a.score - b.score)
+    .slice(0, mostShown)
+    .map((one) => one.path);
 }

@@ -4,7 +4,8 @@ import { answerLogId, mailboxLogId } from "../session/id.ts";
 import type { Platform } from "../session/platform.ts";
 import type { LogAbout } from "../store/store.ts";
 import type { Gathered, GatheredLog } from "./gather.ts";
-import type { Entry, Finding } from "./inspect.ts";
+import type { Entry } from "./inspect.ts";
+import type { Finding, ProblemKind } from "./problem.ts";
 
 /** What is wrong with the links between the events of a record. */
 export function checkChain(platform: Platform, gathered: Gathered): readonly Finding[] {
@@ -13,9 +14,9 @@ export function checkChain(platform: Platform, gathered: Gathered): readonly Fin
   for (const log of gathered.logs.values()) {
     if (log.length === 0) continue;
     findings.push(...checkRow(gathered, log));
-    const entries = log.entries.slice(0, log.length);
+    const entries = log.length === log.entries.length ? log.entries : log.entries.slice(0, log.length);
     entries.forEach((entry, index) => {
-      const say = (problem: string, field: string): unknown => findings.push({ event: entry.id, problem, field });
+      const say: Say = (problem, field, kind) => findings.push({ event: entry.id, problem, field, kind });
       if (entry.kind === undefined) return;
       checkParents(gathered, entry, say);
       checkPosition(log, entry, entries[index - 1], say);
@@ -26,7 +27,7 @@ export function checkChain(platform: Platform, gathered: Gathered): readonly Fin
   return findings;
 }
 
-type Say = (problem: string, field: string) => unknown;
+type Say = (problem: string, field: string, kind: ProblemKind) => unknown;
 
 function checkParents(gathered: Gathered, entry: Entry, say: Say): void {
   let step = 1;
@@ -38,12 +39,12 @@ function checkParents(gathered: Gathered, entry: Entry, say: Say): void {
       continue;
     }
     step = Math.max(step, parent.step + 1);
-    if (parent.at > entry.at) say(`its time ${entry.at} is before ${parent.at}, the time of its parent ${id}`, "envelope.at");
+    if (parent.at > entry.at) say(`its time ${entry.at} is before ${parent.at}, the time of its parent ${id}`, "envelope.at", "order");
   }
-  if (whole && entry.step !== step) say(`its step is ${entry.step}, after its parents it must be ${step}`, "envelope.step");
+  if (whole && entry.step !== step) say(`its step is ${entry.step}, after its parents it must be ${step}`, "envelope.step", "moved");
 }
 
-const rootKinds: ReadonlySet<string> = new Set(["session.created", "session.detached"]);
+const rootKinds: ReadonlySet<string> = new Set(["session.created", "session.detached", "session.imported"]);
 
 function checkPosition(log: GatheredLog, entry: Entry, before: Entry | undefined, say: Say): void {
   const { kind = "", parents, run } = entry;
@@ -53,15 +54,21 @@ function checkPosition(log: GatheredLog, entry: Entry, before: Entry | undefined
       say(
         `it does not continue ${before.id}, the event before it in log ${log.id}: an event was removed, added or moved`,
         "envelope.parents",
+        "moved",
       );
-    if (sortOf(before.kind ?? kind) !== sort) say(`a ${kind} does not belong after a ${before.kind} in log ${log.id}`, "envelope.kind");
+    if (sortOf(before.kind ?? kind) !== sort)
+      say(`a ${kind} does not belong after a ${before.kind} in log ${log.id}`, "envelope.kind", "moved");
   } else if (kind === "session.forked" ? parents.length !== 1 : sort === "session" && !rootKinds.has(kind)) {
-    say(`log ${log.id} cannot begin with a ${kind} that has ${parents.length} parents: events before it are missing`, "envelope.kind");
+    say(
+      `log ${log.id} cannot begin with a ${kind} that has ${parents.length} parents: events before it are missing`,
+      "envelope.kind",
+      "missing",
+    );
   } else if (kind !== "session.forked" && parents.length > 0) {
-    say(`log ${log.id} begins with a ${kind} that has parents: events before it are missing`, "envelope.parents");
+    say(`log ${log.id} begins with a ${kind} that has parents: events before it are missing`, "envelope.parents", "missing");
   }
-  if (sort === "run" && run !== log.id) say(`it lies in the own log of run ${log.id}, but ${run ?? "no run"} wrote it`, "run");
-  if (sort === "session" && run === undefined) say("no run wrote it", "run");
+  if (sort === "run" && run !== log.id) say(`it lies in the own log of run ${log.id}, but ${run ?? "no run"} wrote it`, "run", "moved");
+  if (sort === "session" && run === undefined) say("no run wrote it", "run", "changed");
 }
 
 /** Titles, tags and principals are not part of the chain. */
@@ -70,17 +77,28 @@ function checkRow(gathered: Gathered, log: GatheredLog): Finding[] {
   const [first] = entries;
   const last = entries.at(-1);
   if (first === undefined || last === undefined) return [];
-  if (row === undefined) return whole ? [{ event: log.id, problem: "the log has events but is not listed" }] : [];
+  if (row === undefined) return whole ? [{ event: log.id, problem: "the log has events but is not listed", kind: "listed" }] : [];
   const findings: Finding[] = [];
   if (whole && row.head !== last.id)
-    findings.push({ event: log.id, problem: `the head of the log is given as ${row.head}, its last event is ${last.id}`, field: "head" });
+    findings.push({
+      event: log.id,
+      problem: `the head of the log is given as ${row.head}, its last event is ${last.id}`,
+      field: "head",
+      kind: "listed",
+    });
   if (first.kind !== undefined && row.log !== sortOf(first.kind))
-    findings.push({ event: log.id, problem: `it is listed as the log of a ${row.log}, but begins with a ${first.kind}`, field: "log" });
+    findings.push({
+      event: log.id,
+      problem: `it is listed as the log of a ${row.log}, but begins with a ${first.kind}`,
+      field: "log",
+      kind: "listed",
+    });
   if (row.run !== first.run)
     findings.push({
       event: log.id,
       problem: `it is listed as made by ${row.run ?? "no run"}, but ${first.run ?? "no run"} wrote its first event`,
       field: "run",
+      kind: "listed",
     });
   const origin = first.parents[0] === undefined ? undefined : gathered.entries.get(first.parents[0]);
   if (row.parent !== origin?.session && (origin !== undefined || first.parents.length === 0)) {
@@ -88,6 +106,7 @@ function checkRow(gathered: Gathered, log: GatheredLog): Finding[] {
       event: log.id,
       problem: `it is listed as a continuation of ${row.parent ?? "no session"}, but continues ${origin?.session ?? "none"}`,
       field: "parent",
+      kind: "listed",
     });
   }
   return findings;
@@ -116,18 +135,24 @@ function checkAnswers(platform: Platform, gathered: Gathered, log: GatheredLog, 
       called.add(id);
     }
     if (kind === "answer.given" && index > 0)
-      findings.push({ event: id, problem: `it is a second answer in log ${log.id}: only the first one counts` });
+      findings.push({ event: id, problem: `it is a second answer in log ${log.id}: only the first one counts`, kind: "moved" });
     if (names.question !== undefined && answerLogId(platform, names.question) !== log.id)
       findings.push({
         event: id,
         problem: `it answers ${names.question}, but does not lie in the log of that question`,
         field: "data.question",
+        kind: "moved",
       });
     if (isStarted(kind)) marks.set(id, call ?? last);
     if (!isReturned(kind)) return;
     const asked = call ?? last;
     if (asked === undefined || !called.has(asked))
-      findings.push({ event: id, problem: "it is the result of a call that is not before it in its log", field: "envelope.facts.call" });
+      findings.push({
+        event: id,
+        problem: "it is the result of a call that is not before it in its log",
+        field: "envelope.facts.call",
+        kind: "moved",
+      });
     const answers = (question: string | undefined): boolean =>
       question === asked || (question !== undefined && marks.get(question) === asked);
     const answer = names.answer === undefined ? undefined : gathered.entries.get(names.answer);
@@ -136,6 +161,7 @@ function checkAnswers(platform: Platform, gathered: Gathered, log: GatheredLog, 
         event: id,
         problem: `it names ${answer.id} as its answer, which is not the answer to its question`,
         field: "data.answer",
+        kind: "moved",
       });
     }
   });
@@ -158,10 +184,15 @@ function checkSignals(
     if (kind === "signal.sent" && names.mailbox !== undefined) {
       const { signal, run: to = "" } = names.mailbox;
       if (mailboxLogId(platform, to, signal) !== log.id)
-        findings.push({ event: id, problem: `it is the signal "${signal}" to run ${to}, but does not lie in that mailbox`, field: "data" });
+        findings.push({
+          event: id,
+          problem: `it is the signal "${signal}" to run ${to}, but does not lie in that mailbox`,
+          field: "data",
+          kind: "moved",
+        });
     }
     if (names.signal === undefined) continue;
-    const say = (problem: string): unknown => findings.push({ event: id, problem, field: "data.signal" });
+    const say = (problem: string): unknown => findings.push({ event: id, problem, field: "data.signal", kind: "moved" });
     const signal = gathered.entries.get(names.signal);
     const { mailbox } = signal?.names ?? {};
     if (signal?.kind !== undefined && signal.kind !== "signal.sent") say(`it names ${signal.id} as its signal, which is none`);

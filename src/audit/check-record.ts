@@ -1,14 +1,21 @@
 /** The checks of a record: its chain, its blobs, its statements, and what was kept of it elsewhere. */
-import { flushBehind, runtimeOf } from "../runtime/replay.ts";
+import { flushBehind, type ReplayReport, runtimeOf } from "../runtime/replay.ts";
+import type { Runtime } from "../runtime/runtime.ts";
 import type { Platform } from "../session/platform.ts";
 import type { Session } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
+import type { LogRow } from "../store/store.ts";
+import type { Workflow } from "../workflow/workflow.ts";
 import { checkAnchor } from "./anchor.ts";
-import { checkBlobs } from "./blobs.ts";
+import { type CheckedBlobs, checkBlobs } from "./blobs.ts";
 import { checkChain } from "./chain.ts";
+import { type CheckedParts, partsOf, type Unchecked, uncheckedIn } from "./coverage.ts";
 import { checkErased, erasuresOf, type RecordedErasure } from "./erased.ts";
-import { type Gathered, gather, type Source } from "./gather.ts";
-import { type Finding, inspector, type Place } from "./inspect.ts";
+import { type Gathered, type GatherOptions, gather, type Source } from "./gather.ts";
+import { type Entry, inspector, type Place } from "./inspect.ts";
+import { checkAbout } from "./log-about.ts";
+import { type Finding, type Locate, type Problem, problemOf } from "./problem.ts";
+import { replayRecord } from "./replay-record.ts";
 import { checkStatements, type RunStatements, type Signed, statementLine, type TrustedKeys } from "./statements.ts";
 
 /** What a record is checked against besides itself. */
@@ -17,14 +24,13 @@ export interface VerifyOptions {
   readonly anchor?: string | undefined;
   /** Keys of other homes whose statements count, for example of the one a bundle comes from. */
   readonly keys?: readonly string[] | undefined;
-}
-
-/** One thing that is wrong with a record. */
-export interface Problem {
-  /** The event it is about, or the log or run. */
-  readonly event: string;
-  /** What is wrong, in words. */
-  readonly problem: string;
+  /**
+   * Also executes the runs behind the session again, against their record: `true` with the workflows of `openrath({ workflows })`,
+   * or the newest run with this one. Calls nothing and writes nothing.
+   */
+  readonly replay?: Workflow | true | undefined;
+  /** Hears now and then how many more events were read. */
+  readonly onProgress?: ((events: number) => void) | undefined;
 }
 
 /** What `verify` found. */
@@ -44,32 +50,98 @@ export interface Verification {
   /** How many of them say nothing any more, and who erased it and why. */
   readonly erased: number;
   readonly erasures: readonly RecordedErasure[];
+  readonly checked: CheckedParts;
+  /** What a clean result says nothing about. */
+  readonly unchecked: readonly Unchecked[];
+  /** With `replay`, what became of each run. */
+  readonly replays: readonly ReplayReport[];
   /** The newest statement as one line of text. Kept elsewhere, it shows later whether the record was cut back: see `anchor`. */
   readonly statement: string | undefined;
 }
 
 /** Checks the record of a session: see `verify`. */
 export async function verifySession(session: Session, options: VerifyOptions = {}): Promise<Verification> {
-  const runtime = runtimeOf(session);
   await flushBehind(session);
-  const source = await runtime.store();
-  const { places, unwritten } = storedPlaces(session);
-  const keys = new Set([(await runtime.key()).id, ...(options.keys ?? [])]);
-  const checked = await checkRecord(source, runtime.platform, places, keys, true);
+  return verifyPlaces(runtimeOf(session), storedPlaces(session), options, session);
+}
+
+async function verifyPlaces(
+  runtime: Runtime,
+  { places, unwritten }: ReturnType<typeof storedPlaces>,
+  options: VerifyOptions,
+  session?: Session,
+): Promise<Verification> {
+  const keys = await trustedKeys(runtime, options);
+  const checked = await checkPlaces(runtime, places, keys, options);
   const findings = [...unwritten, ...checked.findings];
-  if (options.anchor !== undefined) findings.push(...(await checkAnchor(source, options.anchor, checked.runs, keys)));
-  const unknownKeys = [...new Set(checked.runs.flatMap((run) => [...run.unknownKeys]))].sort();
+  let others: number | undefined;
+  if (options.anchor !== undefined) {
+    const concerns = (id: string): boolean => checked.gathered.logs.has(id);
+    const anchored = await checkAnchor({ source: await runtime.store(), runs: checked.runs, keys, concerns }, options.anchor);
+    findings.push(...anchored.findings);
+    others = anchored.others;
+  }
+  const unchecked = uncheckedIn(checked, unknownIn(checked), others);
+  if (session === undefined) return verificationOf(checked, { findings, reports: [], unchecked });
+  const replayed = await replayRecord(session, options.replay, checked.gathered, findings.length === 0);
+  return verificationOf(checked, {
+    findings: [...findings, ...replayed.findings],
+    reports: replayed.reports,
+    unchecked: [...unchecked, ...replayed.unchecked],
+  });
+}
+
+/** Checks the newest record of a log by what its row says, without opening it: what is damaged may not open any more. */
+export async function verifyLog(
+  runtime: Runtime,
+  { id, head }: LogRow,
+  options: Omit<VerifyOptions, "replay"> = {},
+): Promise<Verification> {
+  return verifyPlaces(runtime, { places: [{ session: id, head }], unwritten: [] }, options);
+}
+
+/** Whose statements count: this home's, and those of the keys given. */
+export async function trustedKeys(runtime: Runtime, { keys }: VerifyOptions): Promise<ReadonlySet<string>> {
+  return new Set([(await runtime.key()).id, ...(keys ?? [])]);
+}
+
+/** The record of places in the store, with what their rows say. */
+export async function checkPlaces(
+  runtime: Runtime,
+  places: readonly Place[],
+  keys: ReadonlySet<string>,
+  { onProgress }: VerifyOptions,
+): Promise<Checked> {
+  const checked = await checkRecord(await runtime.store(), runtime.platform, places, keys, { sharedLogs: true, onEvents: onProgress });
+  return { ...checked, findings: [...checked.findings, ...checkAbout(checked.gathered)] };
+}
+
+/** What was found, for whoever asked. */
+export function verificationOf(
+  checked: Checked,
+  found: { readonly findings: readonly Finding[]; readonly reports: readonly ReplayReport[]; readonly unchecked: readonly Unchecked[] },
+): Verification {
+  const unknownKeys = unknownIn(checked);
+  const locate = locator(checked.gathered);
   const erasures = erasuresOf(checked.gathered);
   return {
-    ok: findings.length === 0 && unknownKeys.length === 0,
-    problems: findings.map(({ event, problem }) => ({ event, problem })),
+    ok: found.findings.length === 0 && unknownKeys.length === 0,
+    problems: found.findings.map((finding) => problemOf(finding, locate)),
     unknownKeys,
     events: checked.gathered.entries.size,
     unsigned: checked.unsigned,
     erased: erasures.reduce((sum, { events }) => sum + events, 0),
     erasures,
+    checked: partsOf(checked, found.reports),
+    unchecked: found.unchecked,
+    replays: found.reports,
     statement: newestOf(checked.runs),
   };
+}
+
+/** Keys that signed and are not trusted. */
+export function unknownIn({ runs }: Checked): readonly string[] {
+  return [...new Set(runs.flatMap((run) => [...run.unknownKeys]))].sort();
 }
 
 /** A checked record, with what is wrong and what is signed. */
@@ -79,6 +151,7 @@ export interface Checked {
   readonly findings: readonly Finding[];
   /** Blobs that belong to trees of files. */
   readonly ofTrees: ReadonlySet<string>;
+  readonly counts: CheckedBlobs["counts"];
   readonly unsigned: number;
 }
 
@@ -88,14 +161,14 @@ export async function checkRecord(
   platform: Platform,
   places: readonly Place[],
   keys: TrustedKeys,
-  sharedLogs: boolean,
+  options: GatherOptions = {},
 ): Promise<Checked> {
-  const gathered = await gather(source, platform, await inspector(platform), places, { sharedLogs });
+  const gathered = await gather(source, platform, await inspector(platform), places, options);
   const chain = checkChain(platform, gathered);
   const blobs = await checkBlobs(source, gathered);
   const runs = await checkStatements(source, gathered, keys);
   const findings = [...gathered.findings, ...checkErased(gathered), ...chain, ...blobs.findings, ...runs.flatMap((run) => run.findings)];
-  return { gathered, runs, findings, ofTrees: blobs.ofTrees, unsigned: countUnsigned(gathered, runs) };
+  return { gathered, runs, findings, ofTrees: blobs.ofTrees, counts: blobs.counts, unsigned: countUnsigned(gathered, runs) };
 }
 
 /** The newest places behind a value that are on disk; what is not cannot be verified. */
@@ -111,28 +184,45 @@ function storedPlaces(session: Session): { readonly places: readonly Place[]; re
   return {
     places,
     unwritten: [
-      { event: node.id, problem: `the head of session ${session.id} is not stored yet: save it with rath.save(session) to verify it` },
+      {
+        event: node.id,
+        problem: `the head of session ${session.id} is not stored yet: save it with rath.save(session) to verify it`,
+        kind: "unwritten",
+      },
     ],
   };
 }
 
 /** A statement vouches for what it covers and, through their hashes, for everything that stands behind it. */
 function countUnsigned({ entries }: Gathered, runs: readonly RunStatements[]): number {
-  const vouched = new Set<string>();
-  const waiting = runs.flatMap(({ events, covered }) => (events ?? []).slice(0, covered).map((event) => event.id));
-  for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
-    const entry = entries.get(id);
-    if (entry === undefined || vouched.has(id)) continue;
-    vouched.add(id);
-    const { origin, answer } = entry.names;
-    waiting.push(...entry.parents);
-    if (origin !== undefined) waiting.push(origin.head);
-    if (answer !== undefined) waiting.push(answer);
-  }
-  let unsigned = 0;
+  // What a statement covers comes first in the order of its run.
+  const covered = new Map(runs.map(({ run, events, covered: count }) => [run, events?.[count - 1]?.order ?? -1]));
+  const isCovered = (entry: Entry): boolean => entry.run !== undefined && entry.order <= (covered.get(entry.run) ?? -1);
+  const uncovered = new Set<string>();
   for (const entry of entries.values())
-    if (!vouched.has(entry.id) && entry.kind !== "run.signed" && entry.kind !== "data.erased") unsigned++;
-  return unsigned;
+    if (entry.kind !== "run.signed" && entry.kind !== "data.erased" && !isCovered(entry)) uncovered.add(entry.id);
+  if (uncovered.size === 0) return 0;
+  const waiting = [...entries.values()].filter(isCovered);
+  for (let entry = waiting.pop(); entry !== undefined; entry = waiting.pop()) {
+    const { origin, answer } = entry.names;
+    for (const id of [...entry.parents, origin?.head, answer]) {
+      if (id === undefined || !uncovered.delete(id)) continue;
+      const behind = entries.get(id);
+      if (behind !== undefined) waiting.push(behind);
+    }
+  }
+  return uncovered.size;
+}
+
+/** Where an event, a log or a run lies. */
+function locator({ entries, logs }: Gathered): Locate {
+  let strays: Map<string, Entry> | undefined;
+  return (event) => {
+    if (logs.has(event)) return { session: event };
+    // What was read and does not belong to the record has a place too.
+    strays ??= new Map([...logs.values()].flatMap((log) => log.entries.slice(log.length).map((entry) => [entry.id, entry])));
+    return entries.get(event) ?? strays.get(event);
+  };
 }
 
 function newestOf(runs: readonly RunStatements[]): string | undefined {

@@ -1,7 +1,7 @@
 /** What of a record was erased: data that is gone must be listed by the entry it names, and what is listed must be gone. */
 import { importedTag } from "../runtime/erasure-log.ts";
 import type { Gathered } from "./gather.ts";
-import type { Finding } from "./inspect.ts";
+import type { Finding } from "./problem.ts";
 
 /** An erasure that took something of a record. */
 export interface RecordedErasure {
@@ -18,14 +18,15 @@ export interface RecordedErasure {
 export function checkErased(gathered: Gathered): readonly Finding[] {
   const { byEntry, byEvent } = listsOf(gathered);
   const findings: Finding[] = [];
-  for (const { id, gone, erased, flaws } of gathered.entries.values()) {
+  for (const { id, erased, erasedBy, flaws } of gathered.entries.values()) {
     const entry = byEvent.get(id);
-    if (gone && (erased === undefined || byEntry.get(erased)?.has(id) !== true))
-      findings.push({ event: id, problem: "its data is missing and no erasure on record names it", field: "data" });
-    else if (!gone && entry !== undefined && flaws.length === 0)
+    if (erased && (erasedBy === undefined || byEntry.get(erasedBy)?.has(id) !== true))
+      findings.push({ event: id, kind: "missing", problem: "its data is missing and no erasure on record names it", field: "data" });
+    else if (!erased && entry !== undefined && flaws.length === 0)
       findings.push({
         event: id,
-        problem: `its erasure (entry ${entry}) was begun and not finished: its data is still there. Run "openrath gc" to finish it`,
+        kind: "unfinished",
+        problem: `its erasure (entry ${entry}) was begun and not finished: its data is still there`,
         field: "data",
       });
   }
@@ -42,8 +43,8 @@ export function erasedBlobs(gathered: Gathered): ReadonlySet<string> {
 /** Which erasures took something of a record, oldest first. */
 export function erasuresOf(gathered: Gathered): readonly RecordedErasure[] {
   const counts = new Map<string, number>();
-  for (const { gone, erased } of gathered.entries.values())
-    if (gone && erased !== undefined) counts.set(erased, (counts.get(erased) ?? 0) + 1);
+  for (const { erased, erasedBy } of gathered.entries.values())
+    if (erased && erasedBy !== undefined) counts.set(erasedBy, (counts.get(erasedBy) ?? 0) + 1);
   return [...gathered.entries.values()].flatMap(({ id, by, at, names: { erasure } }) => {
     const events = counts.get(id);
     return events === undefined || erasure === undefined ? [] : [{ entry: id, by, at, reason: erasure.reason ?? "", events }];

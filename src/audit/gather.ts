@@ -50,7 +50,11 @@ export interface Gathered {
 export interface GatherOptions {
   /** The own logs of shared runs belong to it too: their statements can only be checked where all their events are. */
   readonly sharedLogs?: boolean | undefined;
+  /** Hears how many more events were read. */
+  readonly onEvents?: ((number: number) => void) | undefined;
 }
+
+const eventsAtOnce = 1000;
 
 /** Finds the record of places, from a store or a bundle. */
 export async function gather(
@@ -63,7 +67,7 @@ export async function gather(
   const gathering = new Gathering(source, platform, inspect, options);
   for (const { session, head } of places) await gathering.begin(session, head);
   await gathering.finish();
-  return gathering;
+  return gathering.result();
 }
 
 /** Why an event is wanted. */
@@ -75,16 +79,16 @@ interface Want {
 
 type OpenLog = { -readonly [K in keyof GatheredLog]: GatheredLog[K] } & { readonly entries: Entry[] };
 
-class Gathering implements Gathered {
+class Gathering {
   readonly logs = new Map<string, OpenLog>();
   readonly runs = new Map<string, GatheredRun>();
-  readonly entries = new Map<string, Entry>();
   readonly findings: Finding[] = [];
   readonly #source: Source;
   readonly #platform: Platform;
   readonly #inspect: Inspect;
   readonly #options: GatherOptions;
-  readonly #known = new Map<string, { readonly log: OpenLog; readonly at: number }>();
+  /** All that was read. Whether it belongs to the record is told by its place in its log: a long record has no second map. */
+  readonly #known = new Map<string, Entry>();
   readonly #asked = new Set<string>();
   #wanted = new Map<string, Want>();
   #newRuns: string[] = [];
@@ -115,19 +119,31 @@ class Gathering implements Gathered {
   async #takeErasures(): Promise<void> {
     const rows: string[] = [];
     await this.#read("erasure", this.#source.sessions({ log: "erasure" }), (row) => rows.push(row.id));
-    const named = new Set([...this.entries.values()].map(({ erased }) => erased));
+    const named = new Set<string>();
+    for (const entry of this.#known.values()) if (entry.erasedBy !== undefined && this.#isTaken(entry)) named.add(entry.erasedBy);
     for (const id of rows) {
       const log = await this.#load(id);
       const last = log?.entries.findLastIndex(({ id: entry, names: { erasure } }) => {
         if (named.has(entry) || (erasure?.blobs?.length ?? 0) > 0) return true;
-        return erasure?.events?.some((event) => this.entries.has(event)) === true;
+        return erasure?.events?.some((event) => this.#isTaken(this.#known.get(event))) === true;
       });
       if (log !== undefined && last !== undefined && last >= 0) this.#take(log, last);
     }
   }
 
+  result(): Gathered {
+    const { logs, runs, findings } = this;
+    const all = [...logs.values()].every((log) => log.length === log.entries.length);
+    const entries = all ? this.#known : new Map([...this.#known].filter(([, entry]) => this.#isTaken(entry)));
+    return { logs, runs, entries, findings };
+  }
+
+  #isTaken(entry: Entry | undefined): boolean {
+    return entry !== undefined && entry.index < (this.logs.get(entry.session)?.length ?? 0);
+  }
+
   #want(id: string, want: Want): void {
-    if (!this.entries.has(id) && !this.#wanted.has(id)) this.#wanted.set(id, want);
+    if (!this.#isTaken(this.#known.get(id)) && !this.#wanted.has(id)) this.#wanted.set(id, want);
   }
 
   async #resolve(): Promise<void> {
@@ -140,9 +156,10 @@ class Gathering implements Gathered {
       for (const session of sessions) await this.#load(session);
     }
     for (const [id, { by, as, field }] of wanted) {
-      const place = this.#known.get(id);
-      if (place !== undefined) this.#take(place.log, place.at);
-      else this.findings.push({ event: by, problem: `${as} is missing: there is no event ${id}`, field });
+      const entry = this.#known.get(id);
+      const log = entry === undefined ? undefined : this.logs.get(entry.session);
+      if (entry !== undefined && log !== undefined) this.#take(log, entry.index);
+      else this.findings.push({ event: by, problem: `${as} is missing: there is no event ${id}`, field, kind: "missing" });
     }
   }
 
@@ -150,7 +167,6 @@ class Gathering implements Gathered {
   #take(log: OpenLog, last: number): void {
     for (; log.length <= last; log.length++) {
       const entry = log.entries[log.length] as Entry;
-      this.entries.set(entry.id, entry);
       for (const flaw of entry.flaws) this.findings.push({ event: entry.id, ...flaw });
       for (const parent of entry.parents) this.#want(parent, { by: entry.id, as: "its parent", field: "envelope.parents" });
       const { origin, answer, signal } = entry.names;
@@ -186,10 +202,10 @@ class Gathering implements Gathered {
         if (log !== undefined && this.#options.sharedLogs === true) this.#take(log, log.entries.length - 1);
         continue;
       }
-      const sessions = new Set([id]);
-      await this.#read(id, this.#source.sessions({ run: id }), (row) => sessions.add(row.id));
-      for (const session of sessions) {
-        const written = await this.#load(session);
+      const rows = new Map<string, LogRow | undefined>([[id, undefined]]);
+      await this.#read(id, this.#source.sessions({ run: id }), (row) => rows.set(row.id, row));
+      for (const [session, row] of rows) {
+        const written = await this.#load(session, row);
         if (written !== undefined)
           this.#take(written, session === id ? written.entries.length - 1 : written.entries.findLastIndex((entry) => entry.run === id));
       }
@@ -215,31 +231,48 @@ class Gathering implements Gathered {
   }
 
   #mailbox(call: string, signal: string): string {
-    return mailboxLogId(this.#platform, this.entries.get(call)?.run ?? "", signal);
+    return mailboxLogId(this.#platform, this.#known.get(call)?.run ?? "", signal);
   }
 
-  async #load(id: string): Promise<OpenLog | undefined> {
+  /** A row that was read with others is read again where the log has another head: somebody may be writing. */
+  async #load(id: string, given?: LogRow): Promise<OpenLog | undefined> {
     const loaded = this.logs.get(id);
     if (loaded !== undefined) return loaded;
-    const log: OpenLog = { id, row: undefined, entries: [], length: 0, whole: true };
-    const listed = await this.#read(id, this.#source.sessions({ id }), (row) => {
-      if (row.id === id) log.row = row;
-    });
-    const read = await this.#read(id, this.#source.events({ session: id }), (event) => this.#add(log, event));
-    log.whole = listed && read;
+    const log: OpenLog = { id, row: given, entries: [], length: 0, whole: true };
+    if (given === undefined) await this.#list(log);
+    const events = (from: number): Promise<boolean> =>
+      this.#read(id, this.#source.events({ session: id, from }), (event) => this.#add(log, event));
+    if (!(await events(0))) log.whole = false;
+    const last = log.entries.at(-1);
+    if (log.whole && given !== undefined && last !== undefined && last.id !== given.head) await this.#list(log);
+    if (log.whole && last !== undefined && log.row !== undefined && !this.#known.has(log.row.head) && !(await events(last.step + 1)))
+      log.whole = false;
     if (log.row === undefined && log.entries.length === 0) return undefined;
     this.logs.set(id, log);
     return log;
   }
 
+  async #list(log: OpenLog): Promise<void> {
+    const listed = await this.#read(log.id, this.#source.sessions({ id: log.id }), (row) => {
+      if (row.id === log.id) log.row = row;
+    });
+    if (!listed) log.whole = false;
+  }
+
   #add(log: OpenLog, event: StoredEvent): void {
     const other = this.#known.get(event.id);
     if (other !== undefined) {
-      this.findings.push({ event: event.id, problem: `it is stored twice: in log ${other.log.id} and in log ${log.id}` });
+      this.findings.push({
+        event: event.id,
+        problem: `it is stored twice: in log ${other.session} and in log ${log.id}`,
+        kind: "moved",
+      });
       return;
     }
-    this.#known.set(event.id, { log, at: log.entries.length });
-    log.entries.push(this.#inspect(event));
+    const entry = this.#inspect(event, log.entries.length);
+    this.#known.set(event.id, entry);
+    log.entries.push(entry);
+    if (this.#known.size % eventsAtOnce === 0) this.#options.onEvents?.(eventsAtOnce);
   }
 
   /** Reads as far as it can; why not to the end is a finding about `about`. */
@@ -249,7 +282,7 @@ class Gathering implements Gathered {
       return true;
     } catch (error) {
       if (!RathError.is(error, "store.corrupt")) throw error;
-      this.findings.push({ event: about, problem: `it cannot be read: ${error.message}` });
+      this.findings.push({ event: about, problem: `it cannot be read: ${error.message}`, kind: "unreadable" });
       return false;
     }
   }

@@ -9,7 +9,7 @@ export interface GraphNode {
   /** Its label; of a root its title, else the first thing said in it; of inner work the effect it belongs to. */
   readonly label: string;
   /** How it began. */
-  readonly kind: "root" | "fork" | "implicit" | "nested" | "detach";
+  readonly kind: "root" | "fork" | "implicit" | "nested" | "detach" | "import";
   readonly status: SessionStatus;
   /** Why it was rejected. */
   readonly reason: string | undefined;
@@ -66,7 +66,7 @@ function labelOf({ log, first, session }: Pick<Branch, "log" | "first" | "sessio
 
 function kindOf({ log, first }: Pick<Branch, "log" | "first">): GraphNode["kind"] {
   if (first.kind === "session.forked") return log.fork?.nested === true ? "nested" : log.fork?.implicit === true ? "implicit" : "fork";
-  return first.kind === "session.detached" ? "detach" : "root";
+  return first.kind === "session.detached" ? "detach" : first.kind === "session.imported" ? "import" : "root";
 }
 
 /** Why a branch was rejected, when it is. */

@@ -3,30 +3,20 @@
  * canonical and of a known shape. Also what it names elsewhere, so that the rest of a record can be found and compared.
  * Nothing here throws for content: what is wrong becomes a flaw of the entry.
  */
-import { isUtf8 } from "node:buffer";
 import { hash } from "node:crypto";
-import canonicalize from "canonicalize";
 import { type Envelope, upcast } from "../session/codec.ts";
-import type { ErrorCode } from "../session/errors.ts";
 import { type DataOf, type EventKind, versions } from "../session/event.ts";
 import { decode } from "../session/json.ts";
 import { type Platform, saltBytes } from "../session/platform.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import type { StoredEvent } from "../store/store.ts";
 import { type BlobReference, blobReferences } from "./blob-references.ts";
+import { readCanonical } from "./canonical.ts";
+import { envelopeReader, type ReadEnvelope } from "./envelope.ts";
+import { misfit, type Schema } from "./misfit.ts";
+import type { Flaw } from "./problem.ts";
 
-/** Something wrong with an event. */
-export interface Flaw {
-  readonly problem: string;
-  /** Where in the event, as a path. */
-  readonly field?: string | undefined;
-  readonly code?: ErrorCode | undefined;
-}
-
-/** Something wrong, and which event, log or run it is wrong with. */
-export interface Finding extends Flaw {
-  readonly event: string;
-}
+export type { Finding, Flaw } from "./problem.ts";
 
 /** An event in a log. */
 export interface Place {
@@ -50,6 +40,8 @@ export interface Names {
   readonly run?: string | undefined;
   /** What a session is called and whose it is. */
   readonly about?: DataOf<"session.created"> | undefined;
+  /** What a run was started as. */
+  readonly started?: DataOf<"run.started"> | undefined;
   /** How a run ended. */
   readonly ended?: string | undefined;
   readonly signed?: DataOf<"run.signed"> | undefined;
@@ -61,20 +53,23 @@ export interface Names {
 export interface Entry {
   readonly id: string;
   readonly session: string;
+  /** Its position in its log, as it was read. */
+  readonly index: number;
   readonly step: number;
   readonly run: string | undefined;
   readonly order: number;
   readonly kind: EventKind | undefined;
   readonly by: string;
   readonly at: string;
-  /** Its data is not there; and the entry of the erasure log that it names. */
-  readonly gone: boolean;
-  readonly erased: string | undefined;
+  /** The entry of the erasure log that it names. */
+  readonly erasedBy: string | undefined;
   readonly parents: readonly string[];
   /** The call that a result in a batch names. */
   readonly call: string | undefined;
   /** The result that a rerun reused. */
   readonly source: string | undefined;
+  /** Its data is not there any more. */
+  readonly erased: boolean;
   readonly names: Names;
   readonly blobs: readonly BlobReference[];
   /** Trees of files it names. */
@@ -82,68 +77,71 @@ export interface Entry {
   readonly flaws: readonly Flaw[];
 }
 
-/** Reads one stored event. */
-export type Inspect = (event: StoredEvent) => Entry;
+/** Reads one stored event, which has this position in its log. */
+export type Inspect = (event: StoredEvent, index: number) => Entry;
 
-interface Schema {
-  safeParse(value: unknown): {
-    readonly success: boolean;
-    readonly error?: { readonly issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[] } | undefined;
-  };
-}
-
-interface Schemas {
-  readonly envelope: Schema;
+interface Reading {
+  readonly platform: Platform;
+  readonly readEnvelope: ReadEnvelope;
   readonly data: Readonly<Record<EventKind, Schema>>;
 }
 
 /** Loads the schemas, which cost too much to be loaded by everybody, and gives the function that reads events. */
 export async function inspector(platform: Platform): Promise<Inspect> {
   const { envelopeSchema, schemas } = await import("../session/schema.ts");
-  return (event) => inspect(platform, { envelope: envelopeSchema, data: schemas }, event);
+  const readEnvelope = envelopeReader({ envelope: envelopeSchema, facts: envelopeSchema.shape.facts });
+  const reading = { platform, readEnvelope, data: schemas };
+  return (event, index) => inspect(reading, event, index);
 }
 
-function inspect(platform: Platform, schemas: Schemas, event: StoredEvent): Entry {
+const nothing: readonly never[] = Object.freeze([]);
+const namesNothing: Names = Object.freeze({});
+
+function inspect(reading: Reading, event: StoredEvent, index: number): Entry {
   const flaws: Flaw[] = [];
   const { id, session, step, run, order } = event;
   if (hash("sha256", event.envelope) !== id)
     flaws.push({ problem: "its envelope was changed: the SHA-256 of the envelope is not the event's id", field: "id" });
-  const envelope = readEnvelope(schemas, event, flaws);
-  const data = envelope === undefined ? undefined : readData(platform, schemas, event, envelope, flaws);
+  const envelope = readEnvelope(reading, event, flaws);
+  const data = envelope === undefined ? undefined : readData(reading, event, envelope, flaws);
   return {
     id,
     session,
+    index,
     step,
     run,
     order,
     kind: envelope?.kind,
     by: envelope?.by ?? "",
     at: envelope?.at ?? "",
-    gone: event.data === undefined,
-    erased: event.erased,
-    parents: envelope?.parents ?? [],
+    erasedBy: event.erased,
+    parents: envelope?.parents ?? nothing,
     call: envelope?.facts.call,
     source: envelope?.facts.source,
-    names: data === undefined || envelope === undefined ? {} : namesIn(envelope.kind, data.value),
-    blobs: data?.blobs ?? [],
-    trees: data?.trees ?? [],
-    flaws,
+    erased: event.data === undefined,
+    names: data === undefined || envelope === undefined ? namesNothing : namesIn(envelope.kind, data.value),
+    blobs: data?.blobs ?? nothing,
+    trees: data?.trees ?? nothing,
+    // A long record is mostly events without flaws.
+    flaws: flaws.length === 0 ? nothing : flaws,
   };
 }
 
-function readEnvelope(schemas: Schemas, event: StoredEvent, flaws: Flaw[]): Envelope | undefined {
-  const value = readCanonical(event.envelope, "envelope", flaws);
-  if (value === undefined) return undefined;
-  const shape = misfit(schemas.envelope, value, "envelope");
-  if (shape !== undefined) {
-    flaws.push(shape);
-    return undefined;
-  }
-  const envelope = value as Envelope;
+function readEnvelope({ readEnvelope: read }: Reading, event: StoredEvent, flaws: Flaw[]): Envelope | undefined {
+  const envelope = read(event, flaws);
+  if (envelope === undefined) return undefined;
   if (envelope.session !== event.session)
-    flaws.push({ problem: `it lies in log ${event.session}, but its envelope says ${envelope.session}`, field: "envelope.session" });
+    flaws.push({
+      problem: `it lies in log ${event.session}, but its envelope says ${envelope.session}`,
+      field: "envelope.session",
+      kind: "moved",
+    });
   if (envelope.step !== event.step)
-    flaws.push({ problem: `it is stored at step ${event.step}, but its envelope says ${envelope.step}`, field: "envelope.step" });
+    flaws.push({
+      problem: `it is stored at step ${event.step}, but its envelope says ${envelope.step}`,
+      field: "envelope.step",
+      kind: "moved",
+    });
   return envelope;
 }
 
@@ -154,19 +152,21 @@ interface Data {
   readonly trees: readonly string[];
 }
 
-function readData(platform: Platform, schemas: Schemas, event: StoredEvent, envelope: Envelope, flaws: Flaw[]): Data | undefined {
+function readData(reading: Reading, event: StoredEvent, envelope: Envelope, flaws: Flaw[]): Data | undefined {
   const { kind, version } = envelope;
   const known = Object.hasOwn(versions, kind) ? versions[kind] : undefined;
   if (known === undefined)
     flaws.push({
       problem: `event kind "${kind}" is not known to this version of openrath: update openrath to read it`,
       field: "envelope.kind",
+      kind: "newer",
       code: "event.unknown-kind",
     });
   else if (version > known)
     flaws.push({
       problem: `"${kind}" has version ${version}, this openrath reads up to ${known}: update openrath to read it`,
       field: "envelope.version",
+      kind: "newer",
       code: "event.newer-version",
     });
   if (event.data === undefined) return undefined; // erased: the digest stays in the chain, and erased.ts asks by whom
@@ -176,75 +176,57 @@ function readData(platform: Platform, schemas: Schemas, event: StoredEvent, enve
   }
   if (hash("sha256", event.data) !== envelope.data)
     flaws.push({ problem: "its data or salt was changed: their SHA-256 is not the digest in its envelope", field: "data" });
-  const value = readCanonical(event.data.subarray(saltBytes), "data", flaws);
-  if (value === undefined || known === undefined || version > known) return undefined;
-  const { references, trees, flaw } = blobReferences(value);
+  const read = readCanonical(event.data.subarray(saltBytes));
+  if ("flaw" in read) flaws.push({ problem: `its data ${read.flaw}`, field: "data", kind: "malformed" });
+  if ("flaw" in read || known === undefined || version > known) return undefined;
+  // Without a `$` there is nothing in it that stands for something else.
+  if (!read.marked) return { value: shaped(reading, envelope, read.value, flaws), blobs: nothing, trees: nothing };
+  const { references, trees, flaw } = blobReferences(read.value);
   if (flaw !== undefined) {
-    flaws.push({ problem: flaw, field: "data" });
+    flaws.push({ problem: flaw, field: "data", kind: "malformed" });
     return undefined;
   }
-  return { value: decoded(platform, schemas, event.data, envelope, flaws), blobs: references, trees };
+  return { value: decoded(reading, event.data, envelope, flaws), blobs: references, trees };
 }
 
 /** The shape is judged with empty blobs: whether their contents are there and right is judged apart, once for each. */
-function decoded(platform: Platform, schemas: Schemas, bytes: Uint8Array, { kind, version }: Envelope, flaws: Flaw[]): unknown {
+function decoded(reading: Reading, bytes: Uint8Array, envelope: Envelope, flaws: Flaw[]): unknown {
+  const { platform } = reading;
   try {
-    const value = upcast(
-      kind,
-      version,
+    return shaped(
+      reading,
+      envelope,
       decode(platform.text(bytes.subarray(saltBytes)), platform, () => empty),
+      flaws,
     );
-    const shape = misfit(schemas.data[kind], value, "data");
-    if (shape === undefined) return value;
-    flaws.push(shape);
   } catch (error) {
-    flaws.push({ problem: `its data cannot be decoded: ${textOfThrown(error)}`, field: "data" });
+    flaws.push({ problem: `its data cannot be decoded: ${textOfThrown(error)}`, field: "data", kind: "malformed" });
+    return undefined;
   }
+}
+
+/** Brought to the newest version; undefined, with a flaw, where its shape is not the kind's. */
+function shaped(reading: Reading, { kind, version }: Envelope, data: unknown, flaws: Flaw[]): unknown {
+  const value = upcast(kind, version, data);
+  const flaw = misfit(reading.data[kind], value, "data");
+  if (flaw === undefined) return value;
+  flaws.push(flaw);
   return undefined;
 }
 
 const empty = new Uint8Array(0);
 
-/** The value of bytes that are canonical JSON (RFC 8785); undefined, with a flaw, where they are not. */
-function readCanonical(bytes: Uint8Array, field: string, flaws: Flaw[]): unknown {
-  if (!isUtf8(bytes)) {
-    flaws.push({ problem: `its ${field} is not UTF-8`, field });
-    return undefined;
-  }
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    flaws.push({ problem: `its ${field} is not JSON`, field });
-    return undefined;
-  }
-  try {
-    if (canonicalize(value) === text) return value;
-    flaws.push({ problem: `its ${field} is not canonical JSON (RFC 8785)`, field });
-  } catch (error) {
-    flaws.push({ problem: `its ${field} is not canonical JSON (RFC 8785): ${textOfThrown(error)}`, field });
-  }
-  return undefined;
-}
-
-function misfit(schema: Schema, value: unknown, name: string): Flaw | undefined {
-  const { success, error } = schema.safeParse(value);
-  if (success) return undefined;
-  const issue = error?.issues[0];
-  const field = [name, ...(issue?.path ?? []).map(String)].join(".");
-  return { problem: `its ${field} does not have the shape it must have: ${issue?.message ?? "it does not fit"}`, field };
-}
-
 function namesIn(kind: EventKind, value: unknown): Names {
-  if (value === undefined) return {};
+  if (value === undefined) return namesNothing;
   switch (kind) {
     case "session.created":
       return { about: value as DataOf<"session.created"> };
     case "session.detached":
       return { origin: (value as DataOf<"session.detached">).from };
-    case "run.started":
-      return { origin: (value as DataOf<"run.started">).input };
+    case "run.started": {
+      const started = value as DataOf<"run.started">;
+      return { origin: started.input, started };
+    }
     case "run.ended":
       return { ended: (value as DataOf<"run.ended">).status };
     case "answer.given":
@@ -271,8 +253,12 @@ function namesIn(kind: EventKind, value: unknown): Names {
     case "model.returned":
     case "tool.returned":
     case "route.returned":
-      return { answer: (value as DataOf<"do.returned">).answer };
+      return answerIn(value as DataOf<"do.returned">);
     default:
-      return {};
+      return namesNothing;
   }
+}
+
+function answerIn({ answer }: DataOf<"do.returned">): Names {
+  return answer === undefined ? namesNothing : { answer };
 }

@@ -1,7 +1,8 @@
 /** What the hashed events of a record say of a log's title, tags and principal. Rows and lines only repeat it, for finding. */
 import type { LogAbout } from "../store/store.ts";
 import type { Gathered, GatheredLog } from "./gather.ts";
-import type { Entry, Finding } from "./inspect.ts";
+import type { Entry } from "./inspect.ts";
+import type { Finding } from "./problem.ts";
 
 type About = Pick<LogAbout, "title" | "tags" | "principal">;
 
@@ -31,6 +32,7 @@ export function checkAbout(gathered: Gathered): readonly Finding[] {
         event: log.id,
         problem: `its ${field} is ${textOf(log.row[field])}, its first event says ${textOf(hashed[field])}`,
         field,
+        kind: "listed",
       });
     }
   }

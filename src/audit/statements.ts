@@ -61,11 +61,24 @@ export async function checkStatements(source: Source, gathered: Gathered, keys: 
 
 /** A row is written in one commit with what it says of the log: where it says more, the log was cut. */
 function checkRowOf({ id, row, log }: GatheredRun): Finding[] {
-  if (row === undefined || !hasEnded(row.status) || log?.whole === false) return [];
+  if (row === undefined || log?.whole === false) return [];
+  const findings: Finding[] = [];
+  const say = (problem: string, field: string): unknown => findings.push({ event: id, problem, field, kind: "listed" });
+  const started = log?.entries.find((entry) => entry.kind === "run.started")?.names.started;
+  if (started !== undefined) {
+    const { workflow, key, input } = started;
+    if (row.workflow !== workflow) say(`the run is listed as one of "${row.workflow}", but was started as "${workflow}"`, "workflow");
+    if (row.key !== key) say(`the run is listed with the key ${row.key ?? "(none)"}, but was started with ${key ?? "none"}`, "key");
+    if (row.session !== input.session)
+      say(`the run is listed as working on session ${row.session}, but was started on ${input.session}`, "session");
+  }
   const end = log?.entries.find((entry) => entry.kind === "run.ended");
-  if (end === undefined) return [{ event: id, problem: `the run is marked ${row.status} but its end is missing`, field: "status" }];
-  const { ended = row.status } = end.names;
-  return ended === row.status ? [] : [{ event: id, problem: `the run is marked ${row.status} but it ended as ${ended}`, field: "status" }];
+  if (hasEnded(row.status)) {
+    const { ended = row.status } = end?.names ?? {};
+    if (end === undefined) say(`the run is marked ${row.status} but its end is missing`, "status");
+    else if (ended !== row.status) say(`the run is marked ${row.status} but it ended as ${ended}`, "status");
+  }
+  return findings;
 }
 
 /** Work of a workflow whose run says nothing of itself. */
@@ -79,7 +92,9 @@ function lostRuns(gathered: Gathered): RunStatements[] {
       statements: [],
       covered: 0,
       unknownKeys: none,
-      findings: [{ event: names.run, problem: `the own log of the run is missing, although ${id} begins its work`, field: "run" }],
+      findings: [
+        { event: names.run, problem: `the own log of the run is missing, although ${id} begins its work`, field: "run", kind: "missing" },
+      ],
     });
   }
   return lost;
@@ -94,7 +109,7 @@ async function checkShared(source: Source, run: GatheredRun, keys: TrustedKeys):
     for await (const { id, session, step, order } of source.events({ run: run.id })) events.push({ id, session, step, order });
   } catch (error) {
     if (!RathError.is(error, "store.corrupt")) throw error;
-    return { ...nothing, findings: [{ event: run.id, problem: `its events cannot be read: ${error.message}` }] };
+    return { ...nothing, findings: [{ event: run.id, problem: `its events cannot be read: ${error.message}`, kind: "unreadable" }] };
   }
   if (!events.every((event, index) => event.order === index)) return { ...nothing, findings: [] };
   return checkCoverage(run, events, undefined, keys);
@@ -107,7 +122,11 @@ function checkRun(gathered: Gathered, run: GatheredRun, events: readonly Entry[]
   const findings = [...checked.findings];
   const begins = journal[0];
   if (begins?.kind !== undefined && begins.kind !== "run.started")
-    findings.push({ event: begins.id, problem: `the log of run ${run.id} does not begin with run.started: events before it are missing` });
+    findings.push({
+      event: begins.id,
+      problem: `the log of run ${run.id} does not begin with run.started: events before it are missing`,
+      kind: "missing",
+    });
   for (const [index, event] of events.entries()) {
     const before = events[index - 1];
     if (before?.order === event.order)
@@ -115,12 +134,14 @@ function checkRun(gathered: Gathered, run: GatheredRun, events: readonly Entry[]
         event: event.id,
         problem: `it has the same place ${event.order} in the order of run ${run.id} as ${before.id}`,
         field: "order",
+        kind: "order",
       });
     else if (index >= checked.covered && event.order !== (before?.order ?? -1) + 1) {
       findings.push({
         event: event.id,
         problem: `it has place ${event.order} in the order of run ${run.id}, after place ${before?.order ?? "(none)"}: events between them are missing or the order was changed`,
         field: "order",
+        kind: "order",
       });
     }
   }
@@ -133,12 +154,22 @@ function checkEnd(run: GatheredRun, journal: readonly Entry[], events: readonly 
   const ended = journal.findIndex((entry) => entry.kind === "run.ended");
   const final = journal.findLast((entry) => entry.names.signed?.statement.state === "final");
   if (ended >= 0 && (final === undefined || journal.indexOf(final) < ended))
-    findings.push({ event: (journal[ended] as Entry).id, problem: `run ${run.id} ended, but its final statement is missing` });
+    findings.push({
+      event: (journal[ended] as Entry).id,
+      problem: `run ${run.id} ended, but its final statement is missing`,
+      kind: "missing",
+    });
   if (final === undefined) return findings;
-  if (ended < 0) findings.push({ event: final.id, problem: `run ${run.id} has a final statement, but its run.ended is missing` });
+  if (ended < 0)
+    findings.push({ event: final.id, problem: `run ${run.id} has a final statement, but its run.ended is missing`, kind: "missing" });
   for (const event of events)
     if (event.order > final.order)
-      findings.push({ event: event.id, problem: `it was added to run ${run.id} after the run's final statement`, field: "order" });
+      findings.push({
+        event: event.id,
+        problem: `it was added to run ${run.id} after the run's final statement`,
+        field: "order",
+        kind: "moved",
+      });
   return findings;
 }
 
@@ -146,14 +177,16 @@ function checkCoverage(run: GatheredRun, events: readonly Ordered[], input: Orde
   const findings: Finding[] = [];
   const statements: Signed[] = [];
   const unknownKeys = new Set<string>();
-  const byId = new Map(events.map((event) => [event.id, event]));
+  const entries = run.log?.entries ?? [];
+  const heads = headsIn(entries, events);
   let covered = 0;
   let before: { readonly number: number; readonly events: number; readonly order: string } = { number: 0, events: 0, order: "" };
-  for (const entry of run.log?.entries ?? []) {
+  for (const entry of entries) {
     const { signed } = entry.names;
     if (signed === undefined) continue; // what is wrong with it, or that it was erased, is said elsewhere
     const { statement } = signed;
-    const say = (problem: string, field: string): unknown => findings.push({ event: entry.id, problem, field: `data.statement.${field}` });
+    const say = (problem: string, field: string): unknown =>
+      findings.push({ event: entry.id, problem, field: `data.statement.${field}`, kind: "signature" });
     const count = findings.length;
     const signature = signatureProblem(signed, undefined);
     if (signature !== undefined) say(signature, "key");
@@ -171,7 +204,7 @@ function checkCoverage(run: GatheredRun, events: readonly Ordered[], input: Orde
         `the statement covers other events, or another order of them, than run ${run.id} has: events were changed, removed, added or moved`,
         "order",
       );
-    const written = byId.get(statement.head);
+    const written = heads.get(statement.head);
     const head = written !== undefined && written.order < entry.order ? written : input;
     if (head?.id !== statement.head || head.session !== statement.session || head.step !== statement.step) {
       say(
@@ -188,9 +221,21 @@ function checkCoverage(run: GatheredRun, events: readonly Ordered[], input: Orde
   return { run: run.id, events, statements, covered, unknownKeys, findings };
 }
 
+/** The events that statements name as what the run had come to. */
+function headsIn(entries: readonly Entry[], events: readonly Ordered[]): ReadonlyMap<string, Ordered> {
+  const named = new Set(entries.flatMap(({ names }) => names.signed?.statement.head ?? []));
+  return new Map(events.filter(({ id }) => named.has(id)).map((event) => [event.id, event]));
+}
+
+/** How many of events in their order come before a place in it. */
 function countBefore(events: readonly Ordered[], order: number): number {
-  const index = events.findIndex((event) => event.order >= order);
-  return index < 0 ? events.length : index;
+  let [low, high] = [0, events.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((events[middle] as Ordered).order < order) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** What is wrong with a signature; undefined when it holds. */

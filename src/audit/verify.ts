@@ -5,8 +5,10 @@
 import type { Session } from "../session/session.ts";
 import type { Verification, VerifyOptions } from "./check-record.ts";
 
-export type { Problem, Verification, VerifyOptions } from "./check-record.ts";
+export type { Verification, VerifyOptions } from "./check-record.ts";
+export type { CheckedParts, Unchecked } from "./coverage.ts";
 export type { RecordedErasure } from "./erased.ts";
+export type { Problem, ProblemKind } from "./problem.ts";
 
 /**
  * Checks the record of a session against its own hashes and signatures. What is wrong is in `problems`, never thrown.
@@ -14,7 +16,7 @@ export type { RecordedErasure } from "./erased.ts";
  *
  * @example
  * const { ok, problems, statement } = await verify(session);
- * if (!ok) for (const { event, problem } of problems) console.error(event, problem);
+ * if (!ok) for (const { event, problem, next } of problems) console.error(event, problem, next);
  * await appendFile("/elsewhere/anchors.jsonl", `${statement}\n`); // later: verify(session, { anchor: "/elsewhere/anchors.jsonl" })
  */
 export async function verify(session: Session, options: VerifyOptions = {}): Promise<Verification> {

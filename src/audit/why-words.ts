@@ -8,6 +8,7 @@ import type { Platform } from "../session/platform.ts";
 import { replacementOf, stagedBy, versionName } from "../session/remembered.ts";
 import type { MemoryHit } from "../session/session.ts";
 import { checkOf, messageOf, outcomeOf, routeOf, textOfOutcome } from "../session/views.ts";
+import { count } from "../wire/format.ts";
 
 const longest = 120;
 const namedDecisions = 3;
@@ -25,7 +26,7 @@ export function wordsOf(node: Node, platform: Platform): string {
       return replyWords(node, platform);
     case "tool.called": {
       const { name, input } = node.data<"tool.called">(platform);
-      return `${node.by} called ${plain(name)} ${valueWords(input)}`;
+      return `${node.by} called ${nameWords(name)} ${valueWords(input)}`;
     }
     case "tool.returned":
       return resultWords(node, platform);
@@ -33,7 +34,7 @@ export function wordsOf(node: Node, platform: Platform): string {
       return recallWords(node, platform);
     case "remember.called":
     case "forget.called":
-      return `${node.by} ${node.kind === "remember.called" ? "remembered" : "forgot"} ${plain(node.data<"forget.called">(platform).key)}`;
+      return `${node.by} ${node.kind === "remember.called" ? "remembered" : "forgot"} ${nameWords(node.data<"forget.called">(platform).key)}`;
     case "remember.returned":
     case "forget.returned": {
       const item = stagedBy(node, platform)?.item;
@@ -42,10 +43,10 @@ export function wordsOf(node: Node, platform: Platform): string {
     case "answer.given":
       return answerWords(node, platform);
     case "receive.called":
-      return `${node.by} waited for the signal ${plain(node.data<"receive.called">(platform).signal)}`;
+      return `${node.by} waited for the signal ${nameWords(node.data<"receive.called">(platform).signal)}`;
     case "signal.sent": {
       const { signal, data } = node.data<"signal.sent">(platform);
-      return `${plain(node.by)} sent ${plain(signal)}${data === undefined ? "" : ` ${valueWords(data)}`}`;
+      return `${nameWords(node.by)} sent ${nameWords(signal)}${data === undefined ? "" : ` ${valueWords(data)}`}`;
     }
     case "session.merged": {
       const { branches, reason } = node.data<"session.merged">(platform);
@@ -58,27 +59,50 @@ export function wordsOf(node: Node, platform: Platform): string {
     }
     case "route.returned": {
       const { choice, candidates, reason } = routeOf(node, platform);
-      return `${node.by} chose ${quoted(choice)} of ${candidates.map(plain).join(", ")}${because(reason)}`;
+      return `${node.by} chose ${quoted(choice)} of ${candidates.map(nameWords).join(", ")}${because(reason)}`;
     }
-    case "check.returned": {
-      const { name, passed, reason } = checkOf(node, platform);
-      return `check ${plain(name)} ${passed ? "passed" : "failed"}${because(reason)}`;
+    case "check.returned":
+      return checkWords(node, platform);
+    case "budget.crossed": {
+      const { limit, of, spent, by } = node.data<"budget.crossed">(platform);
+      const unit = limit === "usd" ? "US dollars" : limit === "time" ? "ms" : limit;
+      return `${nameWords(by)} crossed the budget of ${count(of)} ${unit} with ${count(spent)}`;
     }
+    case "session.forked": {
+      const { label, nested } = node.data<"session.forked">(platform);
+      return `${node.by} ${nested === true ? "began nested work" : "forked"}${label === undefined ? "" : ` ${quoted(label)}`}`;
+    }
+    case "session.created":
+    case "session.detached":
+      return `${node.by} ${node.kind === "session.created" ? "began the session" : "took it out of another session"}`;
+    case "session.rejected":
+      return `${node.by} rejected the branch${because(node.data<"session.rejected">(platform).reason)}`;
     case "ask.called":
       return `${node.by} asked a person: ${quoted(node.data<"ask.called">(platform).question)}`;
     case "placement.changed": {
       const { sandbox, spec } = node.data<"placement.changed">(platform);
       const { workspace } = spec as { readonly workspace?: unknown };
-      return `was there when the session was placed in ${plain(sandbox)}${typeof workspace === "string" ? ` on ${plain(workspace)}` : ""}`;
+      return `was there when the session was placed in ${nameWords(sandbox)}${typeof workspace === "string" ? ` on ${nameWords(workspace)}` : ""}`;
     }
     default:
       return isReturned(node.kind) ? resultWords(node, platform) : `${node.by}: ${node.kind}`;
   }
 }
 
+/** What a check found, by which command. */
+function checkWords(node: Node, platform: Platform): string {
+  const { name, passed, reason, score } = checkOf(node, platform);
+  const commands = (actedOf(node, platform)?.commands ?? []).slice(-namedDecisions).map(({ command, exitCode }) => {
+    const text = typeof command === "string" ? command : command.join(" ");
+    return `${quoted(text)} ended with ${exitCode}`;
+  });
+  const ran = commands.length === 0 ? "" : `; ${commands.join(", ")}`;
+  return `check ${nameWords(name)} ${passed ? "passed" : "failed"}${score === undefined ? "" : ` with ${score}`}${because(reason)}${ran}`;
+}
+
 function replyWords(node: Node, platform: Platform): string {
   const { parts, text } = messageOf(node, platform);
-  const calls = parts.flatMap((part) => (part.type === "call" ? [plain(part.tool)] : []));
+  const calls = parts.flatMap((part) => (part.type === "call" ? [nameWords(part.tool)] : []));
   const said = [...(text === "" ? [] : [`said ${quoted(text)}`]), ...(calls.length === 0 ? [] : [`called ${calls.join(", ")}`])];
   return `${node.by} ${said.length === 0 ? `answered: ${node.facts.outcome ?? "unknown"}` : said.join(" and ")}`;
 }
@@ -91,10 +115,11 @@ function resultWords(node: Node, platform: Platform): string {
   const outcome = outcomeOf(node, platform);
   const changes = actedOf(node, platform)?.changes ?? [];
   const [first, ...others] = changes;
-  const files = first === undefined ? "" : `, ${first.kind} ${plain(first.path)}${others.length === 0 ? "" : ` and ${others.length} more`}`;
+  const files =
+    first === undefined ? "" : `, ${first.kind} ${nameWords(first.path)}${others.length === 0 ? "" : ` and ${others.length} more`}`;
   const text = textOfOutcome(outcome);
   const came = outcome.type === "ok" ? "" : ` (${outcome.type})`;
-  return `${plain(name)}${asked?.input === undefined ? "" : ` ${valueWords(asked.input)}`}${came}${files}${text === "" ? "" : `: ${quoted(text)}`}`;
+  return `${nameWords(name)}${asked?.input === undefined ? "" : ` ${valueWords(asked.input)}`}${came}${files}${text === "" ? "" : `: ${quoted(text)}`}`;
 }
 
 function recallWords(node: Node, platform: Platform): string {
@@ -103,7 +128,7 @@ function recallWords(node: Node, platform: Platform): string {
   const read = injected === undefined ? undefined : new Set(injected);
   const hits = ((value ?? []) as readonly MemoryHit[]).filter((hit) => read?.has(versionName(hit)) !== false);
   const found = hits.map(
-    (hit) => `${plain(versionName(hit))} (${hit.trust}, score ${Number(hit.score.toPrecision(3))}) ${quoted(hit.content)}`,
+    (hit) => `${nameWords(versionName(hit))} (${hit.trust}, score ${Number(hit.score.toPrecision(3))}) ${quoted(hit.content)}`,
   );
   return `${node.by} recalled ${quoted(query ?? key ?? "all")}: ${found.length === 0 ? "nothing" : found.join(", ")}`;
 }
@@ -112,7 +137,7 @@ function recallWords(node: Node, platform: Platform): string {
 export function itemWords(item: MemoryItem): string {
   const about = [`of a ${item.origin}`.replace("of a import", "of an import"), item.trust, ...(item.state === "staged" ? ["staged"] : [])];
   const what = item.content === "" && item.state === "retracted" ? because(item.reason) : `: ${quoted(item.content)}`;
-  return `${plain(item.by)} ${item.state === "retracted" ? "forgot" : "remembered"} ${plain(versionName(item))} (${about.join(", ")})${what}`;
+  return `${nameWords(item.by)} ${item.state === "retracted" ? "forgot" : "remembered"} ${nameWords(versionName(item))} (${about.join(", ")})${what}`;
 }
 
 /** What became of a memory after it was written: what others wrote in its place, and the newest of what was decided about it. */
@@ -121,7 +146,7 @@ export function decisionWords(later: readonly MemoryRecord[]): readonly string[]
   const decided = later.flatMap(({ session, state, by, reason }) => {
     if (session !== undefined && state !== "retracted") return [];
     const done = state === "retracted" ? (session === undefined ? "retracted" : "forgotten") : "rolled back";
-    return [`${done} by ${plain(by)}${because(reason)}`];
+    return [`${done} by ${nameWords(by)}${because(reason)}`];
   });
   return [...(written === 0 ? [] : [`${counted(written, "newer version")}`]), ...decided.slice(-namedDecisions)];
 }
@@ -130,9 +155,9 @@ function answerWords(node: Node, platform: Platform): string {
   const { approve, answer, input, reason, outcome, expired } = node.data<"answer.given">(platform);
   if (expired === true) return "nobody answered in time";
   const changed = approve === true && input !== undefined ? ` with ${valueWords(input)}` : "";
-  if (approve !== undefined) return `${plain(node.by)} ${approve ? "approved" : "refused"} it${changed}${because(reason)}`;
-  if (outcome !== undefined) return `${plain(node.by)} said what became of it${because(reason)}`;
-  return `${plain(node.by)} answered ${valueWords(answer)}${because(reason)}`;
+  if (approve !== undefined) return `${nameWords(node.by)} ${approve ? "approved" : "refused"} it${changed}${because(reason)}`;
+  if (outcome !== undefined) return `${nameWords(node.by)} said what became of it${because(reason)}`;
+  return `${nameWords(node.by)} answered ${valueWords(answer)}${because(reason)}`;
 }
 
 /** How much a model had before it. */
@@ -164,7 +189,7 @@ function quoted(text: string): string {
 }
 
 /** A name that others gave. */
-function plain(name: string): string {
+export function nameWords(name: string): string {
   return cut(name);
 }
 

@@ -49,7 +49,10 @@ describe("why of a line", () => {
       user: "Count""
     `);
     expect(String(second).split("\n")).toHaveLength(5);
-    expect(String(second)).toContain(`wrote           ${second.hops[0]?.event.id.slice(0, 12)}  put`);
+    const [first, below] = String(second).split("\n");
+    expect(first).toContain(`wrote  ${second.hops[0]?.event.id.slice(0, 12)}  put`);
+    expect(below).toMatch(/^ {2}called /);
+    expect(second.hops.map(({ explains }) => explains)).toEqual([[], [0], [1], [2], [2]]);
   });
 
   test("follows merges to the branch that wrote it", async () => {
@@ -65,7 +68,11 @@ describe("why of a line", () => {
     expect(await of(3)).toContain("right asked scripted");
     expect(await of(3)).toContain('user: "the last in words"');
     expect(await of(3)).not.toContain('user: "in words"');
-    expect((await why(merged, "a.ts:3")).hops[0]?.event.session).toBe(right.id);
+    const [merge, written] = (await why(merged, "a.ts:3")).hops;
+    expect([merge?.relation, merge?.event.id]).toEqual(["merged", merged.head]);
+    expect([written?.relation, written?.event.session, written?.explains]).toEqual(["wrote", right.id, [0]]);
+    // What was there before the branches parted did not come by the merge.
+    expect((await why(merged, "a.ts:2")).hops[0]?.relation).toBe("wrote");
   });
 
   // Mutant: the call that nested work lies in is not looked for.
@@ -82,7 +89,7 @@ describe("why of a line", () => {
       expect.stringMatching(/^put /),
       "outer/inner called put",
       "outer/inner asked scripted, which read 1 message",
-      'user: "Write one"',
+      'user: "Write one"; has the words at 6',
       'outer said "Inner shall." and called inner',
       "outer asked scripted, which read 1 message",
       'user: "Count"',
@@ -100,7 +107,7 @@ describe("why of a line", () => {
     const more = await agreed.call(put, { path: "a.ts", text: "found\none\ntwo\n" });
     expect(relations(await why(more, "a.ts:3"))).toEqual(["wrote tool.returned"]);
     const found = await why(session, "a.ts:1");
-    expect(relations(found)).toEqual(["wrote placement.changed"]);
+    expect(relations(found)).toEqual(["captured placement.changed"]);
     expect(found.hops[0]?.summary).toBe(`was there when the session was placed in memory on ${directory}`);
     await rm(directory, { recursive: true });
   });
@@ -110,7 +117,7 @@ describe("why of a line", () => {
     const session = await rath.session("Count").to("memory").call(put, { path: "a.ts", text: "one\n" });
     await expect(why(session, "a.ts:2")).rejects.toMatchObject({
       code: "workspace.not-found",
-      message: expect.stringContaining("has 1 lines"),
+      message: expect.stringContaining("has 1 line:"),
     });
     await expect(why(session, "b.ts:1")).rejects.toMatchObject({ code: "workspace.not-found" });
   });
@@ -282,9 +289,18 @@ describe("why of a named thing", () => {
     let long = rath.session("0");
     for (let n = 1; n < 600; n++) long = long.say(String(n));
     const many = await why(await new Agent({ name: "b", model: scripted("Hi.") }).forward(long), { answer: "" });
-    expect(many.hops).toHaveLength(500);
-    expect(String(many).split("\n").at(-1)).toContain("left out");
+    expect(many.hops).toHaveLength(2 + 50);
+    expect(many.hops[1]?.summary).toBe("b asked scripted, which read 600 messages");
     expect(many.hops[2]?.summary).toBe('user: "599"');
+    // Words are found however long ago they were said.
+    const { hops: found } = await why(await new Agent({ name: "c", model: scripted("Not 123, no.") }).forward(long.fork()), {
+      answer: "123",
+    });
+    expect(found.map(({ summary }) => summary)).toContain('user: "123"; has the words at 0');
+    const learned = await long.fork().remember({ key: "all", content: "all", because: long.messages.map(({ event }) => event) });
+    const farther = await why(learned, { memory: "all" });
+    expect(farther.hops).toHaveLength(500);
+    expect(String(farther).split("\n").at(-1)).toContain("left out");
   });
 
   test("a session that was opened again, forked and detached leads to the same events", async () => {

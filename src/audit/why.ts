@@ -10,20 +10,23 @@ import { placeOf } from "../session/value.ts";
 import type { Why, WhyHop } from "../session/why.ts";
 import type { WhyTarget } from "./why-target.ts";
 
-export type { Why, WhyHop } from "../session/why.ts";
+export type { Why, WhyEvidence, WhyHop } from "../session/why.ts";
 export type { WhyTarget } from "./why-target.ts";
 
 /** Farther hops are left out; the text says so. */
 export const mostHops = 500;
 const idLength = 12;
+const deepest = 20;
 
 /**
- * The events that led to something, nearest first: a line of a file ("path:line"), an event, a memory, an answer, a route. Follows
- * forks, merges, nested agents and summaries, and memories into the sessions of this store that wrote them. Rejects with
- * `session.not-found`, `memory.not-found` or `workspace.not-found` when there is no such thing here.
+ * The events that led to something, nearest first, each with the hops that it explains: of a line of a file, an answer or words in
+ * it, an event, a call, a memory, a route, a check or a cost. Follows forks, merges, nested agents and summaries, and memories into the
+ * sessions of this store that wrote them. Rejects with `session.not-found`, `memory.not-found` or `workspace.not-found` when there is
+ * no such thing here.
  *
  * @example
- * for (const { relation, event, summary } of (await why(session, "src/add.ts:3")).hops) console.log(relation, event.id, summary);
+ * const { hops } = await why(session, "src/add.ts:3");
+ * for (const { relation, explains, event, summary } of hops) console.log(relation, explains, event.id, summary);
  * console.log(String(await why(session, { memory: "test-command" })));
  */
 export async function why(session: Session, target: WhyTarget): Promise<Why> {
@@ -36,14 +39,19 @@ export async function why(session: Session, target: WhyTarget): Promise<Why> {
     import("./why-target.ts"),
   ]);
   const finder = new EventFinder(runtime, placeOf(session).node);
-  return whyOf(await trace({ runtime, finder, most: mostHops }, await startsOf(runtime, finder, session, target)));
+  const { starts, words } = await startsOf({ runtime, finder, places: new Map() }, session, target);
+  return whyOf(await trace({ runtime, finder, words, places: new Map() }, starts, mostHops));
 }
 
 /** The events that led to a memory. */
 export async function whyMemory(runtime: Runtime, item: MemoryItem): Promise<Why> {
-  const [{ EventFinder }, { originOfMemory, trace }] = await Promise.all([import("./find-event.ts"), import("./why-chain.ts")]);
-  const finder = new EventFinder(runtime);
-  return whyOf(await trace({ runtime, finder, most: mostHops }, await originOfMemory({ runtime, finder }, item)));
+  const [{ EventFinder }, { trace }, { originOfMemory }] = await Promise.all([
+    import("./find-event.ts"),
+    import("./why-chain.ts"),
+    import("./why-memory.ts"),
+  ]);
+  const tracing = { runtime, finder: new EventFinder(runtime), places: new Map() };
+  return whyOf(await trace(tracing, await originOfMemory(tracing, item), mostHops));
 }
 
 function whyOf({ hops, more }: { readonly hops: readonly WhyHop[]; readonly more: boolean }): Why {
@@ -53,9 +61,27 @@ function whyOf({ hops, more }: { readonly hops: readonly WhyHop[]; readonly more
 function textOf(hops: readonly WhyHop[], more: boolean): string {
   if (hops.length === 0) return "nothing on record led to it: it was said or done by a person or by the program";
   const home = hops[0]?.event.session;
-  const lines = hops.map(({ relation, event: { id, session }, summary }) => {
-    const elsewhere = session === home ? "" : ` (session ${session.slice(0, 13)})`;
-    return `${relation.padEnd("was-in-context".length)}  ${id.slice(0, idLength)}  ${summary}${elsewhere}`;
+  const lines = inTree(hops).map(({ hop: { relation, event, summary }, depth }) => {
+    const elsewhere = event.session === home ? "" : ` (session ${event.session.slice(0, 13)})`;
+    return `${"  ".repeat(Math.min(depth, deepest))}${relation}  ${event.id.slice(0, idLength)}  ${summary}${elsewhere}`;
   });
   return [...lines, ...(more ? [`… what is farther away than ${mostHops} hops is left out`] : [])].join("\n");
+}
+
+/** Each hop under the first one it explains, with how deep that is. */
+export function inTree(hops: readonly WhyHop[]): readonly { readonly hop: WhyHop; readonly index: number; readonly depth: number }[] {
+  const under = new Map<number, number[]>();
+  for (const [index, { explains }] of hops.entries()) {
+    // What was asked about may itself have led to something later on.
+    const above = explains[0] === undefined || explains[0] > index ? -1 : explains[0];
+    under.set(above, [...(under.get(above) ?? []), index]);
+  }
+  const placed: { hop: WhyHop; index: number; depth: number }[] = [];
+  const waiting = (under.get(-1) ?? []).map((index) => ({ index, depth: 0 })).reverse();
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { index, depth } = next;
+    placed.push({ hop: hops[index] as WhyHop, index, depth });
+    for (const below of (under.get(index) ?? []).reverse()) waiting.push({ index: below, depth: depth + 1 });
+  }
+  return placed;
 }

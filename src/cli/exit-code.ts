@@ -66,6 +66,7 @@ const exitOf = {
   "pending.answered": exits.differs,
   "pending.invalid-answer": exits.invalid,
   "bundle.invalid": exits.invalid,
+  "export.failed": exits.error,
   "store.corrupt": exits.differs,
   "store.newer-format": exits.invalid,
   "store.older-format": exits.invalid,

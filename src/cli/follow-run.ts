@@ -52,7 +52,8 @@ async function settle(cli: Cli, run: Run): Promise<Settled> {
   }
 }
 
-function exitOf(settled: Settled, timedOut: boolean): Exit {
+/** The exit code of what a run came to. */
+export function exitOf(settled: Settled, timedOut: boolean): Exit {
   switch (settled.status) {
     case "done":
       return exitOfStop(settled.session.stop);

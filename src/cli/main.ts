@@ -1,7 +1,7 @@
 #!/usr/bin/env node
+import { version } from "../runtime/version.ts";
 /** The command `openrath`. It imports nothing before it is needed, so that it starts at once. */
 import { projectsOwn } from "./hand-over.ts";
-import { version } from "./version.ts";
 
 const argv = process.argv.slice(2);
 const own = projectsOwn(argv, process.cwd());

@@ -1,12 +1,12 @@
 /** Every command there is, and how one call of the command line goes from words to an exit code. */
 import { type Argument, Command, CommanderError } from "commander";
+import { version } from "../runtime/version.ts";
 import { neutral } from "../wire/neutral.ts";
 import { Cli, type Settings } from "./cli.ts";
 import { type Exit, exits, Fault } from "./fault.ts";
 import { type Open, openProject } from "./project.ts";
 import { reportError } from "./report-error.ts";
 import type { Host } from "./terminal.ts";
-import { version } from "./version.ts";
 
 /** What a file in commands/ exports: it describes a command and says what it does. */
 interface Definition {
@@ -18,12 +18,14 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Defi
   "Start:": {
     init: () => import("./commands/init.ts"),
     doctor: () => import("./commands/doctor.ts"),
+    completion: () => import("./commands/completion.ts"),
   },
   "Run:": {
     run: () => import("./commands/run.ts"),
     resume: () => import("./commands/resume.ts"),
     cancel: () => import("./commands/cancel.ts"),
     send: () => import("./commands/send.ts"),
+    tail: () => import("./commands/tail.ts"),
     chat: () => import("./commands/chat.ts"),
   },
   "Sessions:": {
@@ -38,6 +40,8 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Defi
     diff: () => import("./commands/diff.ts"),
     blame: () => import("./commands/blame.ts"),
     why: () => import("./commands/why.ts"),
+    bisect: () => import("./commands/bisect.ts"),
+    grep: () => import("./commands/grep.ts"),
     apply: () => import("./commands/apply.ts"),
     erase: () => import("./commands/erase.ts"),
     gc: () => import("./commands/gc.ts"),
@@ -53,6 +57,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Defi
   },
   "Trust:": {
     verify: () => import("./commands/verify.ts"),
+    scan: () => import("./commands/scan.ts"),
     export: () => import("./commands/export.ts"),
     import: () => import("./commands/import.ts"),
   },
@@ -87,7 +92,8 @@ async function programFor(argv: readonly string[], cli: Cli): Promise<Command> {
     .addHelpText("after", '\nIds may be shortened to a beginning that only one has. "openrath help COMMAND" explains a command.');
   common(program, cli);
   const known = Object.values(groups).flatMap((group) => Object.keys(group));
-  const wanted = known.includes(argv[0] ?? "") ? argv[0] : undefined;
+  // A script for a shell is about all of them.
+  const wanted = known.includes(argv[0] ?? "") && !(argv[0] === "completion" && argv[1] !== "ids") ? argv[0] : undefined;
   for (const [heading, commands] of Object.entries(groups))
     for (const [name, load] of Object.entries(commands)) {
       if (wanted !== undefined && name !== wanted) continue;

@@ -46,7 +46,9 @@ export function reportError(cli: Cli, error: unknown): Exit {
   return exit;
 }
 
-function nextAfter({ code, session }: RathError): string | undefined {
+function nextAfter({ code, session, details }: RathError): string | undefined {
+  // A file of another program: no command of ours makes a better one.
+  if (code === "bundle.invalid" && details["file"] !== undefined) return undefined;
   // The session is there; the place in it is not.
   return code === "session.not-found" && session !== undefined ? `openrath log ${session.id} --oneline` : nextOf[code];
 }

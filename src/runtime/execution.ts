@@ -2,6 +2,7 @@
  * One execution of a run in this process: it claims heads, links events, writes them and hands results over. Under a driver
  * (resume, replay) it takes what was recorded first and lets nothing go live while recorded work is unclaimed.
  */
+
 import { facts } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import type { DataOf, EventKind, Facts, OutcomeType } from "../session/event.ts";
@@ -11,8 +12,8 @@ import { encode } from "../session/json.ts";
 import { current, isAncestor, Log, type Node } from "../session/log.ts";
 import type { StreamPart } from "../session/stream.ts";
 import { textOfThrown } from "../session/thrown.ts";
-import type { Lease } from "../store/store.ts";
 import { Delivery } from "./delivery.ts";
+import type { HeldLease } from "./lease.ts";
 import { link } from "./link.ts";
 import { Recorded } from "./recorded.ts";
 import type { Reuse } from "./reuse.ts";
@@ -78,7 +79,7 @@ export class Execution {
   readonly signer: Signer;
   readonly stillness: Stillness;
   readonly open = new Set<Open>();
-  lease: Lease | undefined;
+  lease: HeldLease | undefined;
   recorded: Recorded | undefined;
   reuse: Reuse | undefined;
   /** Which memory is read: of a rerun what its source read, or the latest; else as it is when somebody first looks. */
@@ -98,6 +99,8 @@ export class Execution {
   readonly renames = new Map<string, string>();
   /** Every open effect of every branch waits for a person or a timer. */
   onParkable: () => void = () => {};
+  /** Its lease was renewed, which takes note that it was woken: whoever executes it must look. */
+  onRenewed: () => void = () => {};
   /** Somebody took the run over, or its store fails: it is left for others. */
   onLost: (error: RathError) => void = () => {};
   /** Nothing moves although recorded work was not asked for again. */

@@ -1,13 +1,14 @@
 /** The end of a run: open effects are closed, the result gets the id the run was given, and a signed statement is written with `run.ended`. */
+
 import { RathError } from "../session/errors.ts";
 import { stateOf } from "../session/fold.ts";
 import { current, type Node } from "../session/log.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import type { RunRow } from "../store/store.ts";
 import type { Execution, Open } from "./execution.ts";
+import { assertHeld } from "./lease.ts";
 import { adopt } from "./merge.ts";
 import type { Published } from "./publish.ts";
-import { fenced } from "./writer.ts";
 
 export type Ending =
   | { readonly status: "done"; readonly node: Node }
@@ -48,20 +49,9 @@ async function publish(execution: Execution, node: Node): Promise<Published | un
   if (stateOf(current(node)).writes === undefined) return undefined;
   execution.record(current(node));
   await execution.writer.flush();
-  await assertOwned(execution);
+  // Memory knows no epochs: who was taken over meanwhile must not speak for a run that may have ended otherwise.
+  await assertHeld(execution);
   return execution.runtime.publishMemory(execution, current(node));
-}
-
-/** Memory knows no epochs: who was taken over meanwhile must not speak for a run that may have ended otherwise. */
-async function assertOwned(execution: Execution): Promise<void> {
-  const { lease, runtime } = execution;
-  if (lease === undefined) return;
-  const renewed = await (await runtime.store()).renew(lease, runtime.times.leaseMs);
-  if (renewed === undefined) {
-    execution.fence(lease.epoch + 1);
-    throw fenced(execution.id, lease.epoch + 1);
-  }
-  execution.lease = renewed;
 }
 
 function verdict(ending: Ending, result: Node | undefined): object {

@@ -4,7 +4,7 @@
  */
 import { dataText, type Envelope, parseEnvelope } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
-import { type EventKind, versions } from "../session/event.ts";
+import { type Event, type EventKind, versions } from "../session/event.ts";
 import { blobsIn } from "../session/json.ts";
 import { Log, Node } from "../session/log.ts";
 import type { Platform } from "../session/platform.ts";
@@ -61,6 +61,9 @@ class Loading {
   readonly #known: Known;
   readonly #logs = new Map<string, Log>();
   readonly #fresh: Node[] = [];
+  readonly #linked = new Map<string, Node>();
+  /** Logs that were in memory before: what they had then is not among what was linked. */
+  readonly #before: Log[] = [];
   /** Events that stand on logs not read yet, and those behind them in their own log. */
   readonly #waiting: Raw[] = [];
   readonly #origins: string[] = [];
@@ -80,6 +83,7 @@ class Loading {
       throw new RathError("session.not-found", `There is no session ${id} in this store.`, { details: { session: id } });
     const known = this.#known(id);
     const log = known ?? new Log(id, row.log);
+    if (known !== undefined) this.#before.push(known);
     log.about = { title: row.title, tags: row.tags, principal: row.principal };
     this.#logs.set(id, log);
     // A log whose unwritten end lies in memory is linked again by whoever writes it; here it stays as it is.
@@ -94,7 +98,11 @@ class Loading {
     for await (const event of this.#store.events({ session: log.id, from: (this.#readTo.get(log) ?? log.tip?.step ?? -1) + 1 })) {
       this.#readTo.set(log, event.step);
       const envelope = parseEnvelope(this.#platform.text(event.envelope));
-      const parents = linking ? this.#parents(log, envelope) : undefined;
+      let parents = linking ? this.#parents(log, envelope, false) : undefined;
+      if (parents === undefined && linking) {
+        await this.#readParents(envelope);
+        parents = this.#parents(log, envelope, false);
+      }
       if (parents === undefined) {
         linking = false;
         this.#waiting.push({ event, envelope });
@@ -103,6 +111,13 @@ class Loading {
       const { from } = JSON.parse(dataText(this.#platform, event.data)) as { readonly from: { readonly session: string } };
       this.#origins.push(from.session);
     }
+  }
+
+  /** Mostly a merge: what was forked from this log before can be linked now, and need not wait for the rest of it. */
+  async #readParents({ parents }: Envelope): Promise<void> {
+    const sessions = new Set<string>();
+    for await (const event of this.#store.events({ ids: parents })) if (!this.#logs.has(event.session)) sessions.add(event.session);
+    for (const session of sessions) await this.need(session);
   }
 
   async finish(): Promise<ReadonlyMap<string, Log>> {
@@ -128,27 +143,31 @@ class Loading {
   }
 
   #link(log: Log, event: StoredEvent, parents: readonly Node[], envelope: Envelope): void {
-    this.#fresh.push(fromStored(this.#platform, event, log, parents, envelope));
+    const node = fromStored(this.#platform, event, log, parents, envelope);
+    this.#fresh.push(node);
+    this.#linked.set(node.id, node);
   }
 
   /** Undefined when one of them is not linked yet. */
-  #parents(log: Log, envelope: Envelope): readonly Node[] | undefined {
+  #parents(log: Log, envelope: Envelope, everywhere = true): readonly Node[] | undefined {
     const parents: Node[] = [];
     for (const id of envelope.parents) {
-      const parent = log.tip?.id === id ? log.tip : this.#find(id, envelope.step - 1);
+      const parent = log.tip?.id === id ? log.tip : this.#find(id, envelope.step - 1, everywhere);
       if (parent === undefined) return undefined;
       parents.push(parent);
     }
     return parents;
   }
 
-  /** A linked event, mostly the one at this step of a log. */
-  #find(id: string, step: number): Node | undefined {
-    for (const { tip } of this.#logs.values()) {
+  /** A linked event; in logs that were there before, mostly the one at this step. */
+  #find(id: string, step: number, everywhere = true): Node | undefined {
+    const linked = this.#linked.get(id);
+    if (linked !== undefined) return linked;
+    for (const { tip } of this.#before) {
       const node = tip?.atStep(step);
       if (node?.id === id) return node;
     }
-    for (const { tip } of this.#logs.values()) {
+    for (const { tip } of everywhere ? this.#before : []) {
       for (let node = tip; node !== undefined; node = node.prior) if (node.id === id) return node;
     }
     return undefined;
@@ -205,6 +224,14 @@ export async function fetchBlobs(platform: Platform, store: Store, nodes: readon
     }
     node.blobs = blobs;
   }
+}
+
+/** One stored event by itself, as whoever reads a stream gets it. */
+export async function readEvent(platform: Platform, store: Store, stored: StoredEvent): Promise<Event> {
+  const envelope = parseEnvelope(platform.text(stored.envelope));
+  const node = fromStored(platform, stored, new Log(stored.session), [], envelope);
+  await fetchBlobs(platform, store, [node]);
+  return Object.freeze({ ...node.event(platform), parents: envelope.parents }) as Event;
 }
 
 /** The row of exactly this log. */

@@ -1,4 +1,5 @@
 /** A call that has no result yet: it runs, waits for a person or a timer, or is unknown after a crash. */
+
 import { withTrees } from "../session/acted.ts";
 import { facts as toFacts } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
@@ -16,6 +17,7 @@ import { closedRath, never } from "./closed.ts";
 import { InnerContext, reasonOf } from "./effect-context.ts";
 import type { Execution, Open } from "./execution.ts";
 import { Interrupted, interruptible, unless } from "./interrupt.ts";
+import { assureHeld } from "./lease.ts";
 import { link } from "./link.ts";
 import { noMailbox } from "./mailbox.ts";
 import { patiently } from "./patience.ts";
@@ -166,6 +168,7 @@ export class OpenEffect implements Open {
     if (repeat === "once" || repeat === "keyed") {
       try {
         await patiently(execution, () => execution.writer.flush());
+        await assureHeld(execution);
       } catch (error) {
         // It has not begun, and will not: that is its result.
         return this.#settled("error", { message: `it did not begin, because its call could not be stored: ${failure(error).message}` });

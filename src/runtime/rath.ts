@@ -125,7 +125,10 @@ export interface Rath extends AsyncDisposable {
    * const { sessions, blobs } = await rath.gc({ sessionsOlderThan: "90d", keepTag: "keep", dryRun: true });
    */
   gc(options?: GcOptions): Promise<GcReport>;
-  /** Reads a bundle, verifies it, and gives the session it holds. Adds no event to it. */
+  /**
+   * Takes in a bundle or a session file of OpenRath 1, or a folder of such files, and gives its session; of several the newest.
+   * A bundle is verified and nothing is added to it. A foreign session begins with `session.imported`; imported again, it is the same.
+   */
   import(source: string | AsyncIterable<Uint8Array>): Promise<Session>;
   /** Checks the store and memory, and of a workflow its models, keys and tools, before anything is spent. */
   ready(workflow?: Workflow): Promise<void>;

@@ -21,6 +21,7 @@ export class Recorded {
   readonly #all: ReadonlySet<Node>;
   readonly #byLog = new Map<Log, Node[]>();
   readonly #claimed = new Set<Node>();
+  readonly #skipped = new Set<Node>();
   readonly #deliveries: readonly Node[];
   readonly #textOf: (node: Node) => string;
   #cursor = 0;
@@ -59,6 +60,10 @@ export class Recorded {
   }
   has(node: Node): boolean {
     return this.#all.has(node);
+  }
+  /** Asked for again, not asked for because it lies inside something that has a result, or never come to. */
+  stateOf(node: Node): "asked" | "inside" | "unclaimed" {
+    return this.#skipped.has(node) ? "inside" : this.#claimed.has(node) ? "asked" : "unclaimed";
   }
 
   /** The recorded event that this request is, claimed; the name of a workflow says who acts, not what. Undefined when it was not recorded at this head. */
@@ -143,6 +148,7 @@ export class Recorded {
   #skip(log: Log): void {
     for (const node of this.#byLog.get(log) ?? []) {
       if (isCalled(node.kind) && !this.#claimed.has(node)) this.onSkipped(node);
+      if (!this.#claimed.has(node)) this.#skipped.add(node);
       this.claim(node);
       if (isCalled(node.kind)) this.skipInside(node);
     }

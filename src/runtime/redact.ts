@@ -4,21 +4,20 @@ import type { Redact } from "../session/json.ts";
 
 const marker = "[redacted]";
 
-/** Keys whose shape alone gives them away. */
-const shapes: readonly string[] = [
-  "sk-(?:ant-|proj-|svcacct-|or-)?[A-Za-z0-9_-]{20,}", // OpenAI, Anthropic, OpenRouter
-  "gh[pousr]_[A-Za-z0-9]{36,}", // GitHub
-  "github_pat_[A-Za-z0-9_]{22,}",
-  "glpat-[A-Za-z0-9_-]{20,}", // GitLab
-  "(?:AKIA|ASIA)[A-Z0-9]{16}", // AWS
-  "AIza[A-Za-z0-9_-]{35}", // Google
-  "xox[abeprs]-[A-Za-z0-9-]{10,}", // Slack
-  "(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}", // Stripe
-  "npm_[A-Za-z0-9]{36}",
-  "hf_[A-Za-z0-9]{34,}", // Hugging Face
+/** Keys whose shape alone gives them away, by what they are. */
+const shapes: Readonly<Record<string, string>> = {
+  "key of a model provider": "sk-(?:ant-|proj-|svcacct-|or-)?[A-Za-z0-9_-]{20,}", // OpenAI, Anthropic, OpenRouter
+  "GitHub token": "(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,})",
+  "GitLab token": "glpat-[A-Za-z0-9_-]{20,}",
+  "AWS key": "(?:AKIA|ASIA)[A-Z0-9]{16}",
+  "Google key": "AIza[A-Za-z0-9_-]{35}",
+  "Slack token": "xox[abeprs]-[A-Za-z0-9-]{10,}",
+  "Stripe key": "(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}",
+  "npm token": "npm_[A-Za-z0-9]{36}",
+  "Hugging Face token": "hf_[A-Za-z0-9]{34,}",
   // A header ends where another one may begin, so that each character is looked at once.
-  "eyJ(?:(?!-eyJ)[A-Za-z0-9_-]){10,}\\.eyJ[A-Za-z0-9_-]{10,}\\.[A-Za-z0-9_-]{10,}", // JWT
-];
+  "JSON web token": "eyJ(?:(?!-eyJ)[A-Za-z0-9_-]){10,}\\.eyJ[A-Za-z0-9_-]{10,}\\.[A-Za-z0-9_-]{10,}",
+};
 const privateKey = "-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----[\\s\\S]*?(?:-----END (?:[A-Z]+ )*PRIVATE KEY-----|$)";
 
 /** No shape is without one of these, and most text is: looking for them first is ten times as fast. */
@@ -38,8 +37,8 @@ export function redactor(secrets: readonly string[] = []): Redact {
       `A declared secret has fewer than ${shortest} characters and would be found inside ordinary words: leave it out of values instead.`,
     );
   }
-  const literals = declared.flatMap(formsOf).map(escapeRegExp);
-  const pattern = new RegExp([...new Set(literals), `\\b(?:${shapes.join("|")})`, privateKey].join("|"), "g");
+  const literals = declared.flatMap(textsOf).map(escapeRegExp);
+  const pattern = new RegExp([...new Set(literals), `\\b(?:${Object.values(shapes).join("|")})`, privateKey].join("|"), "g");
   const isSuspicious = literals.length === 0 ? telltale : new RegExp([...new Set(literals), telltale.source].join("|"));
   const clean = new Set<string>();
   const redact: Redact = (text) => {
@@ -58,9 +57,23 @@ export function redactor(secrets: readonly string[] = []): Redact {
     }
     return undefined;
   };
-  const anywhere = [...declared.flatMap(formsOf), "-----BEGIN "];
+  const anywhere = [...declared.flatMap(textsOf), "-----BEGIN "];
   redact.unfinished = (text) => unfinishedIn(text, anywhere, pattern);
+  redact.secretsIn = (text) =>
+    text.length < shortest || !isSuspicious.test(text)
+      ? []
+      : [...text.matchAll(pattern)].map(({ 0: found, index }) => ({ ...kindOf(found, declared), at: index, length: found.length }));
   return redact;
+}
+
+/** What a text is that was found; nothing of a declared secret, and of another only how all of its kind begin. */
+function kindOf(found: string, declared: readonly string[]): { readonly kind: string; readonly begins: string } {
+  for (const secret of declared)
+    for (const [form, text] of formsOf(secret))
+      if (text === found) return { kind: `declared secret of ${secret.length} characters${form}`, begins: "" };
+  for (const [kind, shape] of Object.entries(shapes))
+    if (new RegExp(`^(?:${shape})$`).test(found)) return { kind, begins: /^(?:[a-z]{2,6}[-_]|[A-Za-z]{3,4})/.exec(found)?.[0] ?? "" };
+  return { kind: "private key", begins: "-----BEGIN" };
 }
 
 /** How shapes begin, where a word does. */
@@ -98,9 +111,22 @@ function partOf(literal: string, text: string): number {
   return text.length;
 }
 
-/** A declared secret as it may stand in a text. */
-function formsOf(secret: string): string[] {
-  return [secret, inJson(secret), encodeURIComponent(secret), base64(secret)];
+/** A declared secret as it may stand in a text, and what is said of it then. */
+function formsOf(secret: string): readonly (readonly [string, string])[] {
+  const bytes = Buffer.from(secret);
+  const hex = bytes.toString("hex");
+  return [
+    ["", secret],
+    [" in JSON", inJson(secret)],
+    [" in a URL", encodeURIComponent(secret)],
+    ...base64Of(bytes).map((text) => [" in base64", text] as const),
+    [" in hex", hex],
+    [" in hex", hex.toUpperCase()],
+  ];
+}
+
+function textsOf(secret: string): readonly string[] {
+  return [...new Set(formsOf(secret).map(([, text]) => text))];
 }
 
 /** As it stands inside JSON text, like the arguments of a call. */
@@ -108,8 +134,14 @@ function inJson(secret: string): string {
   return JSON.stringify(secret).slice(1, -1);
 }
 
-function base64(secret: string): string {
-  return Buffer.from(secret).toString("base64").replace(/=+$/, "");
+/** Alone, and with anything before and after it, which may shift it by one or two bytes; in both alphabets. */
+function base64Of(bytes: Buffer): readonly string[] {
+  const texts = [bytes.toString("base64").replace(/=+$/, "")];
+  for (const before of [0, 1, 2]) {
+    const shifted = Buffer.concat([Buffer.alloc(before), bytes]);
+    texts.push(shifted.toString("base64").slice(Math.ceil((before * 8) / 6), Math.floor((shifted.length * 8) / 6)));
+  }
+  return texts.flatMap((text) => [text, text.replaceAll("+", "-").replaceAll("/", "_")]);
 }
 
 function escapeRegExp(text: string): string {

@@ -12,9 +12,27 @@ import { type RunRecord, refuseErased, runBehind } from "./run-record.ts";
 import { Runtime } from "./runtime.ts";
 import { inside } from "./services.ts";
 
+/** What became of one recorded event when its run was executed again. */
+export interface ReplayStep {
+  readonly event: string;
+  readonly session: string;
+  readonly step: number;
+  readonly kind: Event["kind"];
+  /**
+   * `same`: it was asked for again and is equal. `nested`: it lies inside an effect that has a result, which was taken from the
+   * record. `erased`: its data is gone, so that nothing can be compared. `differs`: the program did something else here.
+   * `not-reached`: the program never came there.
+   */
+  readonly result: "same" | "nested" | "erased" | "differs" | "not-reached";
+}
+
 /** What a replay found: identical, or the first difference. */
 export type ReplayReport = {
+  readonly run: string;
+  readonly workflow: string;
   readonly events: number;
+  /** What became of each recorded event, in the order of the run. */
+  readonly steps: readonly ReplayStep[];
   /** Who acts under another name than recorded: worth knowing, no divergence. */
   readonly renamed: readonly { readonly from: string; readonly to: string }[];
   toString(): string;
@@ -41,16 +59,31 @@ export async function replay(
   await flushBehind(session);
   const record = await runBehind(runtime, node);
   refuseErased(record);
+  return replayRun(runtime, record, workflow);
+}
+
+/** Executes one run against its record. */
+export async function replayRun(runtime: Runtime, record: RunRecord, workflow: Workflow): Promise<ReplayReport> {
   const execution = new Execution(runtime, record.id, "replay");
   const divergence = await execute(runtime, execution, record, workflow);
   execution.close();
-  const events = record.program.length;
+  const steps = stepsOf(execution, record, divergence);
+  const found = { run: record.id, workflow: record.started.workflow, events: steps.length, steps };
   const renamed = [...execution.renames].map(([from, to]) => ({ from, to }));
   const names = renamed.map(({ from, to }) => `; "${from}" is now "${to}"`).join("");
   if (divergence === undefined)
-    return { identical: true, events, renamed, toString: () => `identical: ${events} events compared, nothing called${names}` };
+    return { identical: true, ...found, renamed, toString: () => `identical: ${steps.length} events compared, nothing called${names}` };
   const { at, field, expected, got, text } = divergence;
-  return { identical: false, events, renamed, at, field, expected, got, toString: () => `diverged ${text}${names}` };
+  return { identical: false, ...found, renamed, at, field, expected, got, toString: () => `diverged ${text}${names}` };
+}
+
+function stepsOf({ recorded }: Execution, { program }: RunRecord, divergence: Divergence | undefined): readonly ReplayStep[] {
+  return program.map((node): ReplayStep => {
+    const state = recorded?.stateOf(node) ?? "unclaimed";
+    const kept = node.erased ? "erased" : state === "inside" ? "nested" : "same";
+    const result = divergence?.at.id === node.id ? "differs" : state === "unclaimed" ? "not-reached" : kept;
+    return { event: node.id, session: node.log.id, step: node.step, kind: node.kind, result };
+  });
 }
 
 async function execute(runtime: Runtime, execution: Execution, record: RunRecord, workflow: Workflow): Promise<Divergence | undefined> {

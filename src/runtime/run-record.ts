@@ -56,7 +56,7 @@ function erasedRun(run: string, { id, kind }: Node): RathError {
 
 /** A session from outside that was merged into the run and written with it is no work of the run. */
 function isForeign(node: Node, input: Node): boolean {
-  return node.log !== input.log && node.log.first?.kind === "session.created";
+  return node.log !== input.log && (node.log.first?.kind === "session.created" || node.log.first?.kind === "session.imported");
 }
 
 /** The stored events of a log, oldest first. */

@@ -2,14 +2,12 @@
  * The stream of a run: what it recorded, in its order, then what it does as it does it. Another process reads the same from the
  * store; only deltas and progress are seen nowhere but where the run is executed.
  */
-import { parseEnvelope } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import type { Event } from "../session/event.ts";
-import { Log } from "../session/log.ts";
 import type { Session } from "../session/session.ts";
 import type { Stream, StreamPart } from "../session/stream.ts";
 import { LiveStream } from "../workflow/stream.ts";
-import { fetchBlobs, fromStored } from "./load.ts";
+import { readEvent } from "./load.ts";
 import type { RunExecution, Settled } from "./run.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -165,10 +163,7 @@ class RunReader<Output> {
       if (this.#seen.has(stored.id)) continue;
       this.#seen.add(stored.id);
       this.#logs.add(stored.session);
-      const envelope = parseEnvelope(platform.text(stored.envelope));
-      const node = fromStored(platform, stored, new Log(stored.session), [], envelope);
-      await fetchBlobs(platform, store, [node]);
-      this.#hand(Object.freeze({ ...node.event(platform), parents: envelope.parents }) as Event);
+      this.#hand(await readEvent(platform, store, stored));
     }
   }
 

@@ -1,11 +1,12 @@
 /** Durable runs: queued before they start, executed here, parked when all they do is wait, and found again by id or key. */
+
 import { RathError } from "../session/errors.ts";
 import type { Node } from "../session/log.ts";
 import type { Limits, Pending, Session } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
 import { pendingOf } from "../session/views.ts";
-import type { Lease, RunRow } from "../store/store.ts";
+import type { RunRow } from "../store/store.ts";
 import { compensateWith, type Workflow } from "../workflow/workflow.ts";
 import { budgetOf } from "./budget.ts";
 import { cancelOf } from "./cancel.ts";
@@ -14,6 +15,7 @@ import { type Divergence, divergenceOf } from "./divergence.ts";
 import { outsideError } from "./enter.ts";
 import type { Execution } from "./execution.ts";
 import { type Ending, finish } from "./finish.ts";
+import { type HeldLease, held } from "./lease.ts";
 import { Reuse } from "./reuse.ts";
 import type { Runtime } from "./runtime.ts";
 import { inside } from "./services.ts";
@@ -94,13 +96,14 @@ export class RunExecution {
   }
 
   /** Calls `forward`; what it comes to is in `settled`. */
-  start(lease: Lease, signal?: AbortSignal): void {
+  start(lease: HeldLease, signal?: AbortSignal): void {
     const execution = this.#execution;
     execution.lease = lease;
     // Whoever is the first to hold it has not looked whether it was cancelled before.
     this.#missed = lease.epoch === 1;
     this.#runtime.watch(execution);
     execution.writer.setRow({ ...this.row, status: "running" });
+    execution.onRenewed = () => void this.look().catch(() => {}); // what failed is tried at the next renewal
     execution.onParkable = () => this.#parkSoon();
     execution.onLost = (error) => this.#end({ status: "failed", session: this.#newest(), error });
     execution.onStill = () => void this.#diverged().catch((error: unknown) => this.#failed(error));
@@ -177,7 +180,7 @@ export class RunExecution {
    * This worker took the run again although it still executes it: its lease had run out. If nobody had it in between, it goes on,
    * and what may not be repeated is not lost; else what it does here is over.
    */
-  holdAgain(lease: Lease): boolean {
+  holdAgain(lease: HeldLease): boolean {
     const execution = this.#execution;
     if (this.#over || execution.closed || execution.lease?.epoch !== lease.epoch - 1) return false;
     execution.lease = lease;
@@ -283,7 +286,7 @@ export class RunExecution {
     const lease = this.#execution.lease;
     if (lease === undefined || this.#over) return;
     const store = await this.#runtime.store();
-    const renewed = await store.renew(lease, leaseMs).catch(() => lease);
+    const renewed = await held(this.#runtime, () => store.renew(lease, leaseMs)).catch(() => lease);
     if (renewed === undefined) this.#execution.fence(lease.epoch + 1);
     else this.#execution.lease = renewed;
   }

@@ -6,13 +6,14 @@ import { keyedRunId } from "../session/id.ts";
 import type { Node } from "../session/log.ts";
 import type { Limits, RunStatus, Session } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
-import type { Lease, RunRow, Wakeups } from "../store/store.ts";
+import type { RunRow, Wakeups } from "../store/store.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
 import { Attention } from "./attention.ts";
 import { cancelChildren, cancelOf, isToBeMadeGood, requestCancel } from "./cancel.ts";
 import type { Execution } from "./execution.ts";
 import type { Ending } from "./finish.ts";
 import { Hints, openWakeups } from "./hints.ts";
+import { type HeldLease, held } from "./lease.ts";
 import { Obedience } from "./obedience.ts";
 import { checkInput, compensationOf, queueRun, type RunOptions, sameRun } from "./queue-run.ts";
 import { type Executing, type OnDivergence, RunExecution, type Settled } from "./run.ts";
@@ -20,7 +21,7 @@ import { handleOf, type Run } from "./run-handle.ts";
 import { loadRun, type RunRecord } from "./run-record.ts";
 import { hasEnded, rowOfRun } from "./run-row.ts";
 import type { Runtime } from "./runtime.ts";
-import { busy, claimRun, deathsOf, endUnexecuted, overdue, poisoned, takeUp, unknownWorkflow } from "./take-up.ts";
+import { busy, claimRun, deathsOf, endUnexecuted, overdue, poisoned, rests, takeUp, unknownWorkflow } from "./take-up.ts";
 import { type RunWork, telling, type WorkOptions, work } from "./worker.ts";
 
 /** How a run is taken up again. */
@@ -34,10 +35,9 @@ export interface ResumeOptions {
 interface TakeUp {
   readonly onDivergence: OnDivergence;
   readonly signal?: AbortSignal | undefined;
+  /** Nobody asked for this run: one that workers died of is left alone for a while. */
+  readonly patient?: boolean | undefined;
 }
-
-/** So many workers in a row may die of a run before it is given up. */
-const mostDeaths = 5;
 
 export class Runs {
   readonly #runtime: Runtime;
@@ -117,9 +117,10 @@ export class Runs {
     return this.#handle(row);
   }
 
-  async #claimNew(id: string, execution: Execution): Promise<Lease | undefined> {
+  async #claimNew(id: string, execution: Execution): Promise<HeldLease | undefined> {
     try {
-      return await (await this.#runtime.store()).claim(id, this.#worker, this.#runtime.times.leaseMs);
+      const store = await this.#runtime.store();
+      return await held(this.#runtime, () => store.claim(id, this.#worker, this.#runtime.times.leaseMs));
     } catch (error) {
       execution.close();
       throw error;
@@ -220,12 +221,12 @@ export class Runs {
   }
 
   /** Goes on with a run that is held now; what it comes to here, unless it had ended or was ended at once. */
-  #goOn(row: RunRow, lease: Lease, workflow: Workflow, how: TakeUp): Promise<RunExecution | undefined> {
+  #goOn(row: RunRow, lease: HeldLease, workflow: Workflow, how: TakeUp): Promise<RunExecution | undefined> {
     return this.#alone(row.id, lease, () => this.#goOnNow(row, lease, workflow, how));
   }
 
   /** One after the other, and never beside one whose lease ran out meanwhile: two executions of a run here would share its logs. */
-  async #alone<T>(id: string, lease: Lease, work: () => Promise<T>): Promise<T> {
+  async #alone<T>(id: string, lease: HeldLease, work: () => Promise<T>): Promise<T> {
     const going = (this.#going.get(id) ?? Promise.resolve()).then(() => {
       (this.#executing.get(id) ?? this.#paused.get(id))?.overtaken(lease.epoch);
       return work();
@@ -242,7 +243,7 @@ export class Runs {
     }
   }
 
-  async #goOnNow(row: RunRow, lease: Lease, workflow: Workflow, how: TakeUp): Promise<RunExecution | undefined> {
+  async #goOnNow(row: RunRow, lease: HeldLease, workflow: Workflow, how: TakeUp): Promise<RunExecution | undefined> {
     const record = await loadRun(this.#runtime, row.id);
     if (record.ended !== undefined) {
       await (await this.#runtime.store()).release(lease);
@@ -253,6 +254,11 @@ export class Runs {
       const ending = await this.#endingOf(row, record, execution);
       if (ending !== undefined) {
         await this.#endNow(row, record, execution, ending);
+        return undefined;
+      }
+      if (how.patient === true && rests(this.#runtime, record)) {
+        // Its lease is not given back: when that has run out, it is looked at again.
+        execution.close();
         return undefined;
       }
       // If this run kills its workers, each one leaves a trace before it runs any code of it.
@@ -280,7 +286,7 @@ export class Runs {
       };
     if (deadline !== undefined && deadline <= this.#runtime.platform.time()) return { status: "failed", error: overdue(row.id, deadline) };
     const deaths = deathsOf(this.#runtime, record);
-    return deaths >= mostDeaths ? { status: "failed", error: poisoned(row.id, deaths) } : undefined;
+    return deaths >= this.#runtime.times.deaths ? { status: "failed", error: poisoned(row.id, deaths) } : undefined;
   }
 
   async #endNow(row: RunRow, record: RunRecord, execution: Execution, ending: Ending): Promise<void> {
@@ -315,7 +321,7 @@ export class Runs {
 
   // ── executing and waiting ──
 
-  #execute(run: RunExecution, lease: Lease, signal: AbortSignal | undefined): void {
+  #execute(run: RunExecution, lease: HeldLease, signal: AbortSignal | undefined): void {
     this.#parked.delete(run.id);
     clearTimeout(this.#timers.get(run.id));
     this.#timers.delete(run.id);
@@ -364,16 +370,22 @@ export class Runs {
   async #take(limit: number, onRun: (work: RunWork) => void): Promise<readonly Promise<void>[]> {
     const store = await this.#runtime.store();
     this.#runtime.assertOpen();
-    const taken = await store.take({ workflows: Object.keys(this.#workflows), limit }, this.#worker, this.#runtime.times.leaseMs);
-    return taken.map(async ({ row, lease }) => {
+    const { leaseMs } = this.#runtime.times;
+    const sureUntil = this.#runtime.platform.elapsed() + leaseMs;
+    const taken = await store.take({ workflows: Object.keys(this.#workflows), limit }, this.#worker, leaseMs);
+    return taken.map(async ({ row, lease: given }) => {
+      const lease = { ...given, sureUntil };
       const tell = (status: RunWork["status"]): void => onRun({ run: row.id, session: row.session, workflow: row.workflow, status });
       try {
         tell("taken");
         const held = this.#executing.get(row.id);
         const run =
-          held?.holdAgain(lease) === true ? held : await this.#goOn(row, lease, this.#named(row.workflow), { onDivergence: "pause" });
+          held?.holdAgain(lease) === true
+            ? held
+            : await this.#goOn(row, lease, this.#named(row.workflow), { onDivergence: "pause", patient: true });
         // One that was ended at once is not executed: its row says how.
-        tell(run === undefined ? ((await this.#row(row.id)).status as RunWork["status"]) : (await run.settled).status);
+        const { status } = run === undefined ? await this.#row(row.id) : await run.settled;
+        tell(run === undefined && !hasEnded(status) ? "left" : (status as RunWork["status"]));
       } catch (error) {
         tell("left");
         // Its lease is not given back: it is tried again when that has run out, here or elsewhere.
@@ -420,7 +432,7 @@ export class Runs {
   }
 
   /** Ends a run that nobody executes and that was cancelled. */
-  async #endHere(row: RunRow, lease: Lease): Promise<void> {
+  async #endHere(row: RunRow, lease: HeldLease): Promise<void> {
     const record = await loadRun(this.#runtime, row.id);
     if (record.ended !== undefined) return (await this.#runtime.store()).release(lease);
     const execution = takeUp(this.#runtime, record, lease, this.#worker);

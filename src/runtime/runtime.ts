@@ -270,6 +270,8 @@ export class Runtime implements Host, Services {
     }
   }
 
+  /** The same runtime with other parts. */
+  readonly with = (parts: Partial<RuntimeOptions>): Runtime => new Runtime({ ...this.#options, ...parts });
   get workflows(): Readonly<Record<string, object>> {
     return this.#options.workflows;
   }

@@ -163,14 +163,15 @@ export class Sandboxes {
   async #capturedBefore(called: Node, base: Node): Promise<Captured | undefined> {
     if (this.#captured.has(current(base).id) || this.recordedTreeAt(stateOf(current(called))) === undefined) return undefined;
     const key = `${current(called).log.id} ${current(base).id}`;
-    const found = this.#before.get(key) ?? (await this.#findCapture(current(called), base));
+    const found = this.#before.get(key) ?? (await this.captureOf(current(called), base));
     if (found !== undefined) this.#before.set(key, found);
     return found;
   }
   /** By branch and placement: to look for it takes a walk through all that happened. */
   readonly #before = new Map<string, Captured>();
 
-  async #findCapture(place: Node, base: Node): Promise<Captured | undefined> {
+  /** What a line of work says it found in the directory of a placement. */
+  async captureOf(place: Node, base: Node): Promise<Captured | undefined> {
     const first = firstUse(place, base);
     if (first?.run === undefined) return undefined;
     const { platform } = this.#runtime;

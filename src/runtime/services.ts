@@ -35,6 +35,8 @@ export interface Times {
   readonly lookMs: number;
   /** How long work outside a run waits for a person before it says so. */
   readonly remindMs: number;
+  /** How many workers in a row may die of a run before it is given up. */
+  readonly deaths: number;
 }
 
 export interface Given {

@@ -1,12 +1,14 @@
 /** A run that is there already is taken up: claimed, loaded, and gone on with after what it recorded, or ended without executing it. */
+
 import { RathError } from "../session/errors.ts";
 import { isCalled, isReturned, isStarted } from "../session/event.ts";
 import { callOf } from "../session/fold.ts";
 import type { Node } from "../session/log.ts";
-import type { Lease, RunRow, Store } from "../store/store.ts";
+import type { RunRow, Store } from "../store/store.ts";
 import type { Workflow } from "../workflow/workflow.ts";
 import { Execution } from "./execution.ts";
 import { type Ending, finish } from "./finish.ts";
+import { type HeldLease, held } from "./lease.ts";
 import { hasOnCancel, revisionOf } from "./queue-run.ts";
 import type { RunRecord } from "./run-record.ts";
 import { rowOfRun } from "./run-row.ts";
@@ -14,15 +16,16 @@ import type { Runtime } from "./runtime.ts";
 import { isDeadHere } from "./worker-id.ts";
 
 /** Takes the run's lease, at once if its owner was a process of this host that is dead. */
-export async function claimRun(runtime: Runtime, store: Store, id: string, worker: string): Promise<Lease | undefined> {
-  const lease = await store.claim(id, worker, runtime.times.leaseMs);
+export async function claimRun(runtime: Runtime, store: Store, id: string, worker: string): Promise<HeldLease | undefined> {
+  const { leaseMs } = runtime.times;
+  const lease = await held(runtime, () => store.claim(id, worker, leaseMs));
   if (lease !== undefined) return lease;
   const owner = (await rowOfRun(store, id))?.owner;
-  return owner !== undefined && isDeadHere(owner) ? store.claim(id, worker, runtime.times.leaseMs, { from: owner }) : undefined;
+  return owner !== undefined && isDeadHere(owner) ? held(runtime, () => store.claim(id, worker, leaseMs, { from: owner })) : undefined;
 }
 
 /** An execution that goes on after what the run has recorded. */
-export function takeUp(runtime: Runtime, record: RunRecord, lease: Lease, worker: string, workflow?: Workflow): Execution {
+export function takeUp(runtime: Runtime, record: RunRecord, lease: HeldLease, worker: string, workflow?: Workflow): Execution {
   const execution = new Execution(runtime, record.id, "run", record.log);
   execution.lease = lease;
   for (const log of new Set(record.events.map((node) => node.log))) if (log.owner === undefined) log.rewind();
@@ -57,6 +60,21 @@ export function deathsOf(runtime: Runtime, record: RunRecord): number {
     else if (node.kind === "run.parked" || node.kind === "run.resumed") deaths = 0;
   }
   return deaths;
+}
+
+/** In leases. */
+const longestRest = 12;
+
+/**
+ * True while a run that workers died of is left alone: longer each time, so that it does not end one worker after the other, and
+ * that a run is not given up which was only there when machines or the database went down several times in a row.
+ */
+export function rests(runtime: Runtime, record: RunRecord): boolean {
+  const deaths = deathsOf(runtime, record);
+  const last = record.journal.findLast((node) => node.kind === "run.resumed");
+  if (deaths < 2 || last === undefined) return false;
+  const leases = 1 + Math.min(2 ** (deaths - 2), longestRest);
+  return Date.parse(runtime.platform.time()) < Date.parse(last.at) + leases * runtime.times.leaseMs;
 }
 
 export function poisoned(run: string, deaths: number): RathError {

@@ -53,6 +53,7 @@ export type ErrorCode =
   | "pending.answered"
   | "pending.invalid-answer"
   | "bundle.invalid"
+  | "export.failed"
   | "store.corrupt"
   | "store.newer-format"
   | "store.older-format"

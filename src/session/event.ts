@@ -43,6 +43,7 @@ export const versions: Readonly<Record<EventKind, number>> = {
   "session.created": 1,
   "session.forked": 1,
   "session.detached": 1,
+  "session.imported": 1,
   "session.merged": 1,
   "session.rejected": 1,
   "message.added": 1,

@@ -182,6 +182,9 @@ function turn(counted: State, node: Node, kind: EventKind): State {
     case "signal.sent":
     case "data.erased":
       return counted;
+    case "session.imported":
+      // Others wrote all that follows.
+      return { ...counted, tainted: counted.tainted ?? node };
     case "message.added":
       return { ...spoken(counted, node), tainted: taintedBy(counted, node), stopped: undefined, rejected: undefined };
     case "session.forked":
@@ -450,7 +453,7 @@ function suffix(theirs: Chain | undefined, ours: Chain | undefined): Node[] {
 }
 
 function count(state: State, node: Node): State {
-  const usage = isReturned(node.kind) ? node.facts.usage : undefined;
+  const usage = isReturned(node.kind) || node.kind === "session.imported" ? node.facts.usage : undefined;
   const joined = node.parents.length > 1 ? joinedUsage(state, node) : state.usage;
   if (usage === undefined) return joined === state.usage ? state : { ...state, usage: joined };
   return { ...state, usage: add(joined, usage), own: add(state.own, usage) };

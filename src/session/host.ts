@@ -69,6 +69,7 @@ export type PureKind = Exclude<
   | "session.created"
   | "session.forked"
   | "session.detached"
+  | "session.imported"
   | "session.merged"
 >;
 

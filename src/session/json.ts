@@ -21,6 +21,16 @@ export interface Redact {
   (text: string): { readonly text: string; readonly count: number } | undefined;
   /** Where something begins at the end of a text that may become a secret when more comes; its length when nothing does. */
   unfinished?(text: string): number;
+  /** Which secrets are in a text, without telling them. */
+  secretsIn?(text: string): readonly SecretAt[];
+}
+
+/** A secret in a text: what it is, how all of its kind begin, and where it stands. */
+export interface SecretAt {
+  readonly kind: string;
+  readonly begins: string;
+  readonly at: number;
+  readonly length: number;
 }
 
 export interface Encoded {

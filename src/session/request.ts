@@ -62,8 +62,9 @@ function changedMessages(called: Node, hook: string, platform: Platform): readon
 
 const digests = new WeakMap<Chain, string>();
 
-/** Chained over the ids of the events a model reads. */
+/** Chained over the ids of the events a model reads; a hash even where there are none. */
 export function digestOf(chain: Chain | undefined, platform: Platform): string {
+  if (chain === undefined) return platform.sha256(rendering);
   return along(chain, digests, ({ node }, before) => platform.sha256(`${before} ${node.id}`));
 }
 

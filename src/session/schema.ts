@@ -167,6 +167,36 @@ export const schemas = {
     scope,
   }),
   "session.detached": z.strictObject({ from: place }),
+  /** What a file of another format said of itself; what was said in it follows as ordinary events. */
+  "session.imported": z.strictObject({
+    format: z.string(),
+    /** What it was called there, and what it came from. */
+    id: z.string(),
+    parents: z.array(z.string()),
+    /** SHA-256 of the file. */
+    digest: id,
+    createdAt: z.string().optional(),
+    closedAt: z.string().optional(),
+    /** How it came about, in that format's words. */
+    kind: z.string().optional(),
+    operator: z.string().optional(),
+    extras: z.array(z.array(z.unknown())).optional(),
+    /** Where its tools acted. Nothing acts there now: a placement is given anew. */
+    sandbox: z
+      .strictObject({
+        backend: z.string().optional(),
+        handle: z.string().optional(),
+        /** Without values of its environment, which may be secrets. */
+        spec: z.record(z.string(), z.unknown()).optional(),
+      })
+      .optional(),
+    /** How many pieces the file had. */
+    chunks: z.int().min(0),
+    /** The file ends without saying that it is complete: whatever wrote it was stopped. */
+    interrupted: z.literal(true).optional(),
+    /** What was left out or is not as it should be. */
+    warnings: z.array(z.string()).optional(),
+  }),
   "session.merged": z.strictObject({
     branches: z.array(place).min(1),
     adopt: z.literal(true).optional(),

@@ -41,6 +41,7 @@ export function trustOf(node: Node, platform: Platform): Trust {
     case "ask.returned":
     case "answer.given":
       return "trusted";
+    case "session.imported":
     case "do.returned":
     case "do.called":
     case "do.started":
@@ -78,6 +79,8 @@ function isComposed(node: Node): boolean {
 export function originOf(node: Node, platform: Platform): MemoryOrigin {
   const failed = node.facts.outcome !== undefined && node.facts.outcome !== "ok";
   switch (node.kind) {
+    case "session.imported":
+      return "import";
     case "message.added":
       return isComposed(node) ? "model" : "human";
     case "ask.called":

@@ -266,5 +266,5 @@ export function lineageOf(node: Node, platform: Platform): Lineage {
   if (merged !== undefined) return { kind: "merge", parents: ids(merged.parents), ...rest };
   if (first.kind === "session.forked") return { kind: "fork", parents: ids(first.parents), ...rest };
   if (first.kind === "session.detached") return { kind: "detach", parents: [first.data<"session.detached">(platform).from.head], ...rest };
-  return { kind: "root", parents: [], ...rest };
+  return { kind: first.kind === "session.imported" ? "import" : "root", parents: [], ...rest };
 }

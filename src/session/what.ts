@@ -79,6 +79,7 @@ function dataOf(node: Node, platform: Platform, text: (node: Node) => string): u
     case "workflow.entered":
     case "session.created":
     case "session.detached":
+    case "session.imported":
     case "workflow.left":
       return "";
     case "model.called": {

@@ -3,8 +3,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { until } from "../../test/support/other-process.ts";
 import { ownSchemas, withClient } from "../../test/support/postgres.ts";
+import { Connection } from "../postgres/connection.ts";
 import { storedChain } from "../testing/stored-event.ts";
+import { postgresFormat } from "./migrations/postgres-format.ts";
 import { postgresStore } from "./postgres.ts";
+import { openWakeups } from "./postgres-wakeups.ts";
 import type { News, RunRow, Store } from "./store.ts";
 
 const run: RunRow = { id: "r", key: undefined, session: "s", workflow: "w", status: "running", wakeAt: undefined };
@@ -85,4 +88,28 @@ test("a wake-up outlives who asked for it, is heard by one of those who listen, 
   expect(heard.a + heard.b).toBe(1);
   expect(heard.other).toBe(0);
   await Promise.all(hearing.map((one) => one[Symbol.asyncDispose]()));
+});
+
+test("a connection that breaks while a wake-up is finished ends nothing: the next one is heard", async () => {
+  const connection = new Connection(url, { schema: schema() }, postgresFormat);
+  let broken = 0;
+  const breaking = new Proxy(connection, {
+    get: (target, name) => {
+      const own = Reflect.get(target, name, target) as unknown;
+      if (name !== "raw") return typeof own === "function" ? own.bind(target) : own;
+      return async (text: string, values?: unknown[]) => {
+        if (broken > 0 || !text.includes("completed_on = now()")) return target.raw(text, values);
+        broken++;
+        throw new Error("Connection terminated unexpectedly");
+      };
+    },
+  });
+  let heard = 0;
+  const wakeups = await openWakeups(breaking, () => heard++);
+  await wakeups.at("r", past);
+  await until("the job that could not be finished", () => broken === 1 && heard === 1);
+  await wakeups.at("q", past);
+  await until("the next one", () => heard === 2);
+  await wakeups[Symbol.asyncDispose]();
+  await connection.close();
 });

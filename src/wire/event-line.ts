@@ -17,6 +17,8 @@ export function eventLine(event: Event, find: FindEvent): string {
     }
     case "session.detached":
       return `detached from ${event.data.from.session}`;
+    case "session.imported":
+      return `imported from ${event.data.format}: ${event.data.id}${event.data.interrupted === true ? ", interrupted" : ""}`;
     case "session.merged":
       return `${event.data.adopt === true ? "adopt the result" : `merge ${event.data.branches.length + 1} branches`}${because(event.data.reason)}`;
     case "session.rejected":

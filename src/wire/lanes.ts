@@ -132,7 +132,8 @@ function linkOf(event: LaneEvent, from: string, strand: Strand | undefined): Lan
 function markOf(event: LaneEvent): LaneMark {
   switch (event.kind) {
     case "session.created":
-      return "root";
+    case "session.imported":
+      return event.parents.length === 0 ? "root" : "event";
     case "session.forked": {
       const data = event.data as Event<"session.forked">["data"] | undefined;
       return data?.nested === true ? "nested" : data?.implicit === true ? "implicit" : "fork";

@@ -47,7 +47,8 @@ function sizeOf(entry: Entry | undefined): number {
   return entry?.type === "file" ? entry.size : 0;
 }
 
-async function patchOf(trees: Trees, path: string, a: Entry | undefined, b: Entry | undefined, context: number): Promise<string> {
+/** The part of one path. */
+export async function patchOf(trees: Trees, path: string, a: Entry | undefined, b: Entry | undefined, context = 3): Promise<string> {
   const note = noteOf(path, a, b);
   if (note !== undefined) return note;
   const [before, after] = [await blobOf(trees, a), await blobOf(trees, b)];
@@ -102,7 +103,8 @@ function modeLines(before: Blob | undefined, after: Blob | undefined): string {
   return before.mode === after.mode ? "" : `old mode ${before.mode}\nnew mode ${after.mode}\n`;
 }
 
-function hunkText(old: readonly string[], now: readonly string[], context: number): string {
+/** Where two texts differ, without any names. */
+export function hunkText(old: readonly string[], now: readonly string[], context = 3): string {
   // Where finding the best patch would take too long, one that replaces everything is right too.
   const hunks = lineHunks(old, now) ?? [{ start: 0, end: old.length, from: 0, to: now.length }];
   const parts: string[] = [];

@@ -76,7 +76,7 @@ test("diff of a place before the first use begins with what was found there", as
   const { out } = await run(["log", id, "--jsonl"]);
   const placed = out.split("\n").find((line) => line.includes("placement.changed")) ?? "";
   const { step } = JSON.parse(placed) as { readonly step: number };
-  expect((await run(["diff", `${id}@${step}..${id}`])).out).toBe("changed\ta.txt\nadded\tb/new.txt\n");
+  expect((await run(["diff", `${id}@${step}..${id}`, "--files"])).out).toBe("changed\ta.txt\nadded\tb/new.txt\n");
 });
 
 test("Ctrl+C ends the command of exec, and what was done is on record", async () => {

@@ -1,4 +1,6 @@
 /** What every command prints, on a terminal and piped. `UPDATE_GOLDEN=1 npx vitest run test/golden-cli` writes it again: then read it. */
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { goldenFiles, type Line, lineOf, memoryServer } from "./golden.ts";
 import { makeWorld, type World } from "./world.ts";
 
@@ -111,10 +113,45 @@ const files: Readonly<Record<string, readonly Line<World>[]>> = {
     line(({ forecast }) => ["rerun", forecast, "--set", "5={}"]),
     line(({ forecast }) => ["rerun", forecast, "--set", "message"]),
   ],
+  grep: [
+    line(() => ["grep", "sea"]),
+    line(() => ["grep", "SEA", "-i", "--kind", "do", "--limit", "2"]),
+    line(() => ["grep", "SEA"]),
+    line(({ forecast }) => ["grep", "measure the \\w+", short(forecast), "-E"]),
+    line(({ forecast }) => ["grep", "sea", forecast, "--by", "forecast", "-n", "1", "--json"], { only: "piped" }),
+    line(() => ["grep", "water", "--jsonl"], { only: "piped" }),
+    line(() => ["grep", "do", "-l"]),
+    line(({ hostile }) => ["grep", "overwritten", hostile]),
+    line(({ notes }) => ["grep", "lines", notes]),
+    line(() => ["grep", "look", "--since", "yesterday"]),
+    line(() => ["grep", "look", "--kind", "frobnicate"], { only: "piped" }),
+    line(() => ["grep", "look(", "--regex"]),
+    line(() => ["grep", "x", "ffff"]),
+  ],
+  scan: [
+    line(() => ["scan"]),
+    line(() => ["scan", "--json"], { only: "piped" }),
+    line(() => ["scan", "--secrets", "-"], { calling: { input: "High water\nnobody names this\n" } }),
+    line(() => ["scan", "--secrets", "-", "--json"], { calling: { input: "measure the sea" }, only: "piped" }),
+    line(() => ["scan", "--secrets", "-"], { calling: { input: "short" } }),
+    line(() => ["scan", "--secrets", "nowhere.txt"]),
+  ],
   verify: [
     line(({ forecast }) => ["verify", forecast]),
     line(({ forecast }) => ["verify", forecast, "--json"], { only: "piped" }),
     line(({ forecast }) => ["verify", forecast, "--anchor", "nowhere.jsonl"]),
+    line(({ contest }) => ["verify", short(contest), "--replay"]),
+    line(({ forecast }) => ["verify", forecast, "--replay", "--workflow", "contest"]),
+    line(({ hostile }) => ["verify", hostile, "--replay"]),
+    line(() => ["verify", "--all"]),
+    line(() => ["verify", "--all", "--jsonl"], { only: "piped" }),
+    line(({ forecast }) => ["verify", forecast, "--write-anchor", "anchors.jsonl"], { only: "terminal" }),
+    line(({ forecast }) => ["verify", forecast, "--write-anchor", "anchors.jsonl"], { only: "terminal" }),
+    line(({ forecast }) => ["verify", forecast, "--anchor", "anchors.jsonl"], { only: "terminal" }),
+    line(({ contest }) => ["verify", contest, "--anchor", "anchors.jsonl"], { only: "terminal" }),
+    line(() => ["verify", "--all", "--anchor", "anchors.jsonl"], { only: "terminal" }),
+    line(() => ["verify"]),
+    line(({ forecast }) => ["verify", forecast, "--all"], { only: "piped" }),
   ],
   cost: [
     line(({ forecast }) => ["cost", forecast]),
@@ -137,6 +174,14 @@ const files: Readonly<Record<string, readonly Line<World>[]>> = {
     line(({ forecast }) => ["resume", forecast]),
     line(() => ["resume", "ffff"]),
   ],
+  tail: [
+    line(({ forecast }) => ["tail", short(forecast), "--until-end"]),
+    line(({ forecast }) => ["tail", forecast, "--until-end", "-n", "2", "--jsonl"], { only: "piped" }),
+    line(({ fails }) => ["tail", fails, "--until-end", "--all"]),
+    line(({ hostile }) => ["tail", hostile], { calling: { signal: AbortSignal.timeout(1) }, only: "terminal" }),
+    line(({ hostile }) => ["tail", hostile, "--until-end"]),
+    line(() => ["tail", "ffff"]),
+  ],
   approvals: [
     line(() => ["approvals"]),
     line(() => ["approvals", "ls", "--json"], { only: "piped" }),
@@ -158,20 +203,39 @@ const files: Readonly<Record<string, readonly Line<World>[]>> = {
     line(({ notes, draft }) => ["diff", short(notes), draft]),
     line(({ notes, draft }) => ["diff", `${short(notes)}..${short(draft)}`, "--stat"]),
     line(({ notes, draft }) => ["diff", notes, draft, "--patch"]),
+    line(({ notes, draft }) => ["diff", notes, draft, "--events"]),
+    line(({ notes, draft }) => ["diff", notes, draft, "--tools"]),
+    line(({ notes, draft }) => ["diff", notes, draft, "--memory"]),
+    line(({ assistant, draft }) => ["diff", draft, assistant, "--cost"]),
     line(({ notes }) => ["diff", `${notes}@4..${notes}`, "--json", "--patch"], { only: "piped" }),
+    line(({ notes }) => ["diff", `${notes}@6..${notes}@7`, "--json"], { only: "piped" }),
     line(({ notes }) => ["diff", notes, notes]),
     line(({ notes, forecast }) => ["diff", forecast, notes]),
+    line(({ notes, hostile }) => ["diff", hostile, notes, "--messages"]),
+    line(({ notes, draft }) => ["diff", notes, draft, "--html", "diff.html"]),
     line(({ notes }) => ["diff", notes]),
     line(({ notes }) => ["diff", short(notes), "--stat"], { only: "terminal" }),
     line(({ notes }) => ["diff", notes, "--patch", "--json"], { only: "piped" }),
     line(({ forecast }) => ["diff", forecast]),
+    line(({ notes }) => ["diff", notes, "--events"]),
     line(({ notes }) => ["diff", `${notes}..`]),
     line(({ notes }) => ["diff", notes, "ffff"]),
+  ],
+  bisect: [
+    line(({ notes }) => ["bisect", short(notes), "--host", "--run", "grep -q noon notes.md"]),
+    line(({ notes }) => ["bisect", notes, "--host", "--run", "grep -q noon notes.md", "--json"], { only: "piped" }),
+    line(({ notes }) => ["bisect", notes, "--host", "--run", "true"]),
+    line(({ notes }) => ["bisect", notes, "--host", "--run", "false"]),
+    line(({ notes }) => ["bisect", notes, "--host", "--run", "test -e data || exit 125; grep -q noon notes.md"]),
+    line(({ notes }) => ["bisect", notes]),
+    line(() => ["bisect", "ffff", "--host", "--run", "true"]),
   ],
   blame: [
     line(({ notes }) => ["blame", short(notes), "notes.md"]),
     line(({ draft }) => ["blame", draft, "notes.md"]),
     line(({ notes }) => ["blame", `${notes}@4`, "notes.md", "--jsonl"], { only: "piped" }),
+    line(({ notes }) => ["blame", notes, "notes.md:3"]),
+    line(({ notes }) => ["blame", notes, "notes.md:9"], { only: "terminal" }),
     line(({ notes }) => ["blame", notes, "nothing.md"]),
     line(({ notes }) => ["blame", notes, "data"]),
   ],
@@ -239,13 +303,42 @@ const files: Readonly<Record<string, readonly Line<World>[]>> = {
     line(({ forecast }) => ["export", forecast, "a.jsonl"]),
     line(({ forecast }) => ["export", forecast, "a.jsonl", "--yes"], { only: "terminal" }),
     line(({ forecast }) => ["export", forecast, "--format", "html"]),
+    line(({ assistant }) => ["export", assistant, "-", "--format", "chat-jsonl"]),
+    line(({ contest }) => ["export", contest, "-", "--format", "mermaid"], { only: "piped" }),
+    line(({ contest }) => ["export", contest, "lineage.svg", "--format", "svg", "--json"], { only: "piped" }),
+    line(({ forecast }) => ["export", forecast, "--format", "otlp"], { only: "terminal" }),
+    line(({ forecast }) => ["export", forecast, "-", "--format", "markdown", "--content"]),
+    line(({ forecast }) => ["export", forecast, "--to", "http://localhost:4318"]),
+    line(({ forecast }) => ["export", forecast, "--format", "otlp", "--to", "nowhere"]),
+    line(() => ["export", "--help"], { only: "terminal" }),
+  ],
+  report: [
+    line(({ contest }) => ["export", contest, "-", "--format", "markdown"], { only: "piped" }),
+    line(({ draft }) => ["export", draft, "-", "--format", "markdown"], { only: "piped" }),
+    line(({ hostile }) => ["export", hostile, "-", "--format", "markdown"], { only: "terminal" }),
   ],
   import: [line(() => ["import", "nowhere.jsonl"]), line(() => ["import", "a.jsonl"])],
+  "import-v1": [
+    line(() => ["import", "v1/one.jsonl"], { only: "terminal" }),
+    line(() => ["import", "v1"], { only: "piped" }),
+    line(() => ["import", "v1"], { only: "terminal" }),
+    line(() => ["import", "v1/one.jsonl", "--json"], { only: "piped" }),
+    line(() => ["show", "7c4ba1e8"], { only: "terminal" }),
+    line(() => ["log", "baa8be5f", "--graph"], { only: "terminal" }),
+    line(() => ["cost", "7c4ba1e8"], { only: "terminal" }),
+    line(() => ["verify", "baa8be5f"], { only: "terminal" }),
+    line(() => ["import", "broken.jsonl"]),
+  ],
   chat: [line(() => ["chat", "--workflow", "asks"], { calling: { input: "Release 1.5\nyes\n" } }), line(() => ["chat"])],
   mcp: [
     line(() => ["mcp", "test", process.execPath, "--", memoryServer]),
     line(() => ["mcp", "test", "no-such-command"]),
     line(() => ["mcp", "ls"]),
+  ],
+  completion: [
+    line(() => ["completion", "ids"], { only: "piped" }),
+    line(() => ["completion"], { only: "terminal" }),
+    line(() => ["completion", "tcsh"], { only: "terminal" }),
   ],
   help: [
     line(() => ["--help"], { only: "terminal" }),
@@ -255,4 +348,19 @@ const files: Readonly<Record<string, readonly Line<World>[]>> = {
   ],
 };
 
-goldenFiles(files, makeWorld);
+/** Session files as OpenRath 1 left them: one, a fork of it that was interrupted, and one that is wrong. */
+async function v1Files(folder: string): Promise<void> {
+  const said = (index: number, kind: string, content: string): object => ({ type: "chunk", index, kind, payload: { content } });
+  const header = { type: "header", schema_version: 1, id: "one", created_at: "2025-06-01T10:00:00+00:00", parent_session_ids: [] };
+  const chunks = [said(0, "system", "Be brief."), said(1, "user", "When is high water?"), said(2, "assistant", "At noon.")];
+  const trailer = { type: "trailer", closed_at: null, final_chunk_count: 3, cumulative_usage: { prompt_tokens: 20, completion_tokens: 3 } };
+  const write = (name: string, lines: readonly object[]): Promise<void> =>
+    writeFile(join(folder, name), lines.map((one) => `${JSON.stringify(one)}\n`).join(""));
+  await mkdir(join(folder, "v1"));
+  await write("v1/one.jsonl", [header, ...chunks, trailer]);
+  const forked = { ...header, id: "two", created_at: "2025-06-02T10:00:00+00:00", parent_session_ids: ["one"], lineage_kind: "op_fork" };
+  await write("v1/two.jsonl.__partial__", [forked, ...chunks, said(3, "user", "And low water?")]);
+  await write("broken.jsonl", [header, said(1, "user", "Too early")]);
+}
+
+goldenFiles(files, makeWorld, v1Files);

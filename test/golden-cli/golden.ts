@@ -26,11 +26,13 @@ export function lineOf<World>(): (argv: Line<World>["argv"], rest?: Omit<Line<Wo
 export function goldenFiles<World extends { readonly store: Store }>(
   files: Readonly<Record<string, readonly Line<World>[]>>,
   makeWorld: () => Promise<World>,
+  prepare: (folder: string) => Promise<void> = async () => {},
 ): void {
   let folder = "";
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "openrath-cli-"));
     await mkdir(join(folder, "new"));
+    await prepare(folder);
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 

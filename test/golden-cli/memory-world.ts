@@ -46,7 +46,8 @@ const shorter = new Compressor({ policy: { summariseAt: 1000, keep: 0 }, model: 
 const guide = new Flow(async (session) => {
   const written = await writer.forward(session);
   const kept = await written.remember({ key: "guide", content: { file: "guide.md", says: "run npm test" }, scope: "project" });
-  const recalled = await kept.recall({ key: "test-command" });
+  const checked = await kept.check("short", async ({ session: { files } }) => (await files.text("guide.md")).length < 100);
+  const recalled = await checked.recall({ key: "test-command" });
   return writer.forward((await shorter.forward(recalled)).say("Is it long?"));
 }, "guide");
 

@@ -17,9 +17,17 @@ import { agentCases } from "./agent-cases.ts";
 import { type Case, sessionCases } from "./cases.ts";
 import { contextCases } from "./context-cases.ts";
 import { fileCases } from "./file-cases.ts";
+import { importCases } from "./import-cases.ts";
 import { memoryCases } from "./memory-cases.ts";
 
-const cases: Readonly<Record<string, Case>> = { ...sessionCases, ...agentCases, ...fileCases, ...contextCases, ...memoryCases };
+const cases: Readonly<Record<string, Case>> = {
+  ...sessionCases,
+  ...agentCases,
+  ...fileCases,
+  ...contextCases,
+  ...memoryCases,
+  ...importCases,
+};
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const fileOf = (name: string): string => join(here, name, "session.jsonl");

@@ -7,6 +7,52 @@ import type { Store } from "../../src/store/store.ts";
 import { Flow } from "../support/flow.ts";
 import { cut, doomed, never, process, said, until, warned, working } from "../support/processes.ts";
 
+describe("an effect that must not happen twice", () => {
+  test("does not begin when the word that its intent is written comes after somebody else took the run over", async () => {
+    const store = memoryStore();
+    let away = false;
+    let back = (): void => {};
+    const returned = new Promise<void>((resolve) => {
+      back = resolve;
+    });
+    // What it writes arrives; what it is told comes late.
+    const late = async <T>(answer: Promise<T>): Promise<T> => {
+      const value = await answer;
+      if (away) await returned;
+      return value;
+    };
+    let acted = 0;
+    const flow = (): Flow => new Flow((session) => session.do("pay", () => ++acted));
+    const slow: Store = {
+      ...store,
+      append: async (write) => {
+        const texts = write.branches.flatMap(({ events }) => events.map(({ envelope }) => Buffer.from(envelope).toString()));
+        if (texts.some((text) => text.includes('"kind":"do.called"'))) away = true;
+        return late(store.append(write));
+      },
+      renew: async (lease, forMs) =>
+        away ? late(Promise.resolve(lease)).then(() => store.renew(lease, forMs)) : store.renew(lease, forMs),
+    };
+    const tuned = { leaseMs: 100 };
+    doomed(slow, { workflows: { pay: flow() } }, tuned);
+    const client = process(store, { workflows: { pay: flow() } }, tuned);
+    const run = await client.run("pay", client.session("x"), { queue: true });
+    await until(() => away, "its intent is written");
+    working(client);
+    await until(
+      async () => (await client.pending({ run: run.id })).some(({ kind }) => kind === "unknown"),
+      "nobody knows whether it happened",
+    );
+    back();
+    await sleep(50);
+    expect(acted).toBe(0);
+    const [unknown] = await client.pending({ run: run.id });
+    await client.decide(unknown?.id ?? "", { by: "human:a", outcome: "run-again" });
+    expect((await run.result()).output).toBe(1);
+    expect(acted).toBe(1);
+  });
+});
+
 describe("a queued run", () => {
   test("is executed by whoever works on the store and knows its workflow", async () => {
     const store = memoryStore();
@@ -197,23 +243,27 @@ describe("a worker", () => {
     expect((await warnings()).filter((text) => text.includes("no route"))).toHaveLength(1);
   });
 
-  test("gives up a run that kills its workers, after five of them died without a trace of progress", async () => {
+  test("gives up a run that kills its workers, after so many of them died without a trace of progress", async () => {
     const store = memoryStore();
     const client = process(store);
     const run = await client.run("bomb", client.session("x"), { queue: true });
     let begun = 0;
-    for (let dead = 0; dead < 7 && (await run.status()) !== "failed"; dead++) {
+    const times: number[] = [];
+    const tuned = { leaseMs: 60, deaths: 5 };
+    for (let dead = 0; dead < 10 && (await run.status()) !== "failed"; dead++) {
       const life = cut(store);
       const before = begun;
       const bomb = new Flow(() => {
-        begun++;
+        times[begun++] = performance.now();
         life.cut();
         return never();
       });
-      doomed(life.store, { workflows: { bomb } });
+      doomed(life.store, { workflows: { bomb } }, tuned);
       await until(async () => begun > before || (await run.status()) === "failed", "it was begun or given up");
     }
     expect(begun).toBe(6);
+    // It is left alone longer each time, so that it does not end one worker after the other.
+    expect((times[5] as number) - (times[4] as number)).toBeGreaterThan(4 * tuned.leaseMs);
     const settled = await run.settle();
     expect(settled).toMatchObject({ status: "failed", error: { code: "run.poisoned" } });
   });

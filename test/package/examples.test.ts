@@ -49,7 +49,8 @@ test("every example compiles", () => {
   expect(found.length).toBeGreaterThan(25);
   const alone = compiled(found.map(({ code }) => code));
   const whole = found.map(
-    ({ code }, index) => `${[...new Set((alone[index] ?? []).flatMap(missingName))].map(declared).join("\n")}\n${code}`,
+    ({ code, file }, index) =>
+      `${[...new Set((alone[index] ?? []).flatMap(missingName))].map((name) => declared(name, file)).join("\n")}\n${code}`,
   );
   const problems = compiled(whole).flatMap((diagnostics, index) =>
     diagnostics.map((diagnostic) => `${found[index]?.name}: ${ts.flattenDiagnosticMessageText(diagnostic.messageText, " ")}`),
@@ -79,18 +80,25 @@ test("every type that a door's declarations name is on a door", () => {
   expect([...missing]).toEqual([]);
 });
 
-function examples(): readonly { readonly name: string; readonly code: string }[] {
-  const found = new Map<string, { readonly name: string; readonly code: string }>();
-  const collect = (name: string, symbol: ts.Symbol): void => {
+interface Example {
+  readonly name: string;
+  readonly code: string;
+  /** The door it is on. */
+  readonly file: string;
+}
+
+function examples(): readonly Example[] {
+  const found = new Map<string, Example>();
+  const collect = (name: string, symbol: ts.Symbol, file: string): void => {
     for (const tag of symbol.getJsDocTags(checker)) {
       const code = ts.displayPartsToString(tag.text);
-      if (tag.name === "example" && !found.has(code)) found.set(code, { name, code });
+      if (tag.name === "example" && !found.has(code)) found.set(code, { name, code, file });
     }
   };
-  for (const { name, symbol } of exported) {
+  for (const { name, symbol, file } of exported) {
     if (!inSource(symbol)) continue;
-    collect(name, symbol);
-    for (const member of symbol.members?.values() ?? []) collect(`${name}.${member.name}`, member);
+    collect(name, symbol, file);
+    for (const member of symbol.members?.values() ?? []) collect(`${name}.${member.name}`, member, file);
   }
   return [...found.values()];
 }
@@ -123,8 +131,9 @@ function missingName({ messageText }: ts.Diagnostic): readonly string[] {
   return name === undefined ? [] : [name];
 }
 
-function declared(name: string): string {
-  const door = exported.find((one) => one.name === name);
+/** From the door of the example, where that has it too: two doors may use one name. */
+function declared(name: string, file: string | undefined): string {
+  const door = exported.find((one) => one.name === name && one.file === file) ?? exported.find((one) => one.name === name);
   if (door === undefined) return around[name] ?? "";
   const type = door.symbol.flags & ts.SymbolFlags.Value ? "" : "type ";
   return `import { ${type}${name} } from ${JSON.stringify(door.file.replace(root, "../../"))};`;

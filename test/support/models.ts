@@ -87,7 +87,16 @@ export function pricedRath(
     openMemory: async () => noPlace(),
     embedder: async () => noPlace(),
     places: nowhere,
-    times: { stillResumeMs: 2000, stillReplayMs: 100, parkGraceMs: 5, closeMs: 200, lookMs: 500, leaseMs: 30_000, remindMs: 3000 },
+    times: {
+      stillResumeMs: 2000,
+      stillReplayMs: 100,
+      parkGraceMs: 5,
+      closeMs: 200,
+      lookMs: 500,
+      leaseMs: 30_000,
+      remindMs: 3000,
+      deaths: 20,
+    },
   });
   return new RathOnStore(
     runtime,

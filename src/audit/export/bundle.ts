@@ -74,7 +74,7 @@ async function blobBeside(file: string, bytes: number): Promise<Uint8Array | und
 /** The record must hold, be complete, and be all there is in the bundle. Which keys signed it is for `verify` to judge. */
 async function check(runtime: Runtime, bundle: BundleSource): Promise<void> {
   const { session, head } = bundle.header;
-  const { gathered, findings, ofTrees } = await checkRecord(bundle, runtime.platform, [{ session, head }], undefined, false);
+  const { gathered, findings, ofTrees } = await checkRecord(bundle, runtime.platform, [{ session, head }], undefined);
   // What is wrong with an event says more than what is therefore wrong with its log.
   const [first] = [...findings, ...checkAbout(gathered)]
     .map((finding) => ({ finding, line: bundle.lineOf(finding.event) ?? 1, rank: isHash(finding.event) ? 0 : 1 }))

@@ -3,12 +3,11 @@ import { runtimeOf } from "../../runtime/replay.ts";
 import type { Session, Usage } from "../../session/session.ts";
 import { type Branch, branchesOf, type Join, joinsOf } from "../branches.ts";
 import { rejectionOf, winners } from "../graph-data.ts";
-import { writeLines } from "./lines.ts";
 
 /** One branch, with the names that `lineage-jsonl` gives its facts. */
 export interface LineageRow {
   readonly id: string;
-  /** root, fork, detach or merge. */
+  /** root, fork, detach, merge or import. */
   readonly kind: Session["lineage"]["kind"];
   readonly label: string | null;
   readonly title: string | null;
@@ -36,16 +35,9 @@ export interface LineageRow {
   readonly run: string | null;
 }
 
-/** Writes one line for each branch. */
-export async function writeLineage(session: Session, file: string): Promise<void> {
-  await runtimeOf(session).save(session);
-  const rows = await lineageRows(session);
-  await writeLines(
-    file,
-    (async function* () {
-      for (const row of rows) yield JSON.stringify(row);
-    })(),
-  );
+/** One line for each branch. */
+export async function* lineageLines(session: Session): AsyncGenerator<string, void> {
+  for (const row of await lineageRows(session)) yield JSON.stringify(row);
 }
 
 async function lineageRows(session: Session): Promise<readonly LineageRow[]> {

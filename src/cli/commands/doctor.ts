@@ -3,6 +3,7 @@ import { access, constants, mkdtemp, readFile, rm, stat } from "node:fs/promises
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
+import { version } from "../../runtime/version.ts";
 import type { Cli } from "../cli.ts";
 import { exits } from "../fault.ts";
 import { type Finding, hasPackage } from "../finding.ts";
@@ -10,7 +11,6 @@ import { printList } from "../print-list.ts";
 import { findConfig } from "../project.ts";
 import { sandboxFindings } from "../sandbox-findings.ts";
 import { show } from "../shown.ts";
-import { version } from "../version.ts";
 
 /** What each provider of models needs of the environment, each time one of several names, and its package. */
 const providers: readonly { readonly name: string; readonly needs: readonly (readonly string[])[]; readonly package: string }[] = [

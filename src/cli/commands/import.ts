@@ -1,6 +1,8 @@
-/** `openrath import FILE`: takes a bundle into this store, after it was verified. */
+/** `openrath import FILE`: takes sessions into this store: a bundle after it was verified, or files of OpenRath 1. */
 import { resolve } from "node:path";
 import type { Command } from "commander";
+import { type Imported, importSessions } from "../../audit/import/import.ts";
+import { plural } from "../../wire/format.ts";
 import type { Cli } from "../cli.ts";
 import { progressing } from "../progress.ts";
 import { shortIds } from "../sessions.ts";
@@ -8,20 +10,46 @@ import { show } from "../shown.ts";
 
 export function define(command: Command, cli: Cli): void {
   command
-    .summary("take a bundle into this store")
+    .summary("take sessions into this store")
     .description(
-      "Verifies a bundle and takes it into this store. Ids stay; what is there already is left alone; a session that goes on differently here is refused (exit 4).",
+      "Verifies a bundle and takes it into this store. Ids stay; what is there already is left alone; a session that goes on differently here is refused (exit 4). Session files of OpenRath 1 are taken in too, one by one or a folder of them: each begins a session that says where it comes from, and goes on like any other.",
     )
-    .argument("<file>", "the file or folder that export made")
-    .action((file: string) => importBundle(cli, file));
+    .argument("<file>", "the file or folder that export made, a session file of OpenRath 1, or a folder of such files")
+    .action((file: string) => importFile(cli, file));
 }
 
-async function importBundle(cli: Cli, file: string): Promise<void> {
-  const { rath } = await cli.project({ make: true });
-  const session = await progressing(cli, "importing", "events", () => rath.import(resolve(cli.host.cwd, file)));
-  if (cli.asJson) return cli.data(session.toJSON());
+async function importFile(cli: Cli, file: string): Promise<void> {
+  const { runtime } = await cli.project({ make: true });
+  const imported = await progressing(cli, "importing", "events", () => importSessions(runtime, resolve(cli.host.cwd, file)));
+  const { format, session } = imported;
+  if (cli.asJson)
+    return cli.data({
+      ...session.toJSON(),
+      format,
+      sessions: imported.sessions.map(({ session: one, ...about }) => ({ ...one.toJSON(), ...about })),
+    });
+  if (format !== "bundle") return printForeign(cli, imported);
   const short = await shortIds(cli);
   cli.print(show`${cli.onTerminal ? short(session.id) : session.id}`);
   cli.note(show`imported, at step ${session.step}. If it was signed elsewhere, verify takes that key with --key.`);
+  cli.next(`openrath show ${short(session.id)}`);
+}
+
+async function printForeign(cli: Cli, { session, sessions }: Imported): Promise<void> {
+  const short = await shortIds(cli);
+  for (const { session: one, source, known, interrupted } of sessions) {
+    cli.print(show`${cli.onTerminal ? short(one.id) : one.id}`);
+    const facts = [
+      one.lineage.kind,
+      `step ${one.step}`,
+      ...(interrupted ? ["was interrupted"] : []),
+      ...(known ? ["was here already"] : []),
+    ];
+    cli.note(show`${source}: ${facts.join(", ")}`);
+  }
+  const fresh = sessions.filter(({ known }) => !known).length;
+  cli.note(
+    show`recognised: ${sessions.length === 1 ? "a session" : plural(sessions.length, "session")} of OpenRath 1; ${plural(fresh, "session")} imported`,
+  );
   cli.next(`openrath show ${short(session.id)}`);
 }

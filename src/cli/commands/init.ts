@@ -3,11 +3,11 @@ import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Command } from "commander";
+import { version } from "../../runtime/version.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
 import { projectFiles } from "../project-files.ts";
 import { show } from "../shown.ts";
-import { version } from "../version.ts";
 
 interface Options {
   readonly yes?: boolean;

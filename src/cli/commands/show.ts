@@ -169,8 +169,14 @@ function placedText({ sandbox, isolation, network = "none" }: Placement): string
   return [sandbox, ...(isolation === undefined ? [] : [`isolation ${isolation}`]), `network ${reach}`].join(", ");
 }
 
-function lineageFields({ lineage }: Session): readonly Field[] {
+function lineageFields(session: Session): readonly Field[] {
+  const { lineage } = session;
   if (lineage.kind === "root") return [];
+  if (lineage.kind === "import") {
+    const [first] = session.events({ to: 1 });
+    const { format, id } = (first?.data ?? {}) as Partial<DataOf<"session.imported">>;
+    return [["lineage", format === undefined ? "import" : `import of ${format} ${id}`]];
+  }
   const name = lineage.label === undefined ? "" : ` "${lineage.label}"`;
   return [["lineage", `${lineage.implicit ? "implicit " : ""}${lineage.kind}${name} of ${lineage.parents.map(shortEvent).join(", ")}`]];
 }

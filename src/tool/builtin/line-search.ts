@@ -8,8 +8,9 @@ import { createContext, Script } from "node:vm";
 export interface Found {
   readonly line: number;
   readonly text: string;
-  /** Where in the line the match begins. */
+  /** Where in the line the match begins, and where it ends. */
   readonly at: number;
+  readonly end: number;
 }
 
 export interface LineSearch {
@@ -20,9 +21,9 @@ export interface LineSearch {
 const script = new Script(`
   (() => {
     const found = [];
-    for (let index = 0; index < lines.length && found.length < 2 * most; index++) {
+    for (let index = 0; index < lines.length && found.length < 3 * most; index++) {
       const match = pattern.exec(lines[index]);
-      if (match !== null) found.push(index, match.index);
+      if (match !== null) found.push(index, match.index, match.index + match[0].length);
     }
     return found;
   })()
@@ -39,7 +40,7 @@ export function lineSearch(pattern: string, budgetMs: number): LineSearch {
       const began = performance.now();
       try {
         const found = script.runInContext(context, { timeout: Math.ceil(left) }) as readonly number[];
-        return pairs(found).map(([index, at]) => ({ line: index + 1, text: lines[index] as string, at }));
+        return triples(found).map(([index, at, end]) => ({ line: index + 1, text: lines[index] as string, at, end }));
       } catch (error) {
         if ((error as { readonly code?: unknown } | null)?.code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
         return undefined;
@@ -62,8 +63,9 @@ function expressionOf(pattern: string): RegExp {
   }
 }
 
-function pairs(numbers: readonly number[]): readonly (readonly [number, number])[] {
-  const all: [number, number][] = [];
-  for (let index = 0; index < numbers.length; index += 2) all.push([numbers[index] as number, numbers[index + 1] as number]);
+function triples(numbers: readonly number[]): readonly (readonly [number, number, number])[] {
+  const all: [number, number, number][] = [];
+  for (let index = 0; index < numbers.length; index += 3)
+    all.push([numbers[index] as number, numbers[index + 1] as number, numbers[index + 2] as number]);
   return all;
 }

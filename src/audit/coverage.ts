@@ -1,0 +1,77 @@
+/** What `verify` looked at, and what it did not: a clean result means no more than that. */
+import type { ReplayReport } from "../runtime/replay.ts";
+import type { CheckedBlobs } from "./blobs.ts";
+import type { Gathered } from "./gather.ts";
+import type { RunStatements } from "./statements.ts";
+
+/** What `verify` looked at: how many of each. */
+export interface CheckedParts {
+  readonly events: number;
+  /** Long texts and bytes that events name. */
+  readonly blobs: number;
+  /** Trees of files, and the contents of files in them. */
+  readonly trees: number;
+  readonly files: number;
+  readonly runs: number;
+  /** Signed statements that hold and count. */
+  readonly statements: number;
+  /** Answers of people and signals. */
+  readonly answers: number;
+  /** Events that were compared with what the program asks for. */
+  readonly replayed: number;
+}
+
+/** Something that `verify` could not judge, or was not asked to. */
+export interface Unchecked {
+  readonly part: "signatures" | "data" | "shared-run" | "keys" | "anchor" | "replay" | "memory";
+  readonly count: number;
+  readonly why: string;
+}
+
+interface Covered {
+  readonly gathered: Gathered;
+  readonly runs: readonly RunStatements[];
+  readonly counts: CheckedBlobs["counts"];
+  readonly unsigned: number;
+}
+
+/** Counts what was looked at. */
+export function partsOf({ gathered, runs, counts }: Covered, replays: readonly ReplayReport[]): CheckedParts {
+  let answers = 0;
+  for (const { kind } of gathered.entries.values()) if (kind === "answer.given" || kind === "signal.sent") answers++;
+  return {
+    events: gathered.entries.size,
+    ...counts,
+    runs: gathered.runs.size,
+    statements: runs.reduce((sum, run) => sum + run.statements.length, 0),
+    answers,
+    replayed: replays.reduce((sum, { steps }) => sum + steps.filter(({ result }) => result !== "not-reached").length, 0),
+  };
+}
+
+/** Says what a clean result leaves open. */
+export function uncheckedIn(
+  { gathered, runs, unsigned }: Covered,
+  unknownKeys: readonly string[],
+  /** How many statements of the anchor are about other sessions; undefined without an anchor. */
+  others: number | undefined,
+): readonly Unchecked[] {
+  let erased = 0;
+  let written = 0;
+  for (const entry of gathered.entries.values()) {
+    if (entry.erased) erased++;
+    if (entry.kind === "memory.published") written++;
+  }
+  const shared = runs.filter(({ run, events }) => events === undefined && gathered.runs.get(run)?.log !== undefined).length;
+  const all: readonly Unchecked[] = [
+    { part: "signatures", count: unsigned, why: "events that no signed statement covers: they came after the newest one" },
+    { part: "keys", count: unknownKeys.length, why: "keys that signed and are not known here: only you can say whether they are trusted" },
+    { part: "shared-run", count: shared, why: "runs shared with other sessions, whose statements need events that are not here" },
+    { part: "data", count: erased, why: "events whose data was erased: what they said cannot be judged" },
+    { part: "memory", count: written, why: "publications: what a memory store holds is not part of the record" },
+    others === undefined
+      ? { part: "anchor", count: 1, why: "no anchor was given: a record cut back to an older statement would pass" }
+      : { part: "anchor", count: others, why: "statements of the anchor are about other sessions" },
+  ];
+  return all.filter(({ count }) => count > 0);
+}

@@ -1,0 +1,48 @@
+/**
+ * A runtime for work that leaves nothing behind: it reads the store of another one, and what it writes is kept in memory for as long
+ * as somebody uses it. Sandboxes are real; whoever made it closes them.
+ */
+import { TreeName } from "../session/json.ts";
+import type { Node } from "../session/log.ts";
+import type { Store } from "../store/store.ts";
+import type { Runtime } from "./runtime.ts";
+import type { Captured } from "./services.ts";
+
+/** What was found in the directory that a placement named. */
+export interface Found {
+  readonly placement: Node;
+  readonly captured: Captured;
+}
+
+/** The files of directories are those that were found then, not those that are there now. */
+export function scratchOf(runtime: Runtime, found: readonly Found[]): Runtime & AsyncDisposable {
+  const scratch = runtime.with({ openStore: async () => readOnly(await runtime.store()), openMemory: () => runtime.memories.store() });
+  for (const { placement, captured } of found)
+    scratch.effects.journal("workspace.captured", { ...captured, placement: placement.id, tree: new TreeName(captured.tree) });
+  return Object.assign(scratch, {
+    [Symbol.asyncDispose]: async () => {
+      await scratch.sandboxes.closeAll();
+      scratch.effects.close();
+    },
+  });
+}
+
+/** Takes every write and stores none of it; contents can be read back. */
+function readOnly(store: Store): Store {
+  const written = new Map<string, Uint8Array>();
+  return {
+    append: async ({ blobs = [] }) => {
+      for (const { hash, bytes } of blobs) written.set(hash, bytes);
+      return { ok: true };
+    },
+    events: (query) => store.events(query),
+    sessions: (query) => store.sessions(query),
+    runs: (query) => store.runs(query),
+    claim: async () => undefined,
+    take: async () => [],
+    renew: async () => undefined,
+    release: async () => {},
+    blob: async (hash) => written.get(hash) ?? store.blob(hash),
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
