@@ -10,6 +10,8 @@ type About = Pick<LogAbout, "title" | "tags" | "principal">;
 export function aboutOf(gathered: Gathered, log: GatheredLog): About | undefined {
   for (let next: GatheredLog | undefined = log; next !== undefined; ) {
     const first: Entry | undefined = next.entries[0];
+    // One that was imported is marked so, which is no part of the record.
+    if (first?.kind === "data.erased") return undefined;
     if (first?.kind === "session.created")
       return first.blobs.length > 0 || first.names.about === undefined ? undefined : formed(first.names.about);
     if (first?.kind !== "session.detached") return {};

@@ -176,13 +176,17 @@ export class Finding implements Found {
   }
 
   async #takeLog(log: string): Promise<void> {
+    let first: string | undefined;
     for await (const event of this.#store.events({ session: log })) {
+      first ??= event.id;
       const stays = lasting.has(kindOf(this.#platform, event));
       if (this.words === undefined ? stays || event.data === undefined : !(await this.#matches(event, this.words))) continue;
       if (!stays) this.events.add(event.id);
       else this.left.push({ what: "event", id: event.id, why: "it says how sessions and runs hang together, and stays" });
     }
     const row = this.#rows.get(log);
+    if (this.words?.isIn(row?.title) === true && !this.events.has(first ?? ""))
+      this.left.push({ what: "session", id: log, why: "its title, taken over from another session, holds the text" });
     if (this.words?.isIn(row?.principal) === true)
       this.left.push({ what: "session", id: log, why: "the person it belongs to is named so" });
   }

@@ -99,7 +99,6 @@ export class Runtime implements Host, Services {
   }
 
   // ── what sessions ask of their host ──
-
   session(content: DataOf<"session.created">): Session {
     if (inside.getStore() !== undefined)
       throw new RathError(
@@ -453,8 +452,7 @@ export class Runtime implements Host, Services {
   opened(): readonly Node[] {
     return this.#executions.flatMap(({ closed, open }) => (closed ? [] : [...open].map(({ mark }) => mark)));
   }
-
-  /** Calls of this process that wait for a person or a timer. */
+  /** Those that wait for a person or a timer. */
   waiting(): { readonly mark: Node; readonly effect: Effect }[] {
     return this.#executions.flatMap(({ closed, open }) => (closed ? [] : [...open].filter(({ waiting }) => waiting)));
   }
