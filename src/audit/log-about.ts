@@ -10,8 +10,6 @@ type About = Pick<LogAbout, "title" | "tags" | "principal">;
 export function aboutOf(gathered: Gathered, log: GatheredLog): About | undefined {
   for (let next: GatheredLog | undefined = log; next !== undefined; ) {
     const first: Entry | undefined = next.entries[0];
-    // One that was imported is marked so, which is no part of the record.
-    if (first?.kind === "data.erased") return undefined;
     if (first?.kind === "session.created")
       return first.blobs.length > 0 || first.names.about === undefined ? undefined : formed(first.names.about);
     if (first?.kind !== "session.detached") return {};
@@ -27,7 +25,8 @@ export function checkAbout(gathered: Gathered): readonly Finding[] {
   const findings: Finding[] = [];
   for (const log of gathered.logs.values()) {
     const hashed = log.length === 0 ? undefined : aboutOf(gathered, log);
-    if (hashed === undefined || log.row === undefined) continue;
+    // An erasure log that was imported is marked so, which is no part of the record.
+    if (hashed === undefined || log.row === undefined || log.row.log === "erasure") continue;
     for (const field of ["title", "tags", "principal"] as const) {
       if (textOf(log.row[field]) === textOf(hashed[field])) continue;
       findings.push({
