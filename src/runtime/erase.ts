@@ -21,8 +21,8 @@ import type { Runtime } from "./runtime.ts";
  * What is to be erased. Exactly one of the first five, or none of them with `matching`, which then means everything in the project.
  *
  * @example
- * await rath.erase({ session: id }, { by: "human:ada", reason: "asked by the customer" });
- * await rath.erase({ session: id, matching: "4711" }, { by: "human:ada", reason: "a PIN was pasted" });
+ * await rath.erase({ session: session.id }, { by: "human:ada", reason: "asked by the customer" });
+ * await rath.erase({ session, matching: "4711" }, { by: "human:ada", reason: "a PIN was pasted" });
  */
 export interface EraseTarget {
   /** A session, with what belongs to it alone: nested work, answers, and the logs of runs that worked on nothing else. */
