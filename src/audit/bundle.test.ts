@@ -205,7 +205,7 @@ describe("a bundle", () => {
     await using other = openrath({ store: erasing });
     const same = await other.import(join(folder, "a.jsonl"));
     const message = [...same.events()].find((event) => event.kind === "message.added");
-    await erasing.erase?.([message?.id as string]);
+    await other.erase({ events: [message?.id as string] }, { by: "human:ada", reason: "asked to" });
     await write(same, join(folder, "erased.jsonl"));
     expect(await readFile(join(folder, "erased.jsonl"), "utf8")).not.toContain("Write a report");
     await using third = openrath({ store: "memory" });

@@ -30,6 +30,7 @@ import { enter } from "./enter.ts";
 import { Execution } from "./execution.ts";
 import { applyFiles, filesAt } from "./file-verbs.ts";
 import type { Key } from "./key.ts";
+import { KnownLogs } from "./known-logs.ts";
 import { link } from "./link.ts";
 import { inTurn, loadLogs, rowOf } from "./load.ts";
 import { Mailbox } from "./mailbox.ts";
@@ -78,10 +79,7 @@ export class Runtime implements Host, Services {
   closed = false;
   knownKey: Key | undefined;
   readonly #options: RuntimeOptions;
-  readonly #logs = new Map<string, WeakRef<Log>>();
-  readonly #forgotten = new FinalizationRegistry<string>((id) => {
-    if (this.#logs.get(id)?.deref() === undefined) this.#logs.delete(id);
-  });
+  readonly #logs = new KnownLogs();
   #executions: Living[] = [];
   #store: Promise<Store> | undefined;
   #key: Promise<Key> | undefined;
@@ -101,7 +99,6 @@ export class Runtime implements Host, Services {
   }
 
   // ── what sessions ask of their host ──
-
   session(content: DataOf<"session.created">): Session {
     if (inside.getStore() !== undefined)
       throw new RathError(
@@ -426,9 +423,11 @@ export class Runtime implements Host, Services {
     return encode(kept, this.platform, () => undefined).text;
   }
 
-  know(log: Log): void {
-    this.#logs.set(log.id, new WeakRef(log));
-    this.#forgotten.register(log, log.id);
+  readonly know = (log: Log): void => this.#logs.add(log);
+  /** Values that were loaded before must not say what was erased. */
+  forgetErased(events: ReadonlySet<string>): void {
+    this.#logs.erase(events);
+    this.sandboxes.forgetErased();
   }
 
   /** Refuses everything once it is closed. */
@@ -438,8 +437,8 @@ export class Runtime implements Host, Services {
 
   /** The tips of stored logs, with everything behind them. */
   readonly load = inTurn(async (ids: readonly string[]): Promise<ReadonlyMap<string, Log>> => {
-    const logs = await loadLogs(this.platform, await this.store(), ids, (id) => this.#logs.get(id)?.deref());
-    for (const log of logs.values()) if (this.#logs.get(log.id)?.deref() !== log) this.know(log);
+    const logs = await loadLogs(this.platform, await this.store(), ids, (id) => this.#logs.get(id));
+    for (const log of logs.values()) this.know(log);
     return logs;
   });
 
@@ -449,7 +448,11 @@ export class Runtime implements Host, Services {
     await execution.writer.flush();
   }
 
-  /** Calls of this process that wait for a person or a timer. */
+  /** The calls of this process that have no result yet. */
+  opened(): readonly Node[] {
+    return this.#executions.flatMap(({ closed, open }) => (closed ? [] : [...open].map(({ mark }) => mark)));
+  }
+  /** Those that wait for a person or a timer. */
   waiting(): { readonly mark: Node; readonly effect: Effect }[] {
     return this.#executions.flatMap(({ closed, open }) => (closed ? [] : [...open].filter(({ waiting }) => waiting)));
   }
