@@ -2,7 +2,6 @@
 // and remember, and which come back by merges or are given up; at last an agent reads what a branch wrote and writes a line itself.
 import { join } from "node:path";
 import { Agent, openrath, scripted, tool, Workflow } from "../../dist/index.js";
-import { sqliteStore } from "../../dist/store/sqlite.js";
 import { readFile, writeFile } from "../../dist/tool/builtin/tools.js";
 import { manyTexts } from "../memory-items.mjs";
 
@@ -102,14 +101,11 @@ function reader() {
 
 /** Writes one with about so many events on so many branches into the store of a directory; gives its id. */
 export async function writeLargeSession(directory, { events, branches }) {
-  const file = sqliteStore(join(directory, "rath.db"), { durability: "relaxed" });
-  // As it is written in earnest, frame by frame, but nobody waits for the disk.
-  const store = { ...file, append: (write) => file.append({ ...write, relaxed: true }) };
-  const rath = openrath({ store });
+  // Nobody waits for the disk, except for files: those tools may not be repeated.
+  const rath = openrath({ store: join(directory, "rath.db"), durability: "relaxed" });
   const rounds = Math.max(3, Math.round((events / branches - EVENTS_BESIDE) / EVENTS_PER_ROUND));
   const run = await rath.run(new Large({ branches, rounds }), rath.session("A large session").to("memory"));
   const { id } = await run.result();
   await rath.close();
-  await file[Symbol.asyncDispose]();
   return id;
 }

@@ -55,7 +55,7 @@ const QUESTIONS = {
 };
 
 export function measure({ quick }) {
-  const shape = quick ? { events: 20_000, branches: 200 } : { events: 100_000, branches: 1000 };
+  const shape = quick ? { events: 10_000, branches: 100 } : { events: 100_000, branches: 1000 };
   return inDirectory(async (directory) => {
     progress(`writing a session of ${shape.events} events on ${shape.branches} branches`);
     const begin = now();
