@@ -325,7 +325,8 @@ class Walk {
   }
 }
 
-function restore(value: unknown, platform: Platform, blob: (hash: string) => Uint8Array): unknown {
+/** The same for a canonical text that was parsed already. */
+export function restore(value: unknown, platform: Platform, blob: (hash: string) => Uint8Array): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return Object.freeze(value.map((inner) => restore(inner, platform, blob)));
   const marked = value as Record<string, unknown>;
