@@ -13,8 +13,8 @@ export const path = "notes/shared.md";
 export const asked = { often: "mind the estuary", once: "gauge-77-1." };
 
 const EVENTS_PER_ROUND = 4;
-/** Beside its rounds a branch has a fork, a message, the begin and the end of the agent, its last reply and a merge. */
-const EVENTS_BESIDE = 9;
+/** Beside its rounds a branch has a fork, a message, the begin and the end of the agent, its last reply, a message on the line and a merge. */
+const EVENTS_BESIDE = 10;
 const usage = { input: 1800, output: 120, cached: 1500, cacheWrite: 0, reasoning: 0 };
 
 /** Texts of ordinary size: about 900 characters of what a tool found, 150 of what an agent says. */
@@ -42,6 +42,8 @@ class Large extends Workflow {
       const ask = index % often === 0 && index / often < 100 ? `, and ${asked.often}` : "";
       let branch = line.fork(`branch ${index}`).say(`Part ${index}${ask}: ${this.#phrases.said(index)}`);
       branch = await this.#worker(index, rounds, index % 4 === 0 ? notes : undefined).forward(branch);
+      // The line goes on meanwhile: of a branch that is merged then, models read what it came to, not all that was said on it.
+      line = line.say(`Part ${index} is under way.`);
       if (index % 4 === 0) notes += `line ${index}\n`;
       if (index % 8 === 1) branch = await branch.remember({ key: `part-${index % 100}`, content: this.#phrases.said(index * 3) });
       if (index % 10 === 9) await branch.reject("not needed").do("close", () => "closed");

@@ -4,8 +4,8 @@
  * `verify` and `replay` are on the root door; `why` and `diff` are on both.
  */
 
-export { type Bisection, type BisectOptions, type BisectStep, bisect } from "./bisect.ts";
 export type { ReplayReport, ReplayStep } from "../runtime/replay.ts";
+export { type Bisection, type BisectOptions, type BisectStep, bisect } from "./bisect.ts";
 export { type BlameLine, blame } from "./blame.ts";
 export { type Cost, type CostBy, type CostRow, type CostSum, type CrossedBudget, cost, type Interruption } from "./cost.ts";
 export {
@@ -35,7 +35,7 @@ export type { OtlpOptions } from "./export/otlp.ts";
 export { type WriteFormat, type WriteOptions, write } from "./export/write.ts";
 export { type Graph, graph } from "./graph.ts";
 export type { GraphEdge, GraphNode } from "./graph-data.ts";
-export type { CheckedParts, Problem, ProblemKind, Unchecked, Verification, VerifyOptions } from "./verify.ts";
 export { type GrepHit, type GrepOptions, grep } from "./grep.ts";
 export { type ScanOptions, type ScanReport, type SecretFinding, scan } from "./scan.ts";
+export type { CheckedParts, Problem, ProblemKind, Unchecked, Verification, VerifyOptions } from "./verify.ts";
 export { type Why, type WhyEvidence, type WhyHop, type WhyTarget, why } from "./why.ts";
