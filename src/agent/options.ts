@@ -75,7 +75,7 @@ export interface Hooks {
     readonly input: unknown;
   }): HookAnswer<{ readonly input: unknown } | { readonly refuse: string }>;
   /** After each tool call: another value for the model to read, or undefined. What the tool gave is kept. */
-  afterTool?(call: ToolCall): HookAnswer<{ readonly value: unknown }>;
+  afterTool?(call: Omit<ToolCall, "event">): HookAnswer<{ readonly value: unknown }>;
 }
 
 /** Throws `agent.invalid` for options that cannot work. */

@@ -190,7 +190,7 @@ describe("afterTool", () => {
   });
 
   test("sees the call with its validated input, who called, and its id", async () => {
-    const seen: ToolCall[] = [];
+    const seen: Omit<ToolCall, "event">[] = [];
     const { session } = await hooked({ afterTool: (call) => void seen.push(call) }, "a", "fail");
     expect(seen).toMatchObject([
       { tool: "say", input: { text: "a" }, outcome: { type: "ok", value: "said a" }, by: "agent" },

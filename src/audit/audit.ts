@@ -8,6 +8,7 @@ export type { ReplayReport, ReplayStep } from "../runtime/replay.ts";
 export { type Bisection, type BisectOptions, type BisectStep, bisect } from "./bisect.ts";
 export { type BlameLine, blame } from "./blame.ts";
 export { type Cost, type CostBy, type CostRow, type CostSum, type CrossedBudget, cost, type Interruption } from "./cost.ts";
+export { decisions } from "./decisions.ts";
 export {
   type Both,
   type Diff,
@@ -27,6 +28,7 @@ export {
   type DiffStep,
   diff,
 } from "./diff.ts";
+export { type DossierOptions, type DossierReport, dossier } from "./dossier/dossier.ts";
 export type { AtifOptions } from "./export/atif.ts";
 export type { ChatOptions } from "./export/chat.ts";
 export type { LineageRow } from "./export/lineage.ts";
@@ -37,5 +39,5 @@ export { type Graph, graph } from "./graph.ts";
 export type { GraphEdge, GraphNode } from "./graph-data.ts";
 export { type GrepHit, type GrepOptions, grep } from "./grep.ts";
 export { type ScanOptions, type ScanReport, type SecretFinding, scan } from "./scan.ts";
-export type { CheckedParts, Problem, ProblemKind, Unchecked, Verification, VerifyOptions } from "./verify.ts";
+export type { CheckedParts, Problem, ProblemKind, RecordedErasure, Unchecked, Verification, VerifyOptions } from "./verify.ts";
 export { type Why, type WhyEvidence, type WhyHop, type WhyTarget, why } from "./why.ts";

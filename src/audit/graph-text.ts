@@ -4,7 +4,7 @@ import type { GraphEdge, GraphNode } from "./graph-data.ts";
 const longest = 48;
 
 /** What is written on a branch. */
-export function captionOf({ label, kind, status, reason, events, current, won }: GraphNode): readonly [string, string] {
+function captionOf({ label, kind, status, reason, events, current, won }: GraphNode): readonly [string, string] {
   const facts = [kind, `${events} ${events === 1 ? "event" : "events"}`];
   if (status !== "idle") facts.push(status === "rejected" && reason !== undefined ? `rejected: ${clip(reason)}` : status);
   if (won) facts.push("won");

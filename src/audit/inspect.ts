@@ -45,6 +45,8 @@ export interface Names {
   /** How a run ended. */
   readonly ended?: string | undefined;
   readonly signed?: DataOf<"run.signed"> | undefined;
+  /** What an entry of the erasure log lists. */
+  readonly erasure?: DataOf<"data.erased"> | undefined;
 }
 
 /** A stored event without its bytes. Fields of an envelope that cannot be read are empty. */
@@ -57,7 +59,10 @@ export interface Entry {
   readonly run: string | undefined;
   readonly order: number;
   readonly kind: EventKind | undefined;
+  readonly by: string;
   readonly at: string;
+  /** The entry of the erasure log that it names. */
+  readonly erasedBy: string | undefined;
   readonly parents: readonly string[];
   /** The call that a result in a batch names. */
   readonly call: string | undefined;
@@ -107,7 +112,9 @@ function inspect(reading: Reading, event: StoredEvent, index: number): Entry {
     run,
     order,
     kind: envelope?.kind,
+    by: envelope?.by ?? "",
     at: envelope?.at ?? "",
+    erasedBy: event.erased,
     parents: envelope?.parents ?? nothing,
     call: envelope?.facts.call,
     source: envelope?.facts.source,
@@ -162,7 +169,7 @@ function readData(reading: Reading, event: StoredEvent, envelope: Envelope, flaw
       kind: "newer",
       code: "event.newer-version",
     });
-  if (event.data === undefined) return undefined; // erased: the digest stays in the chain
+  if (event.data === undefined) return undefined; // erased: the digest stays in the chain, and erased.ts asks by whom
   if (event.data.length < saltBytes) {
     flaws.push({ problem: "its data is shorter than its salt", field: "data" });
     return undefined;
@@ -236,6 +243,8 @@ function namesIn(kind: EventKind, value: unknown): Names {
       return { run: (value as DataOf<"workflow.entered">).run };
     case "run.signed":
       return { signed: value as DataOf<"run.signed"> };
+    case "data.erased":
+      return { erasure: value as DataOf<"data.erased"> };
     case "do.returned":
     case "check.returned":
     case "ask.returned":

@@ -3,14 +3,19 @@
 import { runtimeOf } from "../runtime/replay.ts";
 import { type Event, isReturned, isStarted } from "../session/event.ts";
 import type { Node } from "../session/log.ts";
+import type { Platform } from "../session/platform.ts";
 import type { Session } from "../session/session.ts";
 import { callBehind } from "../wire/event-line.ts";
-import { branchesOf } from "./branches.ts";
+import { type Branch, branchesOf } from "./branches.ts";
 
 /** Everything on every branch behind and beside a session, in the order in which it happened, parents first. */
 export async function lineageEvents(session: Session): Promise<readonly Event[]> {
-  const { platform } = runtimeOf(session);
-  const nodes = (await branchesOf(session)).flatMap((branch) => branch.nodes);
+  return eventsOf(await branchesOf(session), runtimeOf(session).platform);
+}
+
+/** The same of branches that are known already. */
+export function eventsOf(branches: readonly Branch[], platform: Platform): readonly Event[] {
+  const nodes = branches.flatMap((branch) => branch.nodes);
   const times = happened(nodes);
   const timeOf = (node: Node): string => times.get(node) ?? node.at;
   // An event is always a step after its parents, and happened no earlier.

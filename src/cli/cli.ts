@@ -134,8 +134,8 @@ export class Cli {
 function inkFor(enabled: boolean): Ink {
   const colours = pc.createColors(enabled);
   const with_ = (paint: (text: string) => string) => (value: Showable) => {
-    const { text, width } = toShown(value);
-    return new Shown(paint(text), width);
+    const shown = toShown(value);
+    return new Shown(paint(shown.text), () => shown.width);
   };
   const { bold, dim, red, green, yellow, cyan } = colours;
   return { bold: with_(bold), dim: with_(dim), red: with_(red), green: with_(green), yellow: with_(yellow), cyan: with_(cyan) };

@@ -43,6 +43,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Defi
     bisect: () => import("./commands/bisect.ts"),
     grep: () => import("./commands/grep.ts"),
     apply: () => import("./commands/apply.ts"),
+    erase: () => import("./commands/erase.ts"),
     gc: () => import("./commands/gc.ts"),
   },
   "People:": {
@@ -56,6 +57,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Defi
   },
   "Trust:": {
     verify: () => import("./commands/verify.ts"),
+    dossier: () => import("./commands/dossier.ts"),
     scan: () => import("./commands/scan.ts"),
     export: () => import("./commands/export.ts"),
     import: () => import("./commands/import.ts"),

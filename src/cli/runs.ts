@@ -122,6 +122,7 @@ export async function showRun(cli: Cli, row: RunRow): Promise<void> {
   if (cli.asJson) {
     cli.data({
       ...dataOf(item),
+      ...{ input: { session: record.input.log.id, head: record.input.id, step: record.input.step } },
       ...{ deadline: started.deadline ?? null, limits: started.limits ?? null, parent: started.parent ?? null },
       ...{ compensates: started.compensates ?? null, takenUp: taken.length, abandoned: deaths },
       ...{ cancel: cancel === undefined ? null : { by: cancel.by, reason: cancel.data.reason ?? null } },
@@ -138,6 +139,7 @@ export async function showRun(cli: Cli, row: RunRow): Promise<void> {
     ["status", statusText(cli, row)],
     ["workflow", row.workflow],
     ["session", id(row.session)],
+    ["input", `${id(record.input.log.id)}@${record.input.step}`],
     ["started", item.started],
     ["since", item.since],
     ...field("goes on", wakes === "" ? undefined : wakes),

@@ -85,17 +85,22 @@ async function said(cli: Cli, { session, id }: Pending): Promise<Message | undef
   return found === undefined || !cli.onTerminal ? found : { ...found, text: clip(found.text, 2000) };
 }
 
-function decidedFields({ answer, approve, input, outcome, expired, by, at, reason }: Omit<Decided, "pending">): readonly Field[] {
-  const said =
-    expired === true
-      ? "nobody answered in time"
-      : approve === undefined
-        ? valueText(outcome === undefined ? answer : outcome)
-        : approve
-          ? "approved"
-          : "denied";
+/** What was said, in a word or as it was said. */
+function verdictOf({ answer, approve, outcome, expired }: Omit<Decided, "pending">): string {
+  if (expired === true) return "nobody answered in time";
+  if (approve !== undefined) return approve ? "approved" : "denied";
+  return valueText(outcome === undefined ? answer : outcome);
+}
+
+/** The same with the input that was approved, where that is not what was asked for. */
+export function decidedText(decided: Omit<Decided, "pending">): string {
+  return `${verdictOf(decided)}${decided.input === undefined ? "" : ` with ${valueText(decided.input)}`}`;
+}
+
+function decidedFields(decided: Omit<Decided, "pending">): readonly Field[] {
+  const { input, by, at, reason } = decided;
   const given: readonly (readonly [string, string | undefined])[] = [
-    ["decided", said],
+    ["decided", verdictOf(decided)],
     ["with input", input === undefined ? undefined : valueText(input)],
     ["by", by],
     ["at", at],

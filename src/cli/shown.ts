@@ -7,10 +7,15 @@ import { neutral, neutralJson, neutralJsonText } from "../wire/neutral.ts";
 /** Printable text, with the columns it takes on a terminal. */
 export class Shown {
   readonly text: string;
-  readonly width: number;
-  constructor(text: string, width: number) {
+  #width: number | (() => number);
+  constructor(text: string, width: number | (() => number) = () => widthOf(text)) {
     this.text = text;
-    this.width = width;
+    this.#width = width;
+  }
+  /** Measured when somebody asks: that takes long, and most of what is printed stands under nothing. */
+  get width(): number {
+    if (typeof this.#width === "function") this.#width = this.#width();
+    return this.#width;
   }
   toString(): string {
     return this.text;
@@ -21,38 +26,28 @@ export type Showable = string | number | Shown;
 
 /** Makes printable text of a template: its own words stay, whatever is put into it is neutralised. */
 export function show(words: TemplateStringsArray, ...values: readonly Showable[]): Shown {
-  return joined(
-    words.flatMap((word, index) => [new Shown(word, widthOf(word)), ...(index < values.length ? [values[index] as Showable] : [])]),
-  );
+  return joined(words.flatMap((word, index) => [new Shown(word), ...(index < values.length ? [values[index] as Showable] : [])]));
 }
 
 export function joined(values: readonly Showable[], between = ""): Shown {
   const parts = values.map(toShown);
   const gaps = Math.max(0, parts.length - 1) * widthOf(between);
-  return new Shown(
-    parts.map((part) => part.text).join(between),
-    parts.reduce((sum, part) => sum + part.width, gaps),
-  );
+  return new Shown(parts.map((part) => part.text).join(between), () => parts.reduce((sum, part) => sum + part.width, gaps));
 }
 
 export function toShown(value: Showable): Shown {
   if (value instanceof Shown) return value;
-  const text = neutral(String(value));
-  return new Shown(text, widthOf(text));
+  return new Shown(neutral(String(value)));
 }
 
 /** JSON in which nothing can act on a terminal: the same value, with more characters escaped. */
 export function json(value: unknown, indent?: number): Shown {
-  return shownAs(neutralJson(value, indent));
+  return new Shown(neutralJson(value, indent));
 }
 
 /** Text that is JSON already. */
 export function jsonText(text: string): Shown {
-  return shownAs(neutralJsonText(text));
-}
-
-function shownAs(text: string): Shown {
-  return new Shown(text, widthOf(text));
+  return new Shown(neutralJsonText(text));
 }
 
 /** One line, at most so many columns wide. */

@@ -18,6 +18,8 @@ export interface Run<out Output = unknown> {
   readonly workflow: string;
   /** The branch it continues: the one it was given, or the fork made because somebody else was writing it. */
   readonly session: string;
+  /** The session as it was given to the run: what everything in it began from. */
+  input(): Promise<Session>;
   /** As stored now, whoever executes it. */
   status(): Promise<RunStatus>;
   /** Resolves when the run cannot go on by itself: ended, failed, cancelled, or waiting for a person or timer. Never rejects for these. */
@@ -59,6 +61,10 @@ export function handleOf<Output>(runtime: Runtime, { id, workflow, session }: Ru
       return (await access.row(id)).status as RunStatus;
     },
     settle,
+    input: async () => {
+      runtime.assertOpen();
+      return runtime.outside((await loadRun(runtime, id)).input);
+    },
     result: async () => {
       for (;;) {
         const now = await settle();

@@ -1,3 +1,4 @@
+/** Which openrath this is. */
 import { readFileSync } from "node:fs";
 
 /** From the manifest two folders up, which is the same from src/ and from dist/. */

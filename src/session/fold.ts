@@ -176,6 +176,7 @@ function turn(counted: State, node: Node, kind: EventKind): State {
     case "budget.crossed":
     case "answer.given":
     case "signal.sent":
+    case "data.erased":
       return counted;
     case "session.imported":
       // Others wrote all that follows.

@@ -234,19 +234,26 @@ export interface Check {
   readonly passed: boolean;
   readonly score: number | undefined;
   readonly reason: string | undefined;
+  /** Where it looked, when it did in a sandbox: commands with their output, the tree it judged. */
+  readonly acted?: Acted | undefined;
   readonly event: string;
 }
 /** What a check may return. */
 export type CheckResult = boolean | { readonly passed: boolean; readonly score?: number; readonly reason?: string };
 /** A call of a tool and what it came to. */
 export interface ToolCall {
+  /** The call: `session.at(id)` is what it was made from, and `rath.decision(id)` who let it happen. */
   readonly id: string;
+  /** Its result: `session.at(event)` is what it left. */
+  readonly event: string;
   readonly tool: string;
-  /** What it ran with. */
+  /** What it ran with; what is no JSON as the model wrote it. */
   readonly input: unknown;
   /** What was asked for, where a person approved another input. */
   readonly asked?: unknown;
   readonly outcome: Outcome;
+  /** What went wrong in the attempts before the last one, where there were several. */
+  readonly failures?: readonly { readonly message: string }[];
   /** The files it changed. */
   readonly changes: readonly Change[];
   /** The sandbox it acted in: its id, or its kind when only files were read or written. */

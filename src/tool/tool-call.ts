@@ -30,7 +30,7 @@ export interface ToolRequest {
   readonly expires?: Duration | undefined;
   /** Sees the result before it is stored, and may put another value in its place. */
   readonly after?:
-    | ((call: ToolCall) => { readonly value: unknown } | undefined | Promise<{ readonly value: unknown } | undefined>)
+    | ((call: Omit<ToolCall, "event">) => { readonly value: unknown } | undefined | Promise<{ readonly value: unknown } | undefined>)
     | undefined;
   /** The names that are offered, for a model that asks for another one. */
   readonly offered?: readonly string[] | undefined;
@@ -215,12 +215,16 @@ function running(request: ToolRequest, tool: Tool, input: unknown): EffectCode {
   };
 }
 
-function shape({ name, by }: ToolRequest, id: string): Omit<ToolCall, "input" | "outcome"> {
+function shape({ name, by }: ToolRequest, id: string): Omit<ToolCall, "event" | "input" | "outcome"> {
   return { id, tool: name, changes: [], sandbox: undefined, session: undefined, by, step: 0 };
 }
 
 /** What a hook makes of a result; if it throws, the result stands and the agent says so. */
-async function afterwards(outcome: Outcome, call: ToolCall, after: NonNullable<ToolRequest["after"]>): Promise<EffectResult> {
+async function afterwards(
+  outcome: Outcome,
+  call: Omit<ToolCall, "event">,
+  after: NonNullable<ToolRequest["after"]>,
+): Promise<EffectResult> {
   const plain = (): EffectResult =>
     outcome.type === "ok"
       ? new EffectResult("ok", dataOf(outcome.value))

@@ -1,5 +1,7 @@
 /** An event in one line, as `log` shows it. A new kind does not compile until it has its words here. */
-import type { Event } from "../session/event.ts";
+
+import type { DataOf, Event } from "../session/event.ts";
+import type { Acted } from "../session/session.ts";
 import { compressedLine, memoryLine } from "./memory-line.ts";
 import { neutralJson } from "./neutral.ts";
 
@@ -70,7 +72,7 @@ export function eventLine(event: Event, find: FindEvent): string {
     case "wait.returned":
     case "receive.returned":
     case "route.returned":
-      return `${opOf(event)} ${nameOf(event, find)}${ended(event)}`;
+      return `${opOf(event)} ${nameOf(event, find)}${changed(event)}${ended(event)}`;
     case "tool.started":
     case "do.started":
       return `${opOf(event)} starts`;
@@ -98,9 +100,23 @@ export function eventLine(event: Event, find: FindEvent): string {
       return "answer";
     case "signal.sent":
       return `signal ${event.data.signal}${event.data.data === undefined ? "" : ` ${valueText(event.data.data)}`}`;
+    case "data.erased":
+      return erasedLine(event.data);
     default:
       return (event satisfies never as Event).kind;
   }
+}
+
+function erasedLine({ reason, events = [], blobs = [], memories = [], logs = [], done }: DataOf<"data.erased">): string {
+  if (done !== undefined) return `erased: ${done.length} done`;
+  const parts = [
+    [events, "events"],
+    [blobs, "blobs"],
+    [memories, "memories"],
+    [logs, "logs"],
+  ] as const;
+  const listed = parts.flatMap(([list, noun]) => (list.length === 0 ? [] : [`${list.length} ${noun}`]));
+  return `erase ${listed.join(", ")}${because(reason)}`;
 }
 
 /** The call a result belongs to. */
@@ -140,6 +156,18 @@ function callName({ kind, data }: Event): string {
 function inputOf({ data }: Event): string {
   const { input } = data as { readonly input?: unknown };
   return input === undefined ? "" : ` ${valueText(input)}`;
+}
+
+/** More are counted. */
+const mostPaths = 3;
+
+/** The files an effect changed, and where. */
+function changed({ data }: Event): string {
+  const { acted } = data as { readonly acted?: Pick<Acted, "sandbox" | "id" | "changes" | "omitted" | "discarded"> };
+  if (acted === undefined || acted.changes.length === 0 || acted.discarded === true) return "";
+  const more = acted.changes.length - mostPaths + (acted.omitted ?? 0);
+  const paths = acted.changes.slice(0, mostPaths).map(({ path }) => path);
+  return ` changed ${paths.join(", ")}${more > 0 ? ` and ${more} more` : ""} in ${acted.id ?? acted.sandbox}`;
 }
 
 /** What an effect came to. */

@@ -11,13 +11,10 @@ import { Agent, openrath, type Rath, type Session, tool, Workflow } from "../../
 import { scripted } from "../../src/model/scripted.ts";
 import { testRath } from "../../src/testing/testing.ts";
 import { call, lastingStore, rathOn } from "../golden-cli/world.ts";
-import { collector, decoded, type ExportRequest, requestMessage, type WireSpan } from "../support/collector.ts";
+import { collector, decoded, type ExportRequest, type WireSpan } from "../support/collector.ts";
 
 const golden = fileURLToPath(new URL("../golden/", import.meta.url));
 const names = (await readdir(golden, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map((entry) => entry.name);
-
-if (requestMessage() === undefined)
-  console.warn("skipped: reading traces with OpenTelemetry's protobuf definitions; @opentelemetry/otlp-transformer is not installed");
 
 let folder = "";
 beforeAll(async () => {

@@ -81,25 +81,16 @@ interface Message {
   toObject(message: object, options: object): object;
 }
 
-const definitions = "@opentelemetry/otlp-transformer/build/src/generated/root.js";
+const require = createRequire(import.meta.url);
+const { opentelemetry } = require("@opentelemetry/otlp-transformer/build/src/generated/root.js") as {
+  readonly opentelemetry: {
+    readonly proto: { readonly collector: { readonly trace: { readonly v1: { readonly ExportTraceServiceRequest: Message } } } };
+  };
+};
 
-/** The definitions; undefined where the package is not installed. */
-export function requestMessage(): Message | undefined {
-  try {
-    const root = createRequire(import.meta.url)(definitions) as {
-      readonly opentelemetry: { readonly proto: { readonly collector: { readonly trace: { readonly v1: Record<string, Message> } } } };
-    };
-    return root.opentelemetry.proto.collector.trace.v1["ExportTraceServiceRequest"];
-  } catch {
-    return undefined;
-  }
-}
-
-/** Parses OTLP's JSON; with the definitions, through bytes and back, so that only what they know is left. */
+/** Parses OTLP's JSON, through the bytes of OpenTelemetry's definitions and back, so that only what they know is left. */
 export function decoded(text: string): ExportRequest {
-  const request = JSON.parse(text) as ExportRequest;
-  const message = requestMessage();
-  if (message === undefined) return request;
+  const message = opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest;
   const given = JSON.parse(text, (key, value: unknown) =>
     isId(key) && typeof value === "string" ? [...Buffer.from(value, "hex")] : value,
   ) as object;

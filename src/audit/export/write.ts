@@ -52,6 +52,10 @@ export async function write(session: Session, file: string, options: WriteOption
     const { writeBundle } = await import("./bundle-write.ts");
     return writeBundle(session, file);
   }
+  if (format === "html") {
+    const { writePage } = await import("../dossier/page.ts");
+    return writePage(session, file);
+  }
   const [{ writeLines }, { runtimeOf }] = await Promise.all([import("./lines.ts"), import("../../runtime/replay.ts")]);
   await runtimeOf(session).save(session);
   return writeLines(file, await linesOf(session, options));
@@ -76,9 +80,8 @@ async function linesOf(session: Session, options: WriteOptions): Promise<AsyncIt
       return drawing(session, options.format);
     case "bundle":
     case undefined:
-      throw new Error("a bundle may be a folder");
     case "html":
-      throw new RathError("session.not-here", `This version of openrath does not write "html" yet: use "markdown" or "svg".`, { session });
+      throw new Error("it is written by a function of its own");
     default:
       return options satisfies never;
   }

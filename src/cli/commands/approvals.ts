@@ -1,5 +1,6 @@
 /** `openrath approvals`: what waits for a person, and the answer. The first answer counts. */
 import type { Command } from "commander";
+import { decisions } from "../../audit/decisions.ts";
 import type { Decision, Pending } from "../../session/session.ts";
 import { ago, shortEvent } from "../../wire/format.ts";
 import type { Cli } from "../cli.ts";
@@ -8,7 +9,7 @@ import { parsedJson } from "../options.ts";
 import { printList } from "../print-list.ts";
 import { pendingText } from "../session-text.ts";
 import { findRun, openSession, shortIds } from "../sessions.ts";
-import { showPending } from "../show-pending.ts";
+import { decidedText, showPending } from "../show-pending.ts";
 import { show } from "../shown.ts";
 
 interface Options {
@@ -26,7 +27,10 @@ export function define(command: Command, cli: Cli): void {
     .summary("list what waits")
     .option("--session <id>", "only in this session")
     .option("--run <id>", "only in this run")
-    .action((options: { readonly session?: string; readonly run?: string }) => ls(cli, options));
+    .option("--decided <session>", "what was decided behind this session instead: by whom, how and why")
+    .action((options: { readonly session?: string; readonly run?: string; readonly decided?: string }) =>
+      options.decided === undefined ? ls(cli, options) : decidedIn(cli, options.decided),
+    );
   command
     .command("show")
     .summary("show what waits or waited in full, and who decided what, when and why")
@@ -79,6 +83,23 @@ async function ls(cli: Cli, { session, run }: { readonly session?: string; reado
   });
   const first = pending.find(({ kind }) => kind !== "timer" && kind !== "signal");
   if (first !== undefined && cli.onTerminal) cli.next(`openrath approvals show ${shortEvent(first.id)}`);
+}
+
+/** Who said what, oldest question first. */
+async function decidedIn(cli: Cli, id: string): Promise<void> {
+  printList(cli, await decisions(await openSession(cli, id)), {
+    columns: [
+      { name: "ID", cell: ({ pending }) => cli.ink.cyan(shortEvent(pending.id)), plain: ({ pending }) => pending.id },
+      { name: "KIND", cell: ({ pending }) => pending.kind },
+      { name: "WHAT", cell: ({ pending }) => pendingText(pending), rest: true },
+      { name: "DECIDED", cell: decidedText },
+      { name: "BY", cell: ({ by }) => by ?? "" },
+      { name: "REASON", cell: ({ reason }) => reason ?? "", optional: true },
+      { name: "AT", cell: ({ at = "" }) => ago(at, cli.host.now()), plain: ({ at }) => at ?? "" },
+    ],
+    data: (one) => one,
+    empty: show`Nobody has decided anything here.`,
+  });
 }
 
 async function give(

@@ -23,7 +23,7 @@ export function define(command: Command, cli: Cli): void {
 
 async function blameFile(cli: Cli, id: string, path: string): Promise<void> {
   const session = await openSession(cli, id);
-  const lines = await linesOf(cli, session, path);
+  const lines = await linesOf(session, path);
   // What is in a file keeps its white space, which a list would take away.
   if (!cli.onTerminal && !cli.asJson) for (const line of lines) cli.print(plainLine(line));
   else
@@ -41,7 +41,7 @@ async function blameFile(cli: Cli, id: string, path: string): Promise<void> {
 }
 
 /** A file may be called like another one and a line: it goes first. */
-async function linesOf(cli: Cli, session: Session, path: string): Promise<readonly BlameLine[]> {
+async function linesOf(session: Session, path: string): Promise<readonly BlameLine[]> {
   const [, file = "", wanted = ""] = /^(.+):([1-9]\d*)$/s.exec(path) ?? [];
   if (file === "") return blame(session, path);
   const asNamed = await blame(session, path).catch(() => undefined);

@@ -31,7 +31,8 @@ async function print(cli: Cli, id: string, by: CostBy): Promise<void> {
     data: ({ name, calls, failed, reused, ms, usage }) => ({ [by]: name, calls, failed, reused, ms, ...usage }),
     empty: show`Nothing was spent: session ${short(session.id)} has no ${by === "tool" ? "call of a tool" : by === "model" ? "call of a model" : "effect"} on record.`,
   });
-  if (cli.onTerminal && found.rows.length > 0) cli.note(show`${cli.errInk.dim(remark(found))}`);
+  if (!cli.onTerminal) return;
+  if (found.rows.length > 0) cli.note(show`${cli.errInk.dim(remark(found))}`);
   for (const one of found.crossed) cli.note(show`${cli.errInk.yellow(crossedText(one))} ${cli.errInk.dim(`(${shortEvent(one.event)})`)}`);
   for (const one of found.interrupted) cli.note(show`${cli.errInk.yellow(interruptedText({ ...one, run: short(one.run) }))}`);
 }

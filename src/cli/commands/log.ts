@@ -81,7 +81,13 @@ function block(cli: Cli, event: Event, text: string, short: (id: string) => stri
   if (redacted !== undefined) facts.push(`${plural(redacted, "secret")} removed`);
   cli.print(show`  ${cli.ink.dim(dotted(facts))}`);
   if (usage !== undefined) cli.print(show`  ${cli.ink.dim(usageText(usage))}`);
+  for (const { message } of failuresOf(event)) cli.print(show`  ${cli.ink.dim(`an attempt before failed: ${message}`)}`);
   for (const part of text.trimEnd().split("\n")) cli.print(show`    ${part}`);
+}
+
+/** What went wrong before it was tried again. */
+function failuresOf({ data }: Event): readonly { readonly message: string }[] {
+  return (data as { readonly failures?: readonly { readonly message: string }[] } | undefined)?.failures ?? [];
 }
 
 /** Lanes on the left, the newest rows when there is a limit; earlier rows decide the lanes all the same. */

@@ -1,6 +1,8 @@
 /** `openrath sandbox`: what is open on this disk, a command where a session is placed, and the removal of what was left behind. */
 import { hostname } from "node:os";
 import type { Command } from "commander";
+import { graph } from "../../audit/graph.ts";
+import type { SandboxRecord } from "../../session/session.ts";
 import { ago, plural, size } from "../../wire/format.ts";
 import { sizeOf } from "../../workspace/leftovers.ts";
 import { type Orphan, openCheckouts, orphans, removeOrphan } from "../../workspace/owner.ts";
@@ -8,7 +10,7 @@ import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
 import { printList } from "../print-list.ts";
 import { execIn } from "../sandbox-exec.ts";
-import { shortIds } from "../sessions.ts";
+import { openSession, shortIds } from "../sessions.ts";
 import { show } from "../shown.ts";
 
 interface Row extends Orphan {
@@ -21,8 +23,12 @@ export function define(command: Command, cli: Cli): void {
     .description("Sandboxes whose files are on this disk. They are caches: what is on record is in the sessions.");
   command
     .command("ls", { isDefault: true })
-    .summary("list the sandboxes on this disk")
-    .action(() => ls(cli));
+    .summary("list the sandboxes on this disk, or all that were ever opened")
+    .option("-a, --all", "every sandbox on record: who opened it, whether and why it was closed")
+    .option("--session <id>", "on record, only of this session and its branches")
+    .action((options: { readonly all?: boolean; readonly session?: string }) =>
+      options.all === true || options.session !== undefined ? onRecord(cli, options.session) : ls(cli),
+    );
   command
     .command("exec")
     .summary("run a command where a session is placed")
@@ -89,6 +95,29 @@ async function ls(cli: Cli): Promise<void> {
     empty: show`No sandbox has files on this disk.`,
   });
   if (rows.some(({ status }) => status === "orphaned")) cli.next("openrath sandbox rm --orphans");
+}
+
+/** Every sandbox that was opened, and what became of it, whoever's disk it was on. */
+async function onRecord(cli: Cli, session: string | undefined): Promise<void> {
+  const { rath } = await cli.project();
+  const of = session === undefined ? undefined : new Set((await graph(await openSession(cli, session))).nodes.map(({ id }) => id));
+  const records: SandboxRecord[] = [];
+  for await (const record of rath.sandboxes()) if (of?.has(record.session) !== false) records.push(record);
+  const short = await shortIds(cli);
+  const paint = { open: cli.ink.green, closed: cli.ink.dim, lost: cli.ink.yellow, unknown: cli.ink.yellow };
+  printList(cli, records, {
+    columns: [
+      { name: "ID", cell: ({ id }) => cli.ink.cyan(id) },
+      { name: "ISOLATION", cell: ({ isolation }) => isolation },
+      { name: "SESSION", cell: (one) => short(one.session), plain: (one) => one.session },
+      { name: "RUN", cell: ({ run }) => short(run), plain: ({ run }) => run },
+      { name: "STATUS", cell: ({ status }) => paint[status](status), plain: ({ status }) => status },
+      { name: "OPENED", cell: ({ opened }) => ago(opened, cli.host.now()), plain: ({ opened }) => opened },
+      { name: "CLOSED", cell: ({ closed }) => closed?.problem ?? closed?.reason ?? "", rest: true },
+    ],
+    data: (record) => ({ ...record, workspace: record.workspace ?? null, closed: record.closed ?? null }),
+    empty: show`No sandbox was ever opened here.`,
+  });
 }
 
 async function rm(cli: Cli, ids: readonly string[], all: boolean): Promise<void> {

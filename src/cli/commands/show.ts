@@ -1,9 +1,9 @@
 /** `openrath show ID[@step]`: a session, what it was at a step, or a run. */
 import type { Command } from "commander";
 import { RathError } from "../../session/errors.ts";
-import type { DataOf } from "../../session/event.ts";
+import type { DataOf, Event } from "../../session/event.ts";
 import { versionName } from "../../session/remembered.ts";
-import type { MemoryItem, Message, Placement, Publish, Session } from "../../session/session.ts";
+import type { MemoryItem, Message, Placement, Publish, Route, Session } from "../../session/session.ts";
 import { valueText } from "../../wire/event-line.ts";
 import { count, shortEvent } from "../../wire/format.ts";
 import { compressionLine, readLine, writeLine } from "../../wire/memory-line.ts";
@@ -24,7 +24,14 @@ export function define(command: Command, cli: Cli): void {
       "Shows a session: where it stands, what was said, what waits and what came out. ID@12 shows it at step 12, ID@EVENT at an event. Of a run: how it stands, who executes it, and when it goes on.",
     )
     .argument("<id>", "a session, a place in it: ID@step, or a run")
-    .action((id: string) => showSession(cli, id));
+    .option("--request", "what exactly the newest model call up to there read, as JSON: rebuilt, and checked against its digest")
+    .action((id: string, options: { readonly request?: boolean }) =>
+      options.request === true ? showRequest(cli, id) : showSession(cli, id),
+    );
+}
+
+async function showRequest(cli: Cli, id: string): Promise<void> {
+  cli.data(await (await openSession(cli, id)).request());
 }
 
 async function showSession(cli: Cli, id: string): Promise<void> {
@@ -38,7 +45,7 @@ async function showSession(cli: Cli, id: string): Promise<void> {
   const row = (await sessionRows(project)).find((one) => one.id === session.id);
   const runs = await runRows(project, session.id);
   if (cli.asJson) {
-    const { status, lineage, usage, placement, pending, checks, messages, stop, compressions } = session;
+    const { status, lineage, usage, placement, pending, calls, checks, routes, messages, stop, compressions } = session;
     cli.data({
       ...session.toJSON(),
       ...{
@@ -53,7 +60,8 @@ async function showSession(cli: Cli, id: string): Promise<void> {
       ...{ placement: placement ?? null, runs: runs.map(({ id: run, workflow, status: state }) => ({ id: run, workflow, status: state })) },
       ...{ files: { hash: session.files.hash, changes: await session.files.changes() } },
       ...{ memory: { reads: session.memory.reads, writes: await writesNow(cli, session) }, compressions },
-      ...{ messages, checks, pending, output: outputOf(session) ?? null },
+      ...{ messages, calls, checks, routes, pending, output: outputOf(session) ?? null },
+      ...{ rejected: rejectionOf(session) ?? null },
     });
     return;
   }
@@ -62,6 +70,7 @@ async function showSession(cli: Cli, id: string): Promise<void> {
     ["session", cli.ink.cyan(cli.onTerminal ? short(session.id) : session.id)],
     ...(row?.title === undefined ? [] : [["title", row.title] as const]),
     ["status", show`${statusInk(cli, session.status)}, ${stepText(session)}`],
+    ...field("rejected", rejectionOf(session)),
     ["head", cli.onTerminal ? shortEvent(session.head) : session.head],
     ["updated", session.now().toISOString()],
     ...lineageFields(session),
@@ -69,6 +78,7 @@ async function showSession(cli: Cli, id: string): Promise<void> {
     ...(session.usage.input + session.usage.output === 0 ? [] : [["usage", usageText(session.usage)] as const]),
     ...(await fileFields(cli, session)),
     ...runs.map((run): Field => ["run", show`${cli.onTerminal ? short(run.id) : run.id} ${statusInk(cli, run.status)}, ${run.workflow}`]),
+    ...listed(cli, "route", session.routes.map(routeLine)),
     ...session.checks.map(
       (check): Field => [
         "check",
@@ -178,7 +188,35 @@ function lineageFields(session: Session): readonly Field[] {
     return [["lineage", format === undefined ? "import" : `import of ${format} ${id}`]];
   }
   const name = lineage.label === undefined ? "" : ` "${lineage.label}"`;
-  return [["lineage", `${lineage.implicit ? "implicit " : ""}${lineage.kind}${name} of ${lineage.parents.map(shortEvent).join(", ")}`]];
+  const parents = lineage.parents.map((parent) => (lineage.kind === "merge" ? joinedAt(session, parent) : shortEvent(parent)));
+  return [["lineage", `${lineage.implicit ? "implicit " : ""}${lineage.kind}${name} of ${parents.join(", ")}`]];
+}
+
+/** What was joined, by the label of its branch where that is another one. */
+function joinedAt(session: Session, parent: string): string {
+  const { id, lineage } = session.at(parent);
+  return `${shortEvent(parent)}${id === session.id || lineage.label === undefined ? "" : ` "${lineage.label}"`}`;
+}
+
+/** Why it is not wanted, when it is not. */
+function rejectionOf(session: Session): string | undefined {
+  if (session.status !== "rejected") return undefined;
+  const rejected = [...session.events()].findLast((event) => event.kind === "session.rejected" && event.session === session.id);
+  return (rejected as Event<"session.rejected"> | undefined)?.data?.reason;
+}
+
+/** Who works next, of whom, why, and with what. */
+function routeLine({ choice, candidates, reason, memory, placement, check }: Route): string {
+  const rest = [
+    ...(memory === undefined ? [] : [`memory ${memory}`]),
+    ...(placement === undefined ? [] : [`in ${placement.sandbox}`]),
+    ...(check === undefined ? [] : [`must pass ${check}`]),
+  ];
+  return `${[choice, ...rest].join(", ")} (of ${candidates.join(", ")}): ${reason}`;
+}
+
+function field(name: string, value: string | undefined): readonly Field[] {
+  return value === undefined ? [] : [[name, value]];
 }
 
 function conversation(cli: Cli, messages: readonly Message[]): void {

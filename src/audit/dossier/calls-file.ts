@@ -1,0 +1,52 @@
+/** Calls of tools as one plain JSON object a line: for jq and spreadsheets. Long texts are cut and say so. */
+import type { Outcome } from "../../session/message.ts";
+import { outcomeFrom } from "../../session/views.ts";
+import { neutralJson } from "../../wire/neutral.ts";
+import { clipped } from "./blocks.ts";
+import { dataOf, type Effect } from "./effects.ts";
+import type { Dossier } from "./read.ts";
+import { actedIn } from "./work.ts";
+
+const longest = 100_000;
+
+/** The lines of calls.jsonl. */
+export function callLines(dossier: Dossier): readonly string[] {
+  return dossier.effects.filter(({ op }) => op === "tool").map((effect) => neutralJson(callOf(dossier, effect)));
+}
+
+function callOf({ decisions, nameOf, counts }: Dossier, effect: Effect): object {
+  const { call, result, name, by, session, step, attempts, reused, ms } = effect;
+  const asked = dataOf(call, "tool.called");
+  const returned = dataOf(result, "tool.returned");
+  const acted = actedIn(effect);
+  const decision = decisions.get(call.id);
+  return {
+    ...{ id: call.id, tool: name, by, session, branch: nameOf(session), step, at: call.at, inResult: counts(call) },
+    input: cut(returned !== undefined && "input" in returned ? returned.input : asked?.input),
+    outcome: effect.outcome === "open" ? { type: "open" } : cutOutcome(outcomeFrom(effect.outcome, returned)),
+    ...{ attempts, ms: ms ?? null, reused: reused ?? null },
+    files: (acted?.changes ?? []).map(({ path, kind }) => ({ path, kind })),
+    sandbox: acted === undefined ? null : { backend: acted.sandbox, id: acted.id ?? null, isolation: acted.isolation },
+    commands: (acted?.commands ?? []).map(({ command, exitCode, ms: took }) => ({ command, exitCode, ms: took })),
+    approval:
+      asked?.approval === undefined
+        ? null
+        : {
+            rule: asked.approval,
+            by: decision?.by ?? null,
+            at: decision?.at ?? null,
+            approved: decision?.data.approve ?? null,
+            reason: decision?.data.reason ?? null,
+          },
+  };
+}
+
+function cutOutcome(outcome: Outcome): object {
+  return outcome.type === "ok" ? { type: "ok", value: cut(outcome.value) } : outcome;
+}
+
+/** A value that is too long for a line becomes the beginning of its text; the record has it whole. */
+function cut(value: unknown): unknown {
+  const text = typeof value === "string" ? value : neutralJson(value);
+  return text.length <= longest ? (value ?? null) : { cut: clipped(text, longest), characters: text.length };
+}
