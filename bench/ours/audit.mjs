@@ -35,7 +35,8 @@ const QUESTIONS = {
   "why a phrase": {
     rows: ({ lineage }) => lineage,
     ask: (session) => why(session, { answer: words }),
-    right: ({ hops }) => hops.some(({ evidence }) => evidence.file?.path === path),
+    // In the full session what merges brought fills all hops there may be, before the file is reached.
+    right: ({ hops }) => hops[0]?.relation === "wrote" && hops.some(({ relation }) => relation === "was-in-context"),
   },
   blame: {
     rows: ({ lineage }) => lineage,
