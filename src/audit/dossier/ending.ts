@@ -1,9 +1,10 @@
 /** Who said yes, what it cost, and what went wrong on the way. */
+import type { Given } from "../../runtime/services.ts";
 import { valueText } from "../../wire/event-line.ts";
 import { count, money, plural, seconds } from "../../wire/format.ts";
 import { type Html, html } from "../html.ts";
 import { brief, type Column, drawing, idOf, mark, none, outcomeMark, type Section, table } from "./blocks.ts";
-import { dataOf, type Effect } from "./effects.ts";
+import { dataOf, type Effect, neededApproval } from "./effects.ts";
 import { crossedText, type Failure, failuresOf } from "./failures.ts";
 import type { Dossier } from "./read.ts";
 import { modelOf, type Spent, spentBy, spentSvg, total } from "./spending.ts";
@@ -21,7 +22,7 @@ export function approvalSection(dossier: Dossier): Section {
           asked,
           [
             { name: "Step", kind: "figure", cell: ({ step }) => step },
-            { name: "Asked", kind: "wide", cell: (effect) => questionOf(effect) },
+            { name: "Asked", kind: "wide", cell: (effect) => questionOf(effect, decisions.get(effect.call.id)) },
             { name: "Answer", cell: (effect) => answerOf(dossier, effect) },
             { name: "By", cell: ({ call }) => brief(decisions.get(call.id)?.by ?? "nobody yet", 80) },
             { name: "When", cell: ({ call }) => whenOf(decisions.get(call.id)?.at) },
@@ -37,11 +38,11 @@ function whenOf(at: string | undefined): Html {
   return at === undefined ? html`` : when(at);
 }
 
-function questionOf(effect: Effect): Html {
+function questionOf(effect: Effect, decision: Given | undefined): Html {
   const data = dataOf(effect.call, "tool.called");
   if (data === undefined) return html`${brief(effect.name, 300)}<br><span class="quiet">asked by ${effect.by}</span>`;
   const rule = { tool: "the tool demands it", agent: "the agent demands it", policy: "a policy demands it" }[data.approval ?? "tool"];
-  return html`May <b>${data.name}</b> run? <code>${brief(valueText(data.input ?? {}), 160)}</code><br><span class="quiet">asked by ${effect.by}: ${data.approval === undefined ? "its outcome was unknown" : rule}</span>`;
+  return html`May <b>${data.name}</b> run? <code>${brief(valueText(data.input ?? {}), 160)}</code><br><span class="quiet">asked by ${effect.by}: ${neededApproval(effect, decision) ? rule : "its outcome was unknown"}</span>`;
 }
 
 function answerOf({ decisions }: Dossier, { call }: Effect): Html {
