@@ -5,7 +5,7 @@ import { valueText } from "../../wire/event-line.ts";
 import { count, money, plural, seconds } from "../../wire/format.ts";
 import { neutralJson } from "../../wire/neutral.ts";
 import { type Html, html } from "../html.ts";
-import { block, brief, type Column, folded, foldedText, idOf, mark, none, outcomeMark, type Section, table } from "./blocks.ts";
+import { block, brief, type Column, folded, foldedText, idOf, mark, none, outcomeMark, type Section, some, table } from "./blocks.ts";
 import { dataOf, type Effect, problemOf } from "./effects.ts";
 import { type ModelSource, sourceOf, sourceWords } from "./model-source.ts";
 import type { Dossier } from "./read.ts";
@@ -240,10 +240,6 @@ function withText({ context, memory, placement, check }: Chosen): string {
     check && `must pass ${check}`,
   ];
   return words.filter((word) => word !== undefined && word !== "").join("; ");
-}
-
-function some(value: number): string {
-  return value === 0 ? "" : count(value);
 }
 
 interface Role {
