@@ -213,14 +213,6 @@ describe("a bundle", () => {
     expect(again.messages[0]?.text).toBe("[erased]");
     expect(await verify(again, { keys: [key.id] })).toMatchObject({ ok: true });
   });
-
-  it("refuses formats that are not there yet by name", async () => {
-    for (const format of ["html", "pdf" as "html"] as const) {
-      const failed = await write(session, join(folder, "x"), { format }).catch((error: unknown) => error);
-      expect(RathError.is(failed, "session.not-here")).toBe(true);
-      expect(String(failed)).toContain(`"${format}"`);
-    }
-  });
 });
 
 describe("a bundle that is not what it should be", () => {
