@@ -39,5 +39,5 @@ export { type Graph, graph } from "./graph.ts";
 export type { GraphEdge, GraphNode } from "./graph-data.ts";
 export { type GrepHit, type GrepOptions, grep } from "./grep.ts";
 export { type ScanOptions, type ScanReport, type SecretFinding, scan } from "./scan.ts";
-export type { CheckedParts, Problem, ProblemKind, Unchecked, Verification, VerifyOptions } from "./verify.ts";
+export type { CheckedParts, Problem, ProblemKind, RecordedErasure, Unchecked, Verification, VerifyOptions } from "./verify.ts";
 export { type Why, type WhyEvidence, type WhyHop, type WhyTarget, why } from "./why.ts";

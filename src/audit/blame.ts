@@ -60,6 +60,8 @@ export async function writtenLines(
     if (!RathError.is(error, "workspace.not-found")) throw error;
     return missing(runtime, source, tree, path, error, session);
   });
+  if (entry.type === "withheld" && entry.why === "erased")
+    throw new RathError("event.erased", `The content of ${JSON.stringify(path)} was erased: it has no lines any more.`, { session });
   if (entry.type !== "file")
     throw new RathError("workspace.not-found", `${JSON.stringify(path)} is a ${entry.type}: only files have lines.`, { session });
   const versions = new FileVersions(trees, runtime.platform, real);

@@ -3,6 +3,7 @@ import { hash } from "node:crypto";
 import { RathError } from "../session/errors.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import { decodeDirectory, emptyTree } from "../workspace/tree.ts";
+import { erasedBlobs } from "./erased.ts";
 import type { Gathered, Source } from "./gather.ts";
 import type { Entry } from "./inspect.ts";
 import type { Finding, Flaw } from "./problem.ts";
@@ -18,7 +19,7 @@ export interface CheckedBlobs {
 
 /** Reads every blob once: is it there, is it what its name says. */
 export async function checkBlobs(source: Source, gathered: Gathered): Promise<CheckedBlobs> {
-  const checking = new Checking(source);
+  const checking = new Checking(source, erasedBlobs(gathered));
   for (const entry of gathered.entries.values()) {
     for (const { hash: name, bytes } of entry.blobs) {
       if (!checking.has(name)) checking.counts.blobs++;
@@ -34,10 +35,12 @@ class Checking implements CheckedBlobs {
   readonly ofTrees = new Set<string>();
   readonly counts = { blobs: 0, trees: 0, files: 0 };
   readonly #source: Source;
+  readonly #erased: ReadonlySet<string>;
   readonly #lengths = new Map<string, number | undefined>();
 
-  constructor(source: Source) {
+  constructor(source: Source, erased: ReadonlySet<string>) {
     this.#source = source;
+    this.#erased = erased;
   }
 
   has(name: string): boolean {
@@ -47,7 +50,9 @@ class Checking implements CheckedBlobs {
   /** The content of a blob that is met for the first time and is as it should be. */
   async blob(entry: Entry, name: string, bytes: number | undefined, who: string): Promise<Uint8Array | undefined> {
     const met = this.#lengths.has(name);
-    const { content, problem, kind } = met ? {} : await readBlob(this.#source, name);
+    const read = met ? {} : await readBlob(this.#source, name);
+    const isErased = read.content === undefined && this.#erased.has(name);
+    const { content, problem, kind } = isErased ? {} : read;
     if (!met) this.#lengths.set(name, content?.length);
     const length = this.#lengths.get(name);
     if (problem !== undefined) this.findings.push({ event: entry.id, problem, field: "data", kind });
@@ -72,6 +77,8 @@ class Checking implements CheckedBlobs {
             this.ofTrees.add(inner.hash);
             this.counts.files++;
             await this.blob(entry, inner.hash, inner.size, "its directory says");
+            // What was erased belongs to no tree any more.
+            if (this.#lengths.get(inner.hash) === undefined) this.ofTrees.delete(inner.hash);
           }
         }
       } catch (error) {

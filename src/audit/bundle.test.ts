@@ -205,13 +205,19 @@ describe("a bundle", () => {
     await using other = openrath({ store: erasing });
     const same = await other.import(join(folder, "a.jsonl"));
     const message = [...same.events()].find((event) => event.kind === "message.added");
-    await erasing.erase?.([message?.id as string]);
+    await other.erase({ events: [message?.id as string] }, { by: "human:ada", reason: "asked to" });
     await write(same, join(folder, "erased.jsonl"));
     expect(await readFile(join(folder, "erased.jsonl"), "utf8")).not.toContain("Write a report");
     await using third = openrath({ store: "memory" });
     const again = await third.import(join(folder, "erased.jsonl"));
     expect(again.messages[0]?.text).toBe("[erased]");
     expect(await verify(again, { keys: [key.id] })).toMatchObject({ ok: true });
+  });
+
+  it("refuses formats that there are none of, by name", async () => {
+    const failed = await write(session, join(folder, "x"), { format: "pdf" as "html" }).catch((error: unknown) => error);
+    expect(RathError.is(failed, "session.not-here")).toBe(true);
+    expect(String(failed)).toContain('"pdf"');
   });
 });
 

@@ -116,6 +116,7 @@ function checkRow(gathered: Gathered, log: GatheredLog): Finding[] {
 const ofRuns = /^(?:run\.|sandbox\.|workspace\.|memory\.|budget\.)/;
 
 function sortOf(kind: string): LogAbout["log"] {
+  if (kind === "data.erased") return "erasure";
   return ofRuns.test(kind) ? "run" : kind === "answer.given" || kind === "signal.sent" ? "answer" : "session";
 }
 

@@ -10,6 +10,7 @@ import { checkAnchor } from "./anchor.ts";
 import { type CheckedBlobs, checkBlobs } from "./blobs.ts";
 import { checkChain } from "./chain.ts";
 import { type CheckedParts, partsOf, type Unchecked, uncheckedIn } from "./coverage.ts";
+import { checkErased, erasuresOf, type RecordedErasure } from "./erased.ts";
 import { type Gathered, type GatherOptions, gather, type Source } from "./gather.ts";
 import { type Entry, inspector, type Place } from "./inspect.ts";
 import { checkAbout } from "./log-about.ts";
@@ -46,6 +47,9 @@ export interface Verification {
   readonly events: number;
   /** How many of them no signed statement vouches for, themselves or through what came after them. */
   readonly unsigned: number;
+  /** How many of them say nothing any more, and who erased it and why. */
+  readonly erased: number;
+  readonly erasures: readonly RecordedErasure[];
   readonly checked: CheckedParts;
   /** What a clean result says nothing about. */
   readonly unchecked: readonly Unchecked[];
@@ -119,12 +123,15 @@ export function verificationOf(
 ): Verification {
   const unknownKeys = unknownIn(checked);
   const locate = locator(checked.gathered);
+  const erasures = erasuresOf(checked.gathered);
   return {
     ok: found.findings.length === 0 && unknownKeys.length === 0,
     problems: found.findings.map((finding) => problemOf(finding, locate)),
     unknownKeys,
     events: checked.gathered.entries.size,
     unsigned: checked.unsigned,
+    erased: erasures.reduce((sum, { events }) => sum + events, 0),
+    erasures,
     checked: partsOf(checked, found.reports),
     unchecked: found.unchecked,
     replays: found.reports,
@@ -160,7 +167,7 @@ export async function checkRecord(
   const chain = checkChain(platform, gathered);
   const blobs = await checkBlobs(source, gathered);
   const runs = await checkStatements(source, gathered, keys);
-  const findings = [...gathered.findings, ...chain, ...blobs.findings, ...runs.flatMap((run) => run.findings)];
+  const findings = [...gathered.findings, ...checkErased(gathered), ...chain, ...blobs.findings, ...runs.flatMap((run) => run.findings)];
   return { gathered, runs, findings, ofTrees: blobs.ofTrees, counts: blobs.counts, unsigned: countUnsigned(gathered, runs) };
 }
 
@@ -192,7 +199,8 @@ function countUnsigned({ entries }: Gathered, runs: readonly RunStatements[]): n
   const covered = new Map(runs.map(({ run, events, covered: count }) => [run, events?.[count - 1]?.order ?? -1]));
   const isCovered = (entry: Entry): boolean => entry.run !== undefined && entry.order <= (covered.get(entry.run) ?? -1);
   const uncovered = new Set<string>();
-  for (const entry of entries.values()) if (entry.kind !== "run.signed" && !isCovered(entry)) uncovered.add(entry.id);
+  for (const entry of entries.values())
+    if (entry.kind !== "run.signed" && entry.kind !== "data.erased" && !isCovered(entry)) uncovered.add(entry.id);
   if (uncovered.size === 0) return 0;
   const waiting = [...entries.values()].filter(isCovered);
   for (let entry = waiting.pop(); entry !== undefined; entry = waiting.pop()) {

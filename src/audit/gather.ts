@@ -112,6 +112,23 @@ class Gathering {
         await this.#follow();
       }
     } while (await this.#findAnswers());
+    await this.#takeErasures();
+  }
+
+  /** Of each erasure log as much as speaks of this record, or of contents by name. */
+  async #takeErasures(): Promise<void> {
+    const rows: string[] = [];
+    await this.#read("erasure", this.#source.sessions({ log: "erasure" }), (row) => rows.push(row.id));
+    const named = new Set<string>();
+    for (const entry of this.#known.values()) if (entry.erasedBy !== undefined && this.#isTaken(entry)) named.add(entry.erasedBy);
+    for (const id of rows) {
+      const log = await this.#load(id);
+      const last = log?.entries.findLastIndex(({ id: entry, names: { erasure } }) => {
+        if (named.has(entry) || (erasure?.blobs?.length ?? 0) > 0) return true;
+        return erasure?.events?.some((event) => this.#isTaken(this.#known.get(event))) === true;
+      });
+      if (log !== undefined && last !== undefined && last >= 0) this.#take(log, last);
+    }
   }
 
   result(): Gathered {

@@ -399,7 +399,7 @@ describe("the index", () => {
     const [hit] = await all(rath, "unspeakable жщы");
     expect((await readFile(indexOf(path))).includes("ЖЩЫ")).toBe(true);
     const store = sqliteStore(path);
-    await store.erase?.([hit?.event ?? ""]);
+    await store.erase?.([hit?.event ?? ""], "e".repeat(64));
     await store[Symbol.asyncDispose]();
     expect(await all(rath, "unspeakable жщы")).toEqual([]);
     expect(await all(rath, "unspeakable жщы")).toEqual([]);
@@ -421,7 +421,7 @@ describe("the index", () => {
     const [hit] = await all(rath, "unspeakable");
     expect(await all(rath, "漢字界")).toHaveLength(1);
     for (const letters of ["ЖЩЫ", "漢字界"]) expect((await readFile(indexOf(path))).includes(letters)).toBe(true);
-    await store.erase?.([hit?.event ?? ""]);
+    await store.erase?.([hit?.event ?? ""], "e".repeat(64));
     const content = hash("sha256", long);
     const data = JSON.stringify({ events: [hit?.event], blobs: [content], reason: "asked for" });
     const events = storedChain([{ step: 1, kind: "data.erased", data }], "0000000e-0000-7000-8000-000000000000");

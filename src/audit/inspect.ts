@@ -6,7 +6,7 @@
 import { hash } from "node:crypto";
 import { type Envelope, upcast } from "../session/codec.ts";
 import { type DataOf, type EventKind, versions } from "../session/event.ts";
-import { decode } from "../session/json.ts";
+import { restore } from "../session/json.ts";
 import { type Platform, saltBytes } from "../session/platform.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import type { StoredEvent } from "../store/store.ts";
@@ -45,6 +45,8 @@ export interface Names {
   /** How a run ended. */
   readonly ended?: string | undefined;
   readonly signed?: DataOf<"run.signed"> | undefined;
+  /** What an entry of the erasure log lists. */
+  readonly erasure?: DataOf<"data.erased"> | undefined;
 }
 
 /** A stored event without its bytes. Fields of an envelope that cannot be read are empty. */
@@ -57,7 +59,10 @@ export interface Entry {
   readonly run: string | undefined;
   readonly order: number;
   readonly kind: EventKind | undefined;
+  readonly by: string;
   readonly at: string;
+  /** The entry of the erasure log that it names. */
+  readonly erasedBy: string | undefined;
   readonly parents: readonly string[];
   /** The call that a result in a batch names. */
   readonly call: string | undefined;
@@ -107,7 +112,9 @@ function inspect(reading: Reading, event: StoredEvent, index: number): Entry {
     run,
     order,
     kind: envelope?.kind,
+    by: envelope?.by ?? "",
     at: envelope?.at ?? "",
+    erasedBy: event.erased,
     parents: envelope?.parents ?? nothing,
     call: envelope?.facts.call,
     source: envelope?.facts.source,
@@ -162,7 +169,7 @@ function readData(reading: Reading, event: StoredEvent, envelope: Envelope, flaw
       kind: "newer",
       code: "event.newer-version",
     });
-  if (event.data === undefined) return undefined; // erased: the digest stays in the chain
+  if (event.data === undefined) return undefined; // erased: the digest stays in the chain, and erased.ts asks by whom
   if (event.data.length < saltBytes) {
     flaws.push({ problem: "its data is shorter than its salt", field: "data" });
     return undefined;
@@ -179,17 +186,16 @@ function readData(reading: Reading, event: StoredEvent, envelope: Envelope, flaw
     flaws.push({ problem: flaw, field: "data", kind: "malformed" });
     return undefined;
   }
-  return { value: decoded(reading, event.data, envelope, flaws), blobs: references, trees };
+  return { value: decoded(reading, read.value, envelope, flaws), blobs: references, trees };
 }
 
 /** The shape is judged with empty blobs: whether their contents are there and right is judged apart, once for each. */
-function decoded(reading: Reading, bytes: Uint8Array, envelope: Envelope, flaws: Flaw[]): unknown {
-  const { platform } = reading;
+function decoded(reading: Reading, parsed: unknown, envelope: Envelope, flaws: Flaw[]): unknown {
   try {
     return shaped(
       reading,
       envelope,
-      decode(platform.text(bytes.subarray(saltBytes)), platform, () => empty),
+      restore(parsed, reading.platform, () => empty),
       flaws,
     );
   } catch (error) {
@@ -237,6 +243,8 @@ function namesIn(kind: EventKind, value: unknown): Names {
       return { run: (value as DataOf<"workflow.entered">).run };
     case "run.signed":
       return { signed: value as DataOf<"run.signed"> };
+    case "data.erased":
+      return { erasure: value as DataOf<"data.erased"> };
     case "do.returned":
     case "check.returned":
     case "ask.returned":

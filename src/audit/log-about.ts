@@ -25,7 +25,8 @@ export function checkAbout(gathered: Gathered): readonly Finding[] {
   const findings: Finding[] = [];
   for (const log of gathered.logs.values()) {
     const hashed = log.length === 0 ? undefined : aboutOf(gathered, log);
-    if (hashed === undefined || log.row === undefined) continue;
+    // An erasure log that was imported is marked so, which is no part of the record.
+    if (hashed === undefined || log.row === undefined || log.row.log === "erasure") continue;
     for (const field of ["title", "tags", "principal"] as const) {
       if (textOf(log.row[field]) === textOf(hashed[field])) continue;
       findings.push({

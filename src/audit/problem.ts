@@ -59,6 +59,10 @@ const words = {
     means: "Nothing can be said about whether the record was cut back.",
     next: "give a file of statements that openrath verify --write-anchor wrote, and the keys that signed them",
   },
+  unfinished: {
+    means: "Somebody began to erase it and was interrupted: what was to go is still there.",
+    next: "openrath gc, which finishes it; then verify again",
+  },
   unwritten: { means: "What is not stored cannot be verified.", next: "save it with rath.save(session), and verify again" },
   diverged: {
     means: "The record holds, but the program does not ask for what is on record: the code or its configuration changed since.",

@@ -7,6 +7,7 @@ import type { Verification, VerifyOptions } from "./check-record.ts";
 
 export type { Verification, VerifyOptions } from "./check-record.ts";
 export type { CheckedParts, Unchecked } from "./coverage.ts";
+export type { RecordedErasure } from "./erased.ts";
 export type { Problem, ProblemKind } from "./problem.ts";
 
 /**

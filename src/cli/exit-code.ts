@@ -16,6 +16,8 @@ const exitOf = {
   "event.newer-version": exits.invalid,
   "event.invalid": exits.invalid,
   "event.erased": exits.error,
+  "erase.refused": exits.differs,
+  "erase.unsupported": exits.error,
   "effect.failed": exits.error,
   "effect.denied": exits.notAllowed,
   "effect.cancelled": exits.interrupted,

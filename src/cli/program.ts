@@ -43,6 +43,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Defi
     bisect: () => import("./commands/bisect.ts"),
     grep: () => import("./commands/grep.ts"),
     apply: () => import("./commands/apply.ts"),
+    erase: () => import("./commands/erase.ts"),
     gc: () => import("./commands/gc.ts"),
   },
   "People:": {

@@ -109,6 +109,13 @@ export interface MemoryStore extends AsyncDisposable {
   used(uses: readonly MemoryUse[]): Promise<void>;
   /** Uses of any version of an item, oldest first. */
   uses(uri: string): AsyncIterable<MemoryUse>;
+  /**
+   * Removes for good what versions say (content, value, reason, words, vectors) and keeps that they were there: uri, version, state, who,
+   * when and why. They name `entry` from then on and are not found any more; one that was erased before keeps the entry it names.
+   */
+  erase?(versions: readonly Pick<MemoryItem, "uri" | "version">[], entry: string): Promise<void>;
+  /** Cleans up after `erase`, so that what it removed is not in the files of the store any more. False when others were in the way. */
+  scrub?(): Promise<boolean>;
 }
 
 /** Who decided something about memory outside a session, and why. */

@@ -4,10 +4,12 @@
  */
 import { Connection, type PostgresOptions } from "../postgres/connection.ts";
 import type { PostgresPool } from "../postgres/driver.ts";
+import { vacuum } from "../postgres/vacuum.ts";
 import type { EmbedderLike } from "../session/embedding.ts";
 import { givenOptions } from "../session/given.ts";
 import { givenEmbedder } from "../session/given-memory.ts";
 import type { MemoryStore } from "./memory.ts";
+import { eraseItems } from "./postgres-erase.ts";
 import { memoryFormat } from "./postgres-format.ts";
 import { listPages, usePages } from "./postgres-list.ts";
 import { type Place, projectAt } from "./postgres-rows.ts";
@@ -56,6 +58,8 @@ export function postgresMemory(database: string | PostgresPool, options: Postgre
     list: (query) => items(listPages(place, query, clock())),
     used: (uses) => noteUses(place, uses),
     uses: (uri) => items(usePages(place, uri)),
+    erase: (versions, entry) => eraseItems(place, versions, entry),
+    scrub: () => vacuum(connection, ["memory_bodies", "memory_words", "memory_vectors"]),
     [Symbol.asyncDispose]: () => connection.close(),
   };
 }

@@ -15,6 +15,12 @@ export function decodeRecord(text: string, revision: number): MemoryRecord {
   return { ...decodeItem(text), revision };
 }
 
+/** What is left of an item whose content was erased. */
+export function erasedItem(item: MemoryItem, entry: string): MemoryItem {
+  const { value: _, reason: __, ...rest } = item;
+  return { ...rest, content: "", erased: entry };
+}
+
 /** Refuses what no store can keep, before anything is written. */
 export function checkWrites(writes: readonly MemoryWrite[]): void {
   for (const { item, based } of writes) {

@@ -23,12 +23,17 @@ const rememberedCounts = 20_000;
 export class SqliteIndex implements Index {
   readonly #connection: Connection;
   readonly #vectors: Vectors;
-  /** By word and revision: what was there at a revision does not change. */
+  /** By word and revision: what was there at a revision does not change, but for what is erased. */
   readonly #counts = new Map<string, number>();
 
   constructor(connection: Connection, vectors: Vectors) {
     this.#connection = connection;
     this.#vectors = vectors;
+  }
+
+  /** After an erasure. In other processes counts are a little too high until they end: what is found is the same. */
+  forget(): void {
+    this.#counts.clear();
   }
 
   statistics(words: readonly string[], revision: number): Statistics {

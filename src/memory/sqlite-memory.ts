@@ -11,9 +11,11 @@ import { givenOptions, givenText } from "../session/given.ts";
 import { givenEmbedder } from "../session/given-memory.ts";
 import { Connection } from "../sqlite/connection.ts";
 import type { OpenDatabase } from "../sqlite/driver.ts";
+import { scrub } from "../sqlite/scrub.ts";
 import { keptIn } from "../sqlite/upkeep.ts";
 import type { MemoryStore } from "./memory.ts";
 import { emptyIndex, search } from "./search.ts";
+import { eraseItems } from "./sqlite-erase.ts";
 import { memoryFormat } from "./sqlite-format.ts";
 import { SqliteIndex } from "./sqlite-index.ts";
 import { listPages, usePages } from "./sqlite-list.ts";
@@ -69,6 +71,12 @@ export function memoryOn(path: string, options: SqliteMemoryOptions, parts: Sqli
     list: (query) => items(isAbsent, () => listPages(connection, query, clock())),
     used: (uses) => noteUses(connection, uses),
     uses: (uri) => items(isAbsent, () => usePages(connection, uri)),
+    erase: async (versions, entry) => {
+      if (isAbsent()) return;
+      await eraseItems(connection, versions, entry);
+      index.forget();
+    },
+    scrub: () => scrub(connection),
     [Symbol.asyncDispose]: async () => connection.close(),
   };
   keptIn(memory, connection.path);

@@ -5,7 +5,7 @@ import { givenOptions } from "../session/given.ts";
 import { givenEmbedder } from "../session/given-memory.ts";
 import type { MemoryItem } from "../session/memory.ts";
 import type { MemoryListQuery, MemoryRecord, MemoryStore, MemoryUse, MemoryWrite, MemoryWritten } from "./memory.ts";
-import { checkWrites, decodeItem, decodeRecord, encodeItem, readNames } from "./record.ts";
+import { checkWrites, decodeItem, decodeRecord, encodeItem, erasedItem, readNames } from "./record.ts";
 import { countWords, type Statistics } from "./score.ts";
 import { expiryOf, fits, type Index, likenessOf, type StoredCandidate, search, type Wanted } from "./search.ts";
 
@@ -19,12 +19,12 @@ export interface VolatileMemoryOptions {
 
 /** One version. */
 interface Version extends StoredCandidate {
-  readonly item: MemoryItem;
-  readonly text: string;
+  item: MemoryItem;
+  text: string;
   readonly revision: number;
   /** The revision that superseded it. */
   until: number;
-  readonly vector: Vector | undefined;
+  vector: Vector | undefined;
 }
 
 interface State {
@@ -74,6 +74,9 @@ export function volatileMemory(options: VolatileMemoryOptions = {}): MemoryStore
       }
     },
     uses: (uri) => stream(() => usesOf(open(), uri)),
+    erase: async (versions, entry) => {
+      for (const { uri, version } of versions) erase(open(), uri, version, entry);
+    },
     [Symbol.asyncDispose]: async () => {
       closed = true;
     },
@@ -147,6 +150,19 @@ function add(state: State, given: MemoryItem, vector: Vector | undefined, revisi
   state.totals[revision] = totals;
   if (item.state === "published") for (const word of counts.keys()) append(state.byWord, word, version);
   return version;
+}
+
+function erase(state: State, uri: string, version: number, entry: string): void {
+  const found = state.byUri.get(uri)?.find(({ item }) => item.version === version);
+  if (found === undefined || found.item.erased !== undefined) return;
+  for (const word of countWords(found.item).counts.keys()) {
+    const left = (state.byWord.get(word) ?? []).filter((one) => one !== found);
+    if (left.length > 0) state.byWord.set(word, left);
+    else state.byWord.delete(word);
+  }
+  found.text = encodeItem(erasedItem(found.item, entry));
+  found.item = decodeItem(found.text);
+  found.vector = undefined;
 }
 
 function append(map: Map<string, Version[]>, name: string, version: Version): void {

@@ -1,12 +1,15 @@
 /** A Rath: sessions, runs, decisions and imports on one store. Made by `openrath()`. */
 import type { Memory } from "../memory/memory.ts";
 import { RathError } from "../session/errors.ts";
-import { givenOptions, givenText, givenWord } from "../session/given.ts";
+import { givenOptions, givenText, givenWord, unsupported } from "../session/given.ts";
 import type { Log } from "../session/log.ts";
 import type { Content, Decided, Decision, Pending, RunStatus, SandboxRecord, Session, SessionStatus } from "../session/session.ts";
 import type { LogRow } from "../store/store.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
 import { decide, decisionOn } from "./decide.ts";
+import type { EraseOptions, EraseTarget } from "./erase.ts";
+import type { EraseReport } from "./erase-report.ts";
+import type { GcOptions, GcReport } from "./gc.ts";
 import type { SendOptions } from "./mailbox.ts";
 import { pendingRuns } from "./pending.ts";
 import { givenRunOptions, type RunOptions } from "./queue-run.ts";
@@ -105,6 +108,24 @@ export interface Rath extends AsyncDisposable {
    */
   decision(pending: string): Promise<Decided>;
   /**
+   * Removes for good what sessions, events or memories say: everything, or only what holds a text. Envelopes stay, and name the entry
+   * of the erasure log that says by whom and why, so the record still verifies. Contents go with the last event that names them, and
+   * memories with what they were made of. Rejects with `erase.refused` while a run that reads or writes it has not ended.
+   *
+   * @example
+   * const would = await rath.erase({ matching: "4711" }, { by: "human:ada", reason: "a PIN was pasted", dryRun: true });
+   * console.log(String(would)); // what would go, who shares it, and what would still say it
+   */
+  erase(target: EraseTarget, options: EraseOptions): Promise<EraseReport>;
+  /**
+   * Removes what nobody needs any more: contents that no session reaches and, if told how old, sessions that nobody has touched since.
+   * Finishes erasures that were interrupted. What kept sessions stand on stays, and they still verify.
+   *
+   * @example
+   * const { sessions, blobs } = await rath.gc({ sessionsOlderThan: "90d", keepTag: "keep", dryRun: true });
+   */
+  gc(options?: GcOptions): Promise<GcReport>;
+  /**
    * Takes in a bundle or a session file of OpenRath 1, or a folder of such files, and gives its session; of several the newest.
    * A bundle is verified and nothing is added to it. A foreign session begins with `session.imported`; imported again, it is the same.
    */
@@ -113,6 +134,15 @@ export interface Rath extends AsyncDisposable {
   ready(workflow?: Workflow): Promise<void>;
   /** Leaves what is running to be resumed, and closes the store. Whoever still waits gets `rath.closed`. */
   close(): Promise<void>;
+}
+
+/** An object that names a session by its id, or none. */
+function givenTarget(target: EraseTarget): EraseTarget {
+  if (typeof target !== "object" || target === null) throw unsupported("erase", "names nothing", "give an object like { session: id }");
+  const { session } = target;
+  if (session !== undefined && typeof session !== "string" && typeof session?.id !== "string")
+    throw unsupported("erase.session", "is neither a session nor an id", "give one of them");
+  return target;
 }
 
 export class RathOnStore implements Rath {
@@ -242,6 +272,21 @@ export class RathOnStore implements Rath {
   async decision(id: string): Promise<Decided> {
     this.#runtime.assertOpen();
     return decisionOn(this.#runtime, id);
+  }
+
+  async erase(target: EraseTarget, options: EraseOptions): Promise<EraseReport> {
+    this.#runtime.assertOpen();
+    const { erase } = await import("./erase.ts");
+    const { session } = givenTarget(target);
+    const id = session === undefined ? undefined : (await this.#find(typeof session === "string" ? session : session.id)).id;
+    return erase(this.#runtime, { ...target, session: id }, options);
+  }
+
+  async gc(options: GcOptions = {}): Promise<GcReport> {
+    this.#runtime.assertOpen();
+    await this.#runtime.effects.writer.flush();
+    const { collectGarbage } = await import("./gc.ts");
+    return collectGarbage(this.#runtime, options);
   }
 
   async import(source: string | AsyncIterable<Uint8Array>): Promise<Session> {

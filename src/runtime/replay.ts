@@ -8,7 +8,7 @@ import { placeOf, SessionValue } from "../session/value.ts";
 import type { Workflow } from "../workflow/workflow.ts";
 import { type Divergence, describe, divergenceOf } from "./divergence.ts";
 import { Execution } from "./execution.ts";
-import { type RunRecord, runBehind } from "./run-record.ts";
+import { type RunRecord, refuseErased, runBehind } from "./run-record.ts";
 import { Runtime } from "./runtime.ts";
 import { inside } from "./services.ts";
 
@@ -57,7 +57,9 @@ export async function replay(
   const runtime = runtimeOf(session);
   const { node } = placeOf(options.from === undefined ? session : session.at(options.from));
   await flushBehind(session);
-  return replayRun(runtime, await runBehind(runtime, node), workflow);
+  const record = await runBehind(runtime, node);
+  refuseErased(record);
+  return replayRun(runtime, record, workflow);
 }
 
 /** Executes one run against its record. */

@@ -11,7 +11,7 @@ import { Execution } from "./execution.ts";
 import { firstRevision } from "./memories.ts";
 import { flushBehind, runtimeOf } from "./replay.ts";
 import { Reuse } from "./reuse.ts";
-import { type RunRecord, runBehind } from "./run-record.ts";
+import { type RunRecord, refuseErased, runBehind } from "./run-record.ts";
 import type { Runtime } from "./runtime.ts";
 import { type Captured, inside } from "./services.ts";
 
@@ -53,6 +53,7 @@ export async function rerun<W extends Workflow>(session: Session, workflow: W, o
   await flushBehind(session);
   const start = options.from === undefined ? placeOf(session).node : placeOf(session.at(options.from)).node;
   const record = await runBehind(runtime, start);
+  refuseErased(record);
   const change = typeof options.change === "object" ? options.change : undefined;
   if (change !== undefined && !record.program.some((node) => node.id === change.event)) {
     throw new RathError("session.not-found", `Event ${change.event} is not part of run ${record.id}: name a call or a result of it.`, {

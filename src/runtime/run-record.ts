@@ -31,6 +31,7 @@ export async function loadRun(runtime: Runtime, id: string): Promise<RunRecord> 
   if (first?.kind !== "run.started")
     throw new RathError("run.not-recorded", `${id} holds effects outside any workflow: there is no workflow to execute again.`);
   const started = first.data<"run.started">(runtime.platform);
+  if (started === undefined) throw erasedRun(id, first);
   const inputLog = logs.get(started.input.session) ?? (await runtime.load([started.input.session])).get(started.input.session);
   const input = inputLog === undefined ? undefined : findEvent(inputLog, started.input.head);
   if (input === undefined) throw new RathError("store.corrupt", `The input of run ${id} (${started.input.head}) is not in the store.`);
@@ -40,6 +41,17 @@ export async function loadRun(runtime: Runtime, id: string): Promise<RunRecord> 
   const end = journal.findLast((node) => node.kind === "run.ended");
   const program = events.filter((node) => node.log.kind === "session" && !isAncestor(node, input) && !isForeign(node, input));
   return { id, started, input, log, journal, events, program, ended: end?.data<"run.ended">(runtime.platform) };
+}
+
+/** Nobody can execute again what is not known any more. */
+export function refuseErased({ id, program, input }: RunRecord): void {
+  const erased = program.find((node) => node.erased) ?? (input.erased ? input : undefined);
+  if (erased !== undefined) throw erasedRun(id, erased);
+}
+
+function erasedRun(run: string, { id, kind }: Node): RathError {
+  const problem = `Run ${run} cannot be executed again: its event ${id} (${kind}) was erased. What is left of it can be read and verified.`;
+  return new RathError("event.erased", problem, { details: { run, event: id } });
 }
 
 /** A session from outside that was merged into the run and written with it is no work of the run. */

@@ -30,32 +30,18 @@ import { enter } from "./enter.ts";
 import { Execution } from "./execution.ts";
 import { applyFiles, filesAt } from "./file-verbs.ts";
 import type { Key } from "./key.ts";
+import { KnownLogs } from "./known-logs.ts";
 import { link } from "./link.ts";
 import { inTurn, loadLogs, rowOf } from "./load.ts";
 import { Mailbox } from "./mailbox.ts";
-import { Memories, type MemoryOptions } from "./memories.ts";
+import { Memories } from "./memories.ts";
 import { conflictsOf, mergeBranches } from "./merge-verbs.ts";
 import { perform, performAll } from "./perform.ts";
 import { recallEffect } from "./recall.ts";
 import { forgetEffect, rememberEffect } from "./remember.ts";
-import { type Places, Sandboxes } from "./sandboxes.ts";
+import type { RuntimeOptions } from "./runtime-options.ts";
+import { Sandboxes } from "./sandboxes.ts";
 import { inside, type Living, type Owner, type Services, type Times } from "./services.ts";
-
-export interface RuntimeOptions extends MemoryOptions {
-  readonly platform: Platform;
-  readonly redact: Redact;
-  readonly openStore: () => Promise<Store>;
-  readonly openKey: () => Promise<Key>;
-  readonly deps: object;
-  readonly relaxed: boolean;
-  readonly implicitForks: "allow" | "warn" | "error";
-  readonly times: Times;
-  readonly workflows: Readonly<Record<string, object>>;
-  readonly models: (like: ModelLike) => Promise<Model>;
-  readonly prices: (model: string, input?: number) => Price | undefined;
-  readonly windows?: (like: ModelLike) => number | undefined;
-  readonly places: Places;
-}
 
 const unjudged: Judgement = Object.freeze({ asks: () => undefined });
 
@@ -78,10 +64,7 @@ export class Runtime implements Host, Services {
   closed = false;
   knownKey: Key | undefined;
   readonly #options: RuntimeOptions;
-  readonly #logs = new Map<string, WeakRef<Log>>();
-  readonly #forgotten = new FinalizationRegistry<string>((id) => {
-    if (this.#logs.get(id)?.deref() === undefined) this.#logs.delete(id);
-  });
+  readonly #logs = new KnownLogs();
   #executions: Living[] = [];
   #store: Promise<Store> | undefined;
   #key: Promise<Key> | undefined;
@@ -273,7 +256,10 @@ export class Runtime implements Host, Services {
   }
 
   /** The same runtime with other parts. */
-  readonly with = (parts: Partial<RuntimeOptions>): Runtime => new Runtime({ ...this.#options, ...parts });
+  with(parts: Partial<RuntimeOptions>): Runtime {
+    return new Runtime({ ...this.#options, ...parts });
+  }
+
   get workflows(): Readonly<Record<string, object>> {
     return this.#options.workflows;
   }
@@ -427,8 +413,13 @@ export class Runtime implements Host, Services {
   }
 
   know(log: Log): void {
-    this.#logs.set(log.id, new WeakRef(log));
-    this.#forgotten.register(log, log.id);
+    this.#logs.add(log);
+  }
+
+  /** Values that were loaded before must not say what was erased. */
+  forgetErased(events: ReadonlySet<string>): void {
+    this.#logs.erase(events);
+    this.sandboxes.forgetErased();
   }
 
   /** Refuses everything once it is closed. */
@@ -438,8 +429,8 @@ export class Runtime implements Host, Services {
 
   /** The tips of stored logs, with everything behind them. */
   readonly load = inTurn(async (ids: readonly string[]): Promise<ReadonlyMap<string, Log>> => {
-    const logs = await loadLogs(this.platform, await this.store(), ids, (id) => this.#logs.get(id)?.deref());
-    for (const log of logs.values()) if (this.#logs.get(log.id)?.deref() !== log) this.know(log);
+    const logs = await loadLogs(this.platform, await this.store(), ids, (id) => this.#logs.get(id));
+    for (const log of logs.values()) this.know(log);
     return logs;
   });
 
@@ -449,7 +440,11 @@ export class Runtime implements Host, Services {
     await execution.writer.flush();
   }
 
-  /** Calls of this process that wait for a person or a timer. */
+  /** The calls of this process that have no result yet. */
+  opened(): readonly Node[] {
+    return this.#executions.flatMap(({ closed, open }) => (closed ? [] : [...open].map(({ mark }) => mark)));
+  }
+  /** Those that wait for a person or a timer. */
   waiting(): { readonly mark: Node; readonly effect: Effect }[] {
     return this.#executions.flatMap(({ closed, open }) => (closed ? [] : [...open].filter(({ waiting }) => waiting)));
   }

@@ -18,6 +18,7 @@ import type { Guard } from "../tool/policy.ts";
 import type { Checkouts } from "../workspace/checkout.ts";
 import { emptyTree, Trees } from "../workspace/tree.ts";
 import type { Stage } from "./acting.ts";
+import { erasedBlobs } from "./erasure-log.ts";
 import { Held, type Journal, type Placed } from "./held.ts";
 import type { Captured, Owner, Services } from "./services.ts";
 import { WorkspaceObjects } from "./workspace-objects.ts";
@@ -66,8 +67,17 @@ export class Sandboxes {
     this.#runtime = runtime;
     this.platform = runtime.platform;
     this.places = places;
-    this.objects = new WorkspaceObjects(() => runtime.store());
+    this.objects = new WorkspaceObjects(
+      () => runtime.store(),
+      async () => erasedBlobs(runtime.platform, await runtime.store()),
+    );
     this.trees = new Trees(this.objects.own());
+  }
+
+  /** Contents that were erased are not handed out from memory. */
+  forgetErased(): void {
+    this.objects.forget();
+    this.trees.forget();
   }
 
   /** What one effect needs to act. */
@@ -117,7 +127,7 @@ export class Sandboxes {
         "sandbox.unavailable",
         `Session ${called.log.id} is not placed anywhere: say session.to("local", { workspace: "./repo" }) first.`,
       );
-    const { sandbox, spec: given } = placement.data<"placement.changed">(this.#runtime.platform);
+    const { sandbox, spec: given } = placement.data<"placement.changed">(this.#runtime.platform) ?? erasedPlacement(placement);
     const spec = given as PlacementSpec;
     const backend = await this.places.backend(sandbox);
     if (spec.network !== undefined && spec.network !== "all" && !backend.capabilities.network)
@@ -217,7 +227,7 @@ export class Sandboxes {
   }
 
   async #capture(owner: Owner, base: Node, progress: Acts["progress"]): Promise<Captured> {
-    const { spec } = base.data<"placement.changed">(this.#runtime.platform);
+    const { spec } = base.data<"placement.changed">(this.#runtime.platform) ?? erasedPlacement(base);
     const objects = this.objects.written();
     const directory = resolve(String(spec["workspace"]));
     const { platform, times, warn } = this.#runtime;
@@ -323,6 +333,11 @@ function journalOf(owner: Owner): Journal {
 /** What is said of a directory is short. */
 const noBlob = (): Uint8Array => new Uint8Array();
 
+function erasedPlacement({ id, log }: Node): never {
+  const problem = `Where session ${log.id} is placed was erased (event ${id}): say session.to(…) before tools act on it.`;
+  throw new RathError("event.erased", problem, { details: { session: log.id, event: id } });
+}
+
 /** The first effect that acted on files which it took from the directory of a placement. */
 function firstUse(place: Node, base: Node): Node | undefined {
   for (const past of history(place)) if (past.facts.acted === true && stateOf(past).base === base) return past;
@@ -332,7 +347,7 @@ function firstUse(place: Node, base: Node): Node | undefined {
 /** What the run said of a placement before it was taken up again. */
 function recordedCapture(owner: Owner, base: Node, { platform }: Services): Captured | undefined {
   for (let node = owner.log.tip; node !== undefined; node = node.prior) {
-    if (node.kind !== "workspace.captured") continue;
+    if (node.kind !== "workspace.captured" || node.erased) continue;
     const { placement, directory, tree, layers = [], withheld = [] } = node.data<"workspace.captured">(platform);
     if (placement === base.id) return { directory, tree, layers, withheld };
   }

@@ -3,6 +3,7 @@
  * what a first look at a directory finds is written at once, in pieces, since it may be large.
  */
 import { hash } from "node:crypto";
+import { RathError } from "../session/errors.ts";
 import { current, type Node } from "../session/log.ts";
 import type { Store } from "../store/store.ts";
 import { missing, type Objects } from "../workspace/objects.ts";
@@ -24,21 +25,44 @@ export interface OwnObjects extends Objects {
 
 export class WorkspaceObjects {
   readonly #store: () => Promise<Store>;
+  readonly #readErased: () => Promise<ReadonlySet<string>>;
+  #erased: Promise<ReadonlySet<string>> | undefined;
   /** They go with an event that is not known to be on disk. */
   readonly #unsaved = new Map<string, Uint8Array>();
   #going: { readonly node: Node; readonly objects: ReadonlyMap<string, Uint8Array> }[] = [];
   readonly #read = new Bounded(rememberedBytes);
   readonly #dropped = new Bounded(droppedBytes);
 
-  constructor(store: () => Promise<Store>) {
+  constructor(store: () => Promise<Store>, readErased: () => Promise<ReadonlySet<string>> = async () => new Set()) {
     this.#store = store;
+    this.#readErased = readErased;
+  }
+
+  /** Contents that were erased though trees name them; read once, and again after one was missed. */
+  erased(): Promise<ReadonlySet<string>> {
+    this.#erased ??= this.#readErased().catch((error: unknown) => {
+      this.#erased = undefined; // whoever asks next tries again
+      throw error;
+    });
+    return this.#erased;
+  }
+
+  /** Something was erased: nothing of what was read is handed out again. */
+  forget(): void {
+    this.#erased = undefined;
+    this.#read.clear();
+    this.#dropped.clear();
   }
 
   async get(name: string): Promise<Uint8Array> {
     const known = this.#unsaved.get(name) ?? this.#read.get(name) ?? this.#dropped.get(name);
     if (known !== undefined) return known;
     const bytes = await (await this.#store()).blob(name);
-    if (bytes === undefined) throw missing(name);
+    if (bytes === undefined) {
+      // Another process may have erased it since.
+      this.#erased = undefined;
+      throw (await this.erased()).has(name) ? erasedContent(name) : missing(name);
+    }
     this.#read.set(name, bytes);
     return bytes;
   }
@@ -48,6 +72,7 @@ export class WorkspaceObjects {
     const made = new Map<string, Uint8Array>();
     return {
       get: async (name) => made.get(name) ?? this.get(name),
+      erased: () => this.erased(),
       put: async (bytes) => {
         const name = hash("sha256", bytes, "hex");
         made.set(name, bytes);
@@ -108,6 +133,7 @@ export class WorkspaceObjects {
     };
     return {
       get: async (name) => piece.get(name) ?? sent.get(name) ?? this.get(name),
+      erased: () => this.erased(),
       put: async (bytes) => {
         const name = hash("sha256", bytes, "hex");
         if (piece.has(name) || sent.has(name)) return name;
@@ -119,6 +145,10 @@ export class WorkspaceObjects {
       flush,
     };
   }
+}
+
+function erasedContent(name: string): RathError {
+  return new RathError("event.erased", `The content ${name} of a file was erased.`, { details: { hash: name } });
 }
 
 /** The newest bytes, up to a size. */
@@ -135,6 +165,10 @@ class Bounded {
   }
   has(name: string): boolean {
     return this.#map.has(name);
+  }
+  clear(): void {
+    this.#map.clear();
+    this.#size = 0;
   }
   set(name: string, bytes: Uint8Array): void {
     if (this.#map.has(name) || bytes.length > this.#limit / 8) return;

@@ -144,6 +144,7 @@ export class Writer {
         }
         if (this.#landed(written.head)) nodes = nodes.filter((node) => !node.stored);
         else {
+          if (written.head === undefined) await this.#refuseRemoved(nodes, written.session);
           nodes = this.#relink(nodes, written.session);
           // What was said last is said again, and its row with it.
           if (this.retracted) row = undefined;
@@ -160,6 +161,14 @@ export class Writer {
     } finally {
       this.#writing = undefined;
     }
+  }
+
+  /** Retention removed the log that these continue: there is nothing to fork them from. */
+  async #refuseRemoved(nodes: readonly Node[], session: string): Promise<void> {
+    const removed = nodes.some((node) => node.log.id === session && node.log.storedHead !== undefined);
+    if (!removed || (await this.#runtime.storedHead(session)) !== undefined) return;
+    const problem = `Session ${session} was removed from the store meanwhile: what was added to it here cannot be stored. Begin a new session.`;
+    throw new RathError("session.not-found", problem, { details: { session } });
   }
 
   /** What ours stands on and another execution recorded is written first. */

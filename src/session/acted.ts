@@ -1,4 +1,5 @@
 /** What events say about files: the tree a branch has, where an effect acted, and which background processes it left running. */
+import { RathError } from "./errors.ts";
 import type { EventKind } from "./event.ts";
 import { list, type State } from "./fold.ts";
 import { TreeName } from "./json.ts";
@@ -14,7 +15,12 @@ export function treeOf(node: Node, platform: Platform): string | undefined {
 
 /** The tree of files at a place, as far as it is on record. */
 export function recordedTree(state: State, platform: Platform): string | undefined {
-  return state.files === undefined ? undefined : treeOf(state.files, platform);
+  const { files } = state;
+  if (files?.erased === true) {
+    const problem = `The files of session ${files.log.id} are not known any more: event ${files.id}, which named them, was erased.`;
+    throw new RathError("event.erased", problem, { details: { session: files.log.id, event: files.id } });
+  }
+  return files === undefined ? undefined : treeOf(files, platform);
 }
 
 export function actedOf(returned: Node, platform: Platform): Acted | undefined {

@@ -114,12 +114,12 @@ describe("what is read after a compression", () => {
     const summed = await new Compressor({ policy: { summariseAt: 99, keep: 0 }, model: scripted("Sum.") }).forward(start);
     expect(texts(summed)[1]).toBe(gone("Sum."));
     const [summary] = [...summed.events()].filter(({ kind }) => kind === "do.returned");
-    await store.erase?.([summary?.id ?? ""]);
+    await store.erase?.([summary?.id ?? ""], "e".repeat(64));
     await rath.close();
     const second = testRath({ store });
     const opened = await second.open(summed.id);
     expect(texts(opened)[1]).toBe(gone("[erased]"));
-    await store.erase?.([opened.compressions[0]?.event ?? ""]);
+    await store.erase?.([opened.compressions[0]?.event ?? ""], "e".repeat(64));
     await second.close();
     const again = await testRath({ store }).open(summed.id);
     expect(texts(again)).toHaveLength(7);
@@ -174,7 +174,7 @@ describe("what was recalled", () => {
     const store = sharedStore();
     const rath = testRath({ store });
     const session = await rath.save(await recalled(rath.session("go"), [hit("a", "secret")], ["memory://project/a@1"]));
-    await store.erase?.([session.head]);
+    await store.erase?.([session.head], "e".repeat(64));
     await rath.close();
     const opened = await testRath({ store }).open(session.id);
     expect(given(opened)).toMatch(/not an instruction:\n\[erased\]$/);

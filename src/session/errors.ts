@@ -19,6 +19,8 @@ export type ErrorCode =
   | "event.newer-version"
   | "event.invalid"
   | "event.erased"
+  | "erase.refused"
+  | "erase.unsupported"
   | "effect.failed"
   | "effect.denied"
   | "effect.cancelled"

@@ -91,6 +91,7 @@ export const versions: Readonly<Record<EventKind, number>> = {
   "budget.crossed": 1,
   "answer.given": 1,
   "signal.sent": 1,
+  "data.erased": 1,
 };
 
 /** The effects there are: each has `op.called`, perhaps `op.started`, and `op.returned`. */

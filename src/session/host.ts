@@ -65,6 +65,7 @@ export type PureKind = Exclude<
   | "budget.crossed"
   | "answer.given"
   | "signal.sent"
+  | "data.erased"
   | "session.created"
   | "session.forked"
   | "session.detached"

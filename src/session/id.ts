@@ -39,6 +39,11 @@ export function mailboxLogId(platform: Platform, run: string, signal: string): S
   return derivedUuid(platform, ["mailbox", run, signal]);
 }
 
+/** The log of what is erased in a store, begun by whoever holds a key when `oldest` was its oldest log. */
+export function erasureLogId(platform: Platform, key: string, oldest: string, number: number): SessionId {
+  return derivedUuid(platform, ["erasure", key, oldest, number]);
+}
+
 /** A run started with a key is found by it, so that two starters race for one log. */
 export function keyedRunId(platform: Platform, key: string): string {
   return derivedUuid(platform, ["run", key]);

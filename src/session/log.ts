@@ -79,6 +79,15 @@ export class Node {
     this.#decoded = true;
   }
 
+  /** What it said is gone for good; a value that was taken from it before is beyond reach. */
+  erase(): void {
+    this.#data = undefined;
+    this.#decoded = false;
+    this.bytes = undefined;
+    this.sealed = undefined;
+    this.blobs = undefined;
+  }
+
   get erased(): boolean {
     return !this.#decoded && this.bytes === undefined && this.sealed === undefined;
   }
@@ -134,12 +143,15 @@ interface Join {
   vector: Vector<Log> | undefined;
 }
 
-/** The line of events of one session (or of a run, or an answer). */
+/** A session of the user, the own log of a run, the answer to a question or the signals of a mailbox, or what was erased. */
+export type LogKind = "session" | "run" | "answer" | "erasure";
+
+/** The line of events of one session (or of a run, an answer, an erasure log). */
 export class Log {
   /** Of this process; what vectors are ordered by. */
   readonly number = logs++;
   readonly id: SessionId;
-  readonly kind: "session" | "run" | "answer";
+  readonly kind: LogKind;
   tip: Node | undefined;
   /** Calls without a result at its tip. */
   open = 0;
@@ -158,7 +170,7 @@ export class Log {
     {};
   readonly #joins: Join[] = [];
 
-  constructor(id: SessionId, kind: "session" | "run" | "answer" = "session") {
+  constructor(id: SessionId, kind: LogKind = "session") {
     this.id = id;
     this.kind = kind;
   }

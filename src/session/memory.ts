@@ -43,6 +43,8 @@ export interface MemoryItem {
   readonly expires?: string | undefined;
   /** Why it was forgotten, retracted or rolled back. */
   readonly reason?: string | undefined;
+  /** Its content was erased, and is empty since then: the entry of the erasure log that says by whom and why. */
+  readonly erased?: string | undefined;
 }
 
 /** Something recalled, with its score. */

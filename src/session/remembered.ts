@@ -70,9 +70,9 @@ const made = new WeakMap<Node, Staged>();
 
 /** What a result staged; undefined once it was erased. */
 export function stagedBy(node: Node, platform: Platform): Staged | undefined {
-  const known = made.get(node);
-  if (known !== undefined) return known;
   const call = callOf(node);
+  const known = node.erased || call.erased ? undefined : made.get(node);
+  if (known !== undefined) return known;
   const asked = call.data<"remember.called" | "forget.called">(platform);
   const data = node.data<"remember.returned">(platform);
   if (asked === undefined || data?.item === undefined) return undefined;

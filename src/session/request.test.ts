@@ -314,7 +314,7 @@ describe("what was erased", () => {
     });
     const done = await agent.forward(first.session("secret"));
     const erased = [...done.events()].filter((event) => event.kind === kind)[nth]?.id ?? "";
-    await store.erase?.([erased]);
+    await store.erase?.([erased], "e".repeat(64));
     await first.close();
     return { session: await testRath({ store }).open(done.id), erased };
   }

@@ -440,6 +440,19 @@ export const schemas = {
     /** Sent again with the same one, it is the same signal. */
     key: z.string().min(1).optional(),
   }),
+  /** In the erasure log: what is about to be removed, and by a later one that it was. Ids and names, never a content. */
+  "data.erased": z.strictObject({
+    reason: z.string().optional(),
+    events: z.array(id).optional(),
+    /** Contents that something still names; what nothing names any more is not listed, since a short content can be found by its hash. */
+    blobs: z.array(id).optional(),
+    /** Versions of memories, as "uri@version". */
+    memories: z.array(z.string()).optional(),
+    /** Whole logs, with the heads they had. */
+    logs: z.array(place).optional(),
+    /** Entries before this one of which nothing is left to remove. */
+    done: z.array(id).optional(),
+  }),
 } as const;
 
 /** The envelope of every event; `facts` survive erasure. */

@@ -269,7 +269,7 @@ describe("an erased four-digit PIN", () => {
     const told = await rath.session(pin).do("login", () => "ok");
     await rath.save(told);
     const said = [...told.events()].find((event) => event.kind === "message.added") as Event;
-    await store.erase?.([said.id]);
+    await store.erase?.([said.id], "e".repeat(64));
     const left: StoredEvent[] = [];
     for await (const { id } of store.sessions({})) for await (const event of store.events({ session: id })) left.push(event);
     return { pin, left, session: await testRath({ store }).open(told.id) };

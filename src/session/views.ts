@@ -144,7 +144,7 @@ export function routeOf(returned: Node, platform: Platform): Route {
 
 /** What an agent had said when it stopped. One that did not finish may have said nothing: an answer from before it is not its own. */
 export function stoppedText(stopped: Node, said: Node | undefined, platform: Platform): string {
-  if (stopped.data<"agent.stopped">(platform).stop !== "finished")
+  if (stopped.data<"agent.stopped">(platform)?.stop !== "finished")
     for (let at: Node | undefined = stopped; at !== undefined && at !== said; at = at.prior)
       if (at.kind === "workflow.entered" && at.by === stopped.by) return "";
   return saidText(said, platform);
@@ -200,7 +200,7 @@ export function checkOf(returned: Node, platform: Platform): Check {
 /** Where tools act, and the sandbox that was newest opened for it. */
 export function placementOf({ placement, acted }: State, platform: Platform): Placement | undefined {
   if (placement === undefined) return undefined;
-  const { sandbox, spec } = placement.data<"placement.changed">(platform);
+  const { sandbox, spec } = placement.data<"placement.changed">(platform) ?? { sandbox: "[erased]", spec: {} };
   const newest = acted === undefined ? undefined : actedOf(acted, platform);
   return Object.freeze({ ...spec, sandbox, isolation: newest?.isolation, id: newest?.id });
 }
@@ -210,22 +210,22 @@ export function pendingOf(mark: Node, platform: Platform, call: Node = callUnder
   const base = { id: mark.id, run: call.run, session: call.log.id, since: call.at, by: call.by };
   switch (call.kind) {
     case "ask.called": {
-      const { question, answer } = call.data<"ask.called">(platform);
+      const { question, answer } = call.data<"ask.called">(platform) ?? { question: "[erased]", answer: {} };
       return { ...base, ...expiryOf(call, platform), kind: "question", question, answer: answer as object };
     }
     case "receive.called":
-      return { ...base, ...expiryOf(call, platform), kind: "signal", signal: call.data<"receive.called">(platform).signal };
+      return { ...base, ...expiryOf(call, platform), kind: "signal", signal: call.data<"receive.called">(platform)?.signal ?? "[erased]" };
     case "wait.called":
       return { ...base, kind: "timer", wakes: deadlineOf(call, platform) ?? call.at };
     case "do.called":
     case "tool.called": {
-      const { name, input } = call.data<"tool.called">(platform);
+      const { name = "[erased]", input } = call.data<"tool.called">(platform) ?? {};
       return call.facts.started === true || mark !== call
         ? { ...base, kind: "unknown", op: name, input }
         : { ...base, ...expiryOf(call, platform), kind: "approval", tool: name, input };
     }
     default:
-      return { ...base, kind: "unknown", op: call.data<"check.called">(platform).name ?? opOf(call.kind as CalledKind), input: undefined };
+      return { ...base, kind: "unknown", op: call.data<"check.called">(platform)?.name ?? opOf(call.kind as CalledKind), input: undefined };
   }
 }
 

@@ -121,10 +121,11 @@ export class Connection {
     this.#durable = true;
   }
 
-  /** Moves what is in the write-ahead log to the file and empties the log, if no other process is using it. */
+  /** Moves what is in the write-ahead log to the file and empties the log; throws as long as another process is using it. */
   emptyLog(): void {
-    this.database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    const row = this.database.prepare<{ busy: number }>("PRAGMA wal_checkpoint(TRUNCATE)").get();
     this.#extended = false;
+    if (row?.busy === 1) throw Object.assign(new Error("another process is reading"), { code: "SQLITE_BUSY", errcode: 5 });
   }
 
   /** What an exception means for whoever called. */

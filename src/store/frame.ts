@@ -7,6 +7,9 @@
  *
  * Layout: crc32 (4) · format (1) · varints: events, hashes, length of meta, length of text · hashes (32 each; the ids first)
  * · meta (varints) · text · data. The checksum is seeded with session, run and place: a frame is valid only where it was put.
+ *
+ * Format 2 is the same with one more flag: the event was erased, and its first hash is the entry that says so. It is written only
+ * where that is needed, so a store in which nothing was erased has none.
  */
 import { crc32 } from "node:zlib";
 import { RathError } from "../session/errors.ts";
@@ -22,6 +25,7 @@ export interface FramePlace {
 }
 
 const format = 1;
+const formatWithEntries = 2;
 const sealed = 4;
 const hashBytes = 32;
 const quotedHash = 67;
@@ -32,6 +36,8 @@ const fromTemplate = 1;
 const hasData = 2;
 /** The first parent is the event before it in the log, which is `after` for the first event of a frame. */
 const chained = 4;
+/** Of format 2: it names the entry of its erasure. */
+const hasEntry = 8;
 
 // The lengths of hashes are checked after the match: counted repetition makes the expression a third slower.
 const template =
@@ -47,9 +53,12 @@ export function encodeFrame(events: readonly StoredEvent[], after: string | unde
   let text = "";
   let dataBytes = 0;
   let previous = { id: after ?? "", step: 0, order: 0 };
+  const withEntries = events.some(({ data, erased }) => data === undefined && erased !== undefined);
+  const perParent = withEntries ? 2 * hasEntry : hasEntry;
 
   for (const event of events) {
     check(event);
+    const entry = event.data === undefined ? event.erased : undefined;
     const envelope = asBuffer(event.envelope).latin1Slice(0, event.envelope.length);
     const match = template.exec(envelope);
     const now = match === null ? Number.NaN : parseTime(match[1] as string);
@@ -65,7 +74,10 @@ export function encodeFrame(events: readonly StoredEvent[], after: string | unde
     const follows = fits && previous.id !== "" && parents.startsWith(previous.id, 1);
     const named = fits ? Math.ceil(parents.length / quotedHash) - (follows ? 1 : 0) : 0;
 
-    meta.number((fits ? fromTemplate : 0) + (event.data ? hasData : 0) + (follows ? chained : 0) + named * 8);
+    meta.number(
+      (fits ? fromTemplate : 0) + (event.data ? hasData : 0) + (follows ? chained : 0) + (entry ? hasEntry : 0) + named * perParent,
+    );
+    hashes += entry ?? "";
     meta.signed(event.step - previous.step);
     meta.signed(event.order - previous.order);
     if (event.data) {
@@ -88,7 +100,7 @@ export function encodeFrame(events: readonly StoredEvent[], after: string | unde
     ids += event.id;
     previous = event;
   }
-  return assemble(events, ids + hashes, meta, text, dataBytes);
+  return assemble(events, ids + hashes, meta, text, { format: withEntries ? formatWithEntries : format, dataBytes });
 }
 
 /** Names a string by its place in the frame's table; returns what has to be added to the text. */
@@ -101,9 +113,16 @@ function unlisted(value: string, table: string[], meta: VarintWriter): string {
   return value;
 }
 
-function assemble(events: readonly StoredEvent[], hex: string, meta: VarintWriter, text: string, dataBytes: number): Buffer {
+function assemble(
+  events: readonly StoredEvent[],
+  hex: string,
+  meta: VarintWriter,
+  text: string,
+  frame: { readonly format: number; readonly dataBytes: number },
+): Buffer {
+  const { dataBytes } = frame;
   const metaLength = meta.length;
-  for (const value of [format, events.length, hex.length / 64, metaLength, text.length]) meta.number(value);
+  for (const value of [frame.format, events.length, hex.length / 64, metaLength, text.length]) meta.number(value);
   const body = asBuffer(Buffer.allocUnsafe(sealed + meta.length + hex.length / 2 + text.length + dataBytes));
   let at = sealed;
   at += meta.copy(body, at, metaLength, meta.length);
@@ -129,7 +148,8 @@ export function decodeFrame(stored: Uint8Array, place: FramePlace, after: string
   const body = asBuffer(stored);
   verify(body, place);
   const meta = new VarintReader(body, sealed);
-  const { count, hashes, metaLength, textLength } = header(meta);
+  const { written, count, hashes, metaLength, textLength } = header(meta);
+  const perParent = written === formatWithEntries ? 2 * hasEntry : hasEntry;
   const hashesAt = meta.at;
   const metaAt = hashesAt + hashes * hashBytes;
   const textAt = metaAt + metaLength;
@@ -158,6 +178,11 @@ export function decodeFrame(stored: Uint8Array, place: FramePlace, after: string
     step += meta.signed();
     order += meta.signed();
     const dataLength = flags & hasData ? meta.number() : -1;
+    let erased: string | undefined;
+    if (written === formatWithEntries && flags & hasEntry) {
+      erased = hex.slice(hashUsed, hashUsed + 64);
+      hashUsed += 64;
+    }
     let envelope: string;
     if (flags & fromTemplate) {
       time += meta.signed();
@@ -181,7 +206,7 @@ export function decodeFrame(stored: Uint8Array, place: FramePlace, after: string
       const digest = hex.slice(hashUsed, hashUsed + 64);
       hashUsed += 64;
       let parents = flags & chained ? `"${previous ?? lost()}"` : "";
-      for (let named = Math.floor(flags / 8); named > 0 && hashUsed < hex.length; named--) {
+      for (let named = Math.floor(flags / perParent); named > 0 && hashUsed < hex.length; named--) {
         parents += `${parents === "" ? "" : ","}"${hex.slice(hashUsed, hashUsed + 64)}"`;
         hashUsed += 64;
       }
@@ -196,7 +221,11 @@ export function decodeFrame(stored: Uint8Array, place: FramePlace, after: string
     dataAt += Math.max(dataLength, 0);
     envelopes += envelope;
     lengths.push(envelope.length);
-    events.push({ id, session, step, run, order, envelope: body, data });
+    events.push(
+      erased === undefined
+        ? { id, session, step, run, order, envelope: body, data }
+        : { id, session, step, run, order, envelope: body, data, erased },
+    );
     previous = id;
   }
   if (meta.at !== textAt || textUsed !== textLength || hashUsed !== hex.length || dataAt !== body.length)
@@ -237,9 +266,10 @@ export function idPrefix(id: string): number {
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-function header(meta: VarintReader): { count: number; hashes: number; metaLength: number; textLength: number } {
-  if (meta.number() !== format) throw new Error("its format is unknown");
-  const result = { count: meta.number(), hashes: meta.number(), metaLength: meta.number(), textLength: meta.number() };
+function header(meta: VarintReader): { written: number; count: number; hashes: number; metaLength: number; textLength: number } {
+  const written = meta.number();
+  if (written !== format && written !== formatWithEntries) throw new Error("its format is unknown");
+  const result = { written, count: meta.number(), hashes: meta.number(), metaLength: meta.number(), textLength: meta.number() };
   if (result.count === 0 || meta.at + result.count * hashBytes > meta.bytes.length) throw new Error("its ids are longer than the frame");
   return result;
 }
@@ -266,7 +296,7 @@ function hashesFit(parents: string): boolean {
 function check(event: StoredEvent): void {
   const { step, order } = event;
   const numbers = Number.isInteger(step) && step >= 0 && step < largest && Number.isInteger(order) && Math.abs(order) < largest;
-  if (!numbers || !isHash(event.id)) throw invalid(event);
+  if (!numbers || !isHash(event.id) || (event.erased !== undefined && !isHash(event.erased))) throw invalid(event);
 }
 
 /** A loop, since at this length it is four times as fast as an expression. */

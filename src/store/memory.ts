@@ -25,7 +25,7 @@ export interface MemoryOptions {
 }
 
 interface Log {
-  readonly about: LogAbout;
+  about: LogAbout;
   readonly events: StoredEvent[];
 }
 
@@ -91,13 +91,8 @@ export function memoryStore(options: MemoryOptions = {}): Store {
       const found = open().blobs.get(hash);
       return found && new Uint8Array(found.bytes);
     },
-    erase: async (ids) => {
-      const { byId } = open();
-      for (const id of ids) {
-        const found = byId.get(id);
-        if (found) found.log.events[found.at] = { ...(found.log.events[found.at] as StoredEvent), data: undefined };
-      }
-    },
+    erase: async (ids, entry) => erase(open(), ids, entry),
+    remove: async (logs) => remove(open(), logs),
     sweep: (options) => sweep(open, options),
     [Symbol.asyncDispose]: async () => {
       closed = true;
@@ -255,6 +250,29 @@ function taken(run: Run, worker: string, { now, forMs }: { readonly now: number;
   const abandoned = run.owner !== undefined && (run.owner !== worker || run.expires <= now);
   Object.assign(run, { epoch: run.epoch + 1, owner: worker, expires: now + forMs, woken: undefined });
   return abandoned ? { ...lease(run), abandoned } : lease(run);
+}
+
+function erase({ byId }: State, ids: readonly string[], entry: string): void {
+  for (const id of ids) {
+    const found = byId.get(id);
+    if (found === undefined) continue;
+    const event = found.log.events[found.at] as StoredEvent;
+    found.log.events[found.at] = { ...event, data: undefined, erased: event.data === undefined ? event.erased : entry };
+    if (found.at === 0) found.log.about = { ...found.log.about, title: undefined, tags: [] };
+  }
+}
+
+function remove({ logs, runs, byId }: State, removed: Parameters<NonNullable<Store["remove"]>>[0]): boolean {
+  const ids = new Set(removed.map(({ session }) => session));
+  const grown = removed.some(({ session, head }) => logs.get(session)?.events.at(-1)?.id !== head);
+  const continued = [...logs].some(([id, { about }]) => !ids.has(id) && about.parent !== undefined && ids.has(about.parent));
+  if (grown || continued) return false;
+  for (const id of ids) {
+    for (const event of logs.get(id)?.events ?? []) byId.delete(event.id);
+    logs.delete(id);
+    runs.delete(id);
+  }
+  return true;
 }
 
 async function* sweep(

@@ -112,7 +112,10 @@ test("tenants and projects see nothing of each other", async () => {
     expect(await collect(theirs.runs({}))).toEqual([]);
     expect(await theirs.take({ workflows: ["w"], limit: 9 }, "thief", 1000)).toEqual([]);
     expect(await theirs.claim("r", "thief", 1000)).toBeUndefined();
-    await theirs.erase?.(events.map(({ id }) => id));
+    await theirs.erase?.(
+      events.map(({ id }) => id),
+      "e".repeat(64),
+    );
     await theirs.append({ branches: [], wake: ["r"] });
     // Blobs belong to a tenant.
     expect((await theirs.blob(blob.hash)) !== undefined).toBe(other.tenant === "a");

@@ -4,14 +4,14 @@
  */
 import type { Connection } from "../postgres/connection.ts";
 import { idPrefix } from "./frame.ts";
-import { before, columns, type FrameRow, orderSpan, unpackFrame, withoutData } from "./postgres-frames.ts";
+import { before, columns, type FrameRow, orderSpan, unpackFrame } from "./postgres-frames.ts";
 import type { StoredEvent } from "./store.ts";
 
 type Page = readonly StoredEvent[];
 
 const firstFrames = 32;
 const pageBytes = 1024 * 1024;
-const idsAPage = 256;
+export const idsAPage = 256;
 
 /** One log by step, both ends included. */
 export async function* sessionPages(
@@ -121,12 +121,12 @@ export async function* idPages(connection: Connection, ids: readonly string[]): 
   }
 }
 
-interface FoundRow extends FrameRow {
+export interface FoundRow extends FrameRow {
   readonly session: string;
   readonly before: Buffer | null;
 }
 
-async function findEvents(connection: Connection, ids: readonly string[]) {
+export async function findEvents(connection: Connection, ids: readonly string[]) {
   const rows = await connection.read<FoundRow>(byPrefix, [
     connection.tenant,
     connection.project,
@@ -143,29 +143,6 @@ async function findEvents(connection: Connection, ids: readonly string[]) {
 const byPrefix = `SELECT ${columns}, l.id AS session, ${before} FROM openrath.frames f JOIN openrath.logs l ON l.no = f.log
   WHERE l.tenant = $1 AND l.project = $2
     AND (f.log, f.seq) IN (SELECT e.log, e.seq FROM openrath.event_ids e WHERE e.prefix = ANY ($3::bigint[]))`;
-
-/** Removes the data of events and keeps their envelopes: each frame is replaced as long as it is still the one that was read. */
-export async function eraseEvents(connection: Connection, ids: readonly string[]): Promise<void> {
-  for (let start = 0; start < ids.length || start === 0; start += idsAPage) {
-    const wanted = new Set(ids.slice(start, start + idsAPage));
-    const found = await findEvents(connection, [...wanted]);
-    for (const row of new Set([...found.values()].map((one) => one.row))) {
-      const after = row.before?.toString("hex");
-      const events = unpackFrame(connection, row.session, row, after);
-      const body = withoutData(
-        row.session,
-        row,
-        events.map((event) => (wanted.has(event.id) ? { ...event, data: undefined } : event)),
-        after,
-      );
-      // Somebody else erases other events of the same frame: it is read again.
-      if ((await connection.write(replaceFrame, [row.log, row.seq, row.body, body])).length === 0)
-        await eraseEvents(connection, [...wanted]);
-    }
-  }
-}
-
-const replaceFrame = "UPDATE openrath.frames SET body = $4 WHERE log = $1 AND seq = $2 AND body = $3 RETURNING seq";
 
 function nextLimit(rows: readonly FrameRow[]): number {
   const bytes = rows.reduce((sum, row) => sum + row.body.length, 1);

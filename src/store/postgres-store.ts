@@ -5,13 +5,15 @@
 import { Connection, type PostgresOptions } from "../postgres/connection.ts";
 import type { PostgresPool } from "../postgres/driver.ts";
 import { keptAt } from "../postgres/upkeep.ts";
+import { vacuum } from "../postgres/vacuum.ts";
 import { postgresFormat } from "./migrations/postgres-format.ts";
 import { items } from "./pages.ts";
 import { Appends } from "./postgres-append.ts";
 import { readBlob, sweepBlobs } from "./postgres-blobs.ts";
+import { eraseEvents, removeLogs } from "./postgres-erase.ts";
 import { logPages } from "./postgres-logs.ts";
 import { Teller, watchNews } from "./postgres-news.ts";
-import { eraseEvents, idPages, sessionPages, writtenPages } from "./postgres-read.ts";
+import { idPages, sessionPages, writtenPages } from "./postgres-read.ts";
 import { Leases, runPages, type StoreClock } from "./postgres-runs.ts";
 import { openWakeups } from "./postgres-wakeups.ts";
 import type { Store } from "./store.ts";
@@ -69,7 +71,12 @@ export function storeOn(source: string | PostgresPool, options: PostgresStoreOpt
     blob: (hash) => readBlob(connection, hash),
     ...(connection.listens ? { watch: async (hear) => until(await watchNews(connection, hear)) } : {}),
     wakeups: async (hear) => until(await openWakeups(connection, hear)),
-    erase: (ids) => eraseEvents(connection, ids),
+    erase: (ids, entry) => eraseEvents(connection, ids, entry),
+    remove: async (logs) => {
+      await appends.settled();
+      return removeLogs(connection, logs);
+    },
+    scrub: () => vacuum(connection, ["frames", "blobs", "logs", "event_ids"]),
     sweep: (sweeping) => sweepBlobs(connection, sweeping),
     [Symbol.asyncDispose]: () => {
       closing ??= close();

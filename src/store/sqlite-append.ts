@@ -12,7 +12,7 @@ import { failureOf } from "../sqlite/driver.ts";
 import { encodeFrame, type FramePlace, sealFrame } from "./frame.ts";
 import { copyBlob, type PackedBlob, packBlob, putBlob } from "./sqlite-blobs.ts";
 import { type Frames, perLog } from "./sqlite-frames.ts";
-import { addLog, findLog } from "./sqlite-logs.ts";
+import { addLog, findLog, nextNumber } from "./sqlite-logs.ts";
 import { epochOf, keyConflict, putRun, releaseLease, wakeRun } from "./sqlite-runs.ts";
 import type { BranchWrite, LogAbout, StoredEvent, Write, Written } from "./store.ts";
 
@@ -163,9 +163,10 @@ export class Appends {
       this.#connection.durably(durable);
       const { changes } = this.#connection
         .statement(
-          "INSERT INTO frames (place, writer, body) SELECT ?, ?, ? WHERE ? IS NULL OR (SELECT epoch FROM runs WHERE tenant = ? AND project = ? AND id = ?) = ?",
+          `INSERT INTO frames (place, writer, body) SELECT ?, ?, ? WHERE EXISTS (SELECT 1 FROM logs WHERE no = ?)
+             AND (? IS NULL OR (SELECT epoch FROM runs WHERE tenant = ? AND project = ? AND id = ?) = ?)`,
         )
-        .run(log.no * perLog + log.next, writer.no, body, run, tenant, project, run, epoch);
+        .run(log.no * perLog + log.next, writer.no, body, log.no, run, tenant, project, run, epoch);
       if (Number(changes) === 0) return false;
     } catch (error) {
       if (failureOf(error) !== "constraint") throw error;
@@ -203,8 +204,9 @@ export class Appends {
   /** What is remembered is used only where it agrees and an insert will prove it. */
   #log(session: string, expectedHead: string | undefined, proved: boolean): Log | undefined {
     const known = this.#logs.get(session);
-    if (known !== undefined && known.head === expectedHead && proved) return known;
     const no = findLog(this.#connection, session);
+    // It may have been removed by another process, and made again.
+    if (known !== undefined && known.no === no && known.head === expectedHead && proved) return known;
     const last = no === undefined ? undefined : this.#frames.lastOf(no);
     if (no === undefined || last === undefined) return undefined;
     const { count, head } = this.#frames.end(last);
@@ -245,7 +247,9 @@ export class Appends {
         .get(tenant, project, run, log.no);
       if (found === undefined) {
         const added = this.#connection
-          .statement<{ no: number }>("INSERT INTO writers (tenant, project, run, log, ordered) VALUES (?, ?, ?, ?, 1) RETURNING no")
+          .statement<{ no: number }>(
+            `INSERT INTO writers (no, tenant, project, run, log, ordered) VALUES (${nextNumber("writers")}, ?, ?, ?, ?, 1) RETURNING no`,
+          )
           .get(tenant, project, run, log.no);
         writer = { no: (added as { no: number }).no, lastOrder: Number.NEGATIVE_INFINITY };
       } else writer = { no: found.no, lastOrder: this.#lastOrder(log.no, found.no) };

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import {
   closeSync,
   copyFileSync,
@@ -19,6 +20,7 @@ import { branch, collect } from "../testing/store-case.ts";
 import { storedChain, storedEvent } from "../testing/stored-event.ts";
 import { storeFormat } from "./migrations/migrations.ts";
 import { sqliteStore } from "./sqlite.ts";
+import { storeOn } from "./sqlite-store.ts";
 import type { Store, StoredEvent, TakenRun } from "./store.ts";
 
 let folder: string;
@@ -234,18 +236,56 @@ describe("the SQLite file", () => {
     for (const store of stores) await store[Symbol.asyncDispose]();
   });
 
-  test("has no trace of erased data", async () => {
-    const marker = "four-digit-pin-1234";
-    const events = storedChain(
-      Array.from({ length: 40 }, (_, i) => ({ data: i === 17 ? marker : "x".repeat(300) })),
-      "s",
+  test("has no trace of what was erased, removed or swept, once it is scrubbed", async () => {
+    await using store = sqliteStore(path, { durability: "relaxed" });
+    // Logs that grow beside each other: rows are inserted between others, pages are split, and SQLite leaves copies of rows it moved.
+    const textOf = (log: number, at: number): string => {
+      const word = log % 3 === 0 ? `pin-${log}-${at} ` : "ordinary ";
+      return word.padEnd(20 + ((log * 37 + at * 101) % 900), word);
+    };
+    const logs = Array.from({ length: 40 }, (_, log) =>
+      storedChain(
+        Array.from({ length: 25 }, (_, at) => ({ data: textOf(log, at) })),
+        `s${log}`,
+      ),
     );
-    await using store = sqliteStore(path);
-    for (let i = 0; i < events.length; i += 4) await store.append({ branches: [branch(events.slice(i, i + 4), events[i - 1])] });
-    expect(readFileSync(`${path}-wal`).includes(marker) || readFileSync(path).includes(marker)).toBe(true);
-    await store.erase?.([events[17]?.id ?? ""]);
-    for (const suffix of ["", "-wal"]) expect(readFileSync(path + suffix).includes(marker)).toBe(false);
-    expect(await collect(store.events({ session: "s" }))).toHaveLength(40);
+    for (let at = 0; at < 25; at++)
+      for (const events of logs) await store.append({ branches: [branch(events.slice(at, at + 1), events[at - 1])], relaxed: true });
+    const blob = Buffer.from("secret blob");
+    await store.append({ branches: [], blobs: [{ hash: hash("sha256", blob), bytes: blob }] });
+    const found = (): boolean => ["", "-wal", "-shm"].some((suffix) => /pin-\d|secret blob/.test(readFileSync(path + suffix, "latin1")));
+    expect(found()).toBe(true);
+    const secret = logs.filter((_, log) => log % 3 === 0);
+    await store.erase?.(
+      secret
+        .slice(2)
+        .flat()
+        .map(({ id }) => id),
+      "e".repeat(64),
+    );
+    const removed = secret.slice(0, 2).map((events) => ({ session: events[0]?.session ?? "", head: events.at(-1)?.id ?? "" }));
+    expect(await store.remove?.(removed)).toBe(true);
+    const later = new Date(Date.now() + 60_000).toISOString();
+    await collect((store as Required<Store>).sweep({ before: later, dryRun: false, keeping: async () => () => false }));
+    expect(await store.scrub?.()).toBe(true);
+    expect(found()).toBe(false);
+    for (const session of ["s1", "s6"]) expect(await collect(store.events({ session }))).toHaveLength(25);
+    expect(await collect(store.sessions({}))).toHaveLength(38);
+  });
+
+  test("cannot be scrubbed while another process reads what was erased", async () => {
+    const events = storedChain([{ data: "pin-1234" }], "s");
+    await using store = storeOn(path, {}, openDatabase, 100);
+    await store.append({ branches: [branch(events)] });
+    const reader = openDatabase(path);
+    reader.exec("BEGIN");
+    reader.prepare("SELECT count(*) FROM frames").get();
+    await store.erase?.([events[0]?.id ?? ""], "e".repeat(64));
+    expect(await store.scrub?.()).toBe(false);
+    reader.exec("COMMIT");
+    reader.close();
+    expect(await store.scrub?.()).toBe(true);
+    expect(readFileSync(path).includes("pin-1234") || readFileSync(`${path}-wal`).includes("pin-1234")).toBe(false);
   });
 
   test("tells which log is damaged when a frame does not fit its place", async () => {

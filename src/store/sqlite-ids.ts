@@ -9,6 +9,7 @@ import { pragma } from "../sqlite/format.ts";
 import { encodeFrame, idPrefix, sealFrame } from "./frame.ts";
 import { breathe } from "./pages.ts";
 import { type FrameRow, type Frames, perLog } from "./sqlite-frames.ts";
+import { forgetAbout } from "./sqlite-logs.ts";
 import type { StoredEvent } from "./store.ts";
 
 const idsAPage = 256;
@@ -43,17 +44,19 @@ export class Ids {
     }
   }
 
-  /** Removes data in one transaction, then empties SQLite's log, which still has it, unless another process is reading just then. */
-  async erase(ids: readonly string[]): Promise<void> {
-    const found = await this.#find(ids);
-    const places = new Set([...found.values()].map(({ row }) => row.place));
-    if (places.size === 0) return;
-    await this.#connection.patiently(() =>
-      this.#connection.transaction(true, () => {
-        for (const place of places) this.#rewrite(place, (id) => found.has(id));
-      }),
-    );
-    await this.#connection.patiently(() => this.#connection.emptyLog());
+  /** Removes data, some frames in one transaction. SQLite's log still has it, until the file is scrubbed. */
+  async erase(ids: readonly string[], entry: string): Promise<void> {
+    for (let start = 0; start < ids.length || start === 0; start += idsAPage) {
+      const found = await this.#find(ids.slice(start, start + idsAPage));
+      const places = new Set([...found.values()].map(({ row }) => row.place));
+      if (places.size === 0) continue;
+      await this.#connection.patiently(() =>
+        this.#connection.transaction(true, () => {
+          for (const place of places) this.#rewrite(place, (id) => found.has(id), entry);
+        }),
+      );
+      await breathe();
+    }
   }
 
   /** Brings the index up to date with what this process wrote, or with everything. */
@@ -124,10 +127,15 @@ export class Ids {
     return rows.length === framesAStep;
   }
 
-  #rewrite(place: number, erased: (id: string) => boolean): void {
+  #rewrite(place: number, erased: (id: string) => boolean, entry: string): void {
     const row = this.#frames.at(place);
     if (row === undefined) return;
-    const events = this.#frames.events([row]).map((event) => (erased(event.id) ? { ...event, data: undefined } : event));
+    const before = this.#frames.events([row]);
+    const events = before.map((event) =>
+      erased(event.id) && event.data !== undefined ? { ...event, data: undefined, erased: entry } : event,
+    );
+    const [first] = before;
+    if (row.place % perLog === 0 && first !== undefined && erased(first.id)) forgetAbout(this.#connection, row.place / perLog);
     // The first parent of the first event is left out of a frame when it is the event before it.
     const body = sealFrame(encodeFrame(events, this.#frames.idBefore(row)), this.#frames.placeOf(row));
     this.#connection.statement("UPDATE frames SET body = ? WHERE place = ?").run(body, row.place);

@@ -3,7 +3,7 @@ import { crc32 } from "node:zlib";
 import type { Connection } from "../sqlite/connection.ts";
 import type { SqlValue } from "../sqlite/driver.ts";
 import { corrupt } from "../sqlite/open.ts";
-import type { Frames } from "./sqlite-frames.ts";
+import { type Frames, perLog } from "./sqlite-frames.ts";
 import type { LogAbout, LogQuery, LogRow } from "./store.ts";
 
 interface Row {
@@ -19,6 +19,7 @@ interface Row {
   readonly seal: number;
 }
 
+const columns = "no, id, log, parent, run, title, tags, principal, created, seal";
 const pageRows = 64;
 
 /** The number of a log; undefined while it does not exist. */
@@ -43,10 +44,64 @@ export function addLog(connection: Connection, id: string, run: string | undefin
   };
   const added = connection
     .statement<{ no: number }>(
-      "INSERT INTO logs (tenant, project, id, log, parent, run, title, tags, principal, created, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING no",
+      `INSERT INTO logs (no, tenant, project, id, log, parent, run, title, tags, principal, created, seal)
+       VALUES (${nextNumber("logs")}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING no`,
     )
     .get(tenant, project, row.id, row.log, row.parent, row.run, row.title, row.tags, row.principal, row.created, sealOf(connection, row));
   return (added as { no: number }).no;
+}
+
+/** A number that no row has or had: other processes know rows by their numbers, also when those are gone. */
+export function nextNumber(table: "logs" | "writers"): string {
+  return `(SELECT max(ifnull((SELECT max(no) FROM ${table}), 0), ifnull((SELECT value FROM meta WHERE name = '${table}'), 0)) + 1)`;
+}
+
+/** Part of an erasure: what was said of a log with its first event is not said any more. */
+export function forgetAbout(connection: Connection, no: number): void {
+  const row = connection.statement<Row>(`SELECT ${columns} FROM logs WHERE no = ?`).get(no);
+  if (row === undefined) return;
+  const seal = sealOf(connection, { ...row, title: null, tags: "[]" });
+  connection.statement("UPDATE logs SET title = NULL, tags = '[]', seal = ? WHERE no = ?").run(seal, no);
+}
+
+/** Removes logs and the rows of their runs in one transaction, if they are as they were said to be and nothing continues them. */
+export function removeLogs(
+  connection: Connection,
+  frames: Frames,
+  logs: readonly { readonly session: string; readonly head: string }[],
+): boolean {
+  const { tenant, project } = connection;
+  const found = logs.map(({ session, head }) => ({ session, head, no: findLog(connection, session) }));
+  const headOf = (no: number): string | undefined => {
+    const last = frames.lastOf(no);
+    return last && frames.end(last).head;
+  };
+  if (found.some(({ no, head }) => no === undefined || headOf(no) !== head)) return false;
+  const ids = JSON.stringify(logs.map(({ session }) => session));
+  const continued = connection
+    .statement(
+      "SELECT 1 FROM logs WHERE tenant = ? AND project = ? AND parent IN (SELECT value FROM json_each(?)) AND id NOT IN (SELECT value FROM json_each(?))",
+    )
+    .get(tenant, project, ids, ids);
+  if (continued !== undefined) return false;
+  for (const { session, no } of found as readonly { session: string; no: number }[]) {
+    const range = [no * perLog, (no + 1) * perLog - 1] as const;
+    for (const row of frames.between(...range, Number.MAX_SAFE_INTEGER))
+      for (const [at, prefix] of frames.idPrefixes(row).entries())
+        connection.statement("DELETE FROM event_ids WHERE prefix = ? AND place = ?").run(prefix, row.place + at);
+    connection.statement("DELETE FROM frames WHERE place >= ? AND place <= ?").run(...range);
+    connection.statement("DELETE FROM indexed WHERE log = ?").run(no);
+    connection.statement("DELETE FROM runs WHERE tenant = ? AND project = ? AND id = ?").run(tenant, project, session);
+    const written = connection.statement<{ no: number | null }>("SELECT max(no) AS no FROM writers WHERE log = ?").get(no)?.no;
+    connection.statement("DELETE FROM writers WHERE log = ?").run(no);
+    connection.statement("DELETE FROM logs WHERE no = ?").run(no);
+    const gone = connection.statement(
+      "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)",
+    );
+    gone.run("logs", no);
+    gone.run("writers", written ?? 0);
+  }
+  return true;
 }
 
 /** Logs in order of creation, a page at a time. After an unknown log come none. */
@@ -79,7 +134,7 @@ function logSql({ tenant, project }: Connection, { id, parent, run, tag, log }: 
   if (tag !== undefined) also("EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?)", tag);
   if (log !== undefined) also("log = ?", log);
   return {
-    sql: `SELECT no, id, log, parent, run, title, tags, principal, created, seal FROM logs WHERE ${where.join(" AND ")} ORDER BY no LIMIT ${pageRows}`,
+    sql: `SELECT ${columns} FROM logs WHERE ${where.join(" AND ")} ORDER BY no LIMIT ${pageRows}`,
     values,
   };
 }

@@ -6,6 +6,7 @@
 import { resolve } from "node:path";
 import { Connection } from "../sqlite/connection.ts";
 import type { OpenDatabase } from "../sqlite/driver.ts";
+import { scrub } from "../sqlite/scrub.ts";
 import { keptIn } from "../sqlite/upkeep.ts";
 import { storeFormat } from "./migrations/migrations.ts";
 import { items } from "./pages.ts";
@@ -13,7 +14,7 @@ import { Appends } from "./sqlite-append.ts";
 import { readBlob } from "./sqlite-blobs.ts";
 import { Frames } from "./sqlite-frames.ts";
 import { Ids } from "./sqlite-ids.ts";
-import { logPages } from "./sqlite-logs.ts";
+import { logPages, removeLogs } from "./sqlite-logs.ts";
 import { sessionPages, writtenPages } from "./sqlite-read.ts";
 import { claimRun, releaseLease, renewLease, runPages } from "./sqlite-runs.ts";
 import { sweepBlobs } from "./sqlite-sweep.ts";
@@ -71,7 +72,12 @@ export function storeOn(path: string, options: SqliteOptions, open: OpenDatabase
     renew: (lease, forMs) => connection.patiently(() => connection.transaction(false, () => renewLease(connection, lease, forMs))),
     release: (lease) => connection.patiently(() => connection.transaction(false, () => releaseLease(connection, lease))),
     blob: (hash) => connection.patiently(() => readBlob(connection, hash)),
-    erase: (erased) => ids.erase(erased),
+    erase: (erased, entry) => ids.erase(erased, entry),
+    remove: async (logs) => {
+      await appends.settled();
+      return connection.patiently(() => connection.transaction(true, () => removeLogs(connection, frames, logs)));
+    },
+    scrub: () => scrub(connection),
     sweep: (sweeping) => sweepBlobs(connection, (other) => new Connection({ ...place, project: other }), sweeping),
     [Symbol.asyncDispose]: () => {
       closing ??= close();

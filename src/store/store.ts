@@ -19,12 +19,14 @@ export interface StoredEvent {
   readonly order: number;
   readonly envelope: Uint8Array;
   readonly data: Uint8Array | undefined;
+  /** Of an event whose data was erased: the entry of the erasure log that says by whom and why. */
+  readonly erased?: string | undefined;
 }
 
 /** What is said of a log when its first event is written. Titles and tags are for finding it; they are not part of the chain. */
 export interface LogAbout {
-  /** A session of the user, the own log of a run, or the answer to a question. */
-  readonly log: "session" | "run" | "answer";
+  /** A session of the user, the own log of a run, the answer to a question, or what was erased. */
+  readonly log: "session" | "run" | "answer" | "erasure";
   /** The session its first event continues. */
   readonly parent?: string | undefined;
   readonly title?: string | undefined;
@@ -195,8 +197,18 @@ export interface Store extends AsyncDisposable {
   watch?(hear: (news: News) => void): Promise<AsyncDisposable>;
   /** Durable wake-ups for workers, where the store has them; `hear` is called when it is time to look. */
   wakeups?(hear: () => void): Promise<Wakeups>;
-  /** Removes the data of events for good and keeps their envelopes. */
-  erase?(ids: readonly string[]): Promise<void>;
+  /**
+   * Removes the data of events for good and keeps their envelopes, which name `entry` from then on; one that was erased before keeps
+   * the entry it names. With the first event of a log goes what was said of the log with it: its title and its tags.
+   */
+  erase?(ids: readonly string[], entry: string): Promise<void>;
+  /**
+   * Removes whole logs with all their events, and the rows of the runs whose own logs they are. False, and nothing is removed, when one
+   * of them has another head by now, or another log continues one of them.
+   */
+  remove?(logs: readonly { readonly session: string; readonly head: string }[]): Promise<boolean>;
+  /** Cleans up after `erase`, `remove` and `sweep`, so that what they removed is not in the files of the store any more. False when others were in the way. */
+  scrub?(): Promise<boolean>;
   /** Removes blobs that nobody needs, or only lists them, with the bytes they take in the store. */
   sweep?(options: SweepOptions): AsyncIterable<{ readonly hash: string; readonly bytes: number }>;
 }

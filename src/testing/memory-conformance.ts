@@ -7,6 +7,7 @@
 import type { MemoryStore } from "../memory/memory.ts";
 import { type Conformance, registerReopening } from "./conformance.ts";
 import type { ReopenMemory } from "./memory-case.ts";
+import { memoryEraseCases } from "./memory-erase-cases.ts";
 import { memoryListCases } from "./memory-list-cases.ts";
 import { memorySearchCases } from "./memory-search-cases.ts";
 import { memoryTextCases } from "./memory-text-cases.ts";
@@ -20,6 +21,6 @@ export interface MemoryConformance extends Conformance<MemoryStore> {
 
 /** Registers the tests of the memory contract. A skip that names no test is an error. */
 export function memoryConformance(subject: MemoryConformance): void {
-  const cases = [...memoryWriteCases, ...memorySearchCases, ...memoryTextCases, ...memoryListCases];
+  const cases = [...memoryWriteCases, ...memorySearchCases, ...memoryTextCases, ...memoryListCases, ...memoryEraseCases];
   registerReopening("memory", subject, cases);
 }

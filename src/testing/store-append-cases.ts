@@ -193,21 +193,6 @@ export const appendCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "erase removes data and keeps envelopes",
-    async run(store) {
-      const events = storedChain([{ data: "one" }, { data: "two" }, { data: "three" }], "s");
-      await store.append({ branches: [branch(events.slice(0, 2))] });
-      await store.append({ branches: [branch(events.slice(2), events[1])] });
-      if (!store.erase) return;
-      await store.erase([(events[1] as StoredEvent).id, (events[2] as StoredEvent).id, "0".repeat(64)]);
-      const expected = plain(events).map((event, i) => (i === 0 ? event : { ...event, data: undefined }));
-      expect(await read(store, { session: "s" })).toEqual(expected);
-      expect(await read(store, { ids: events.map(({ id }) => id) })).toEqual(expected);
-      const next = storedChain([{}], "s", events[2]);
-      expect(await store.append({ branches: [branch(next, events[2])] })).toEqual(ok);
-    },
-  },
-  {
     name: "reopen after crash",
     reopens: true,
     async run(store, reopen) {
@@ -244,7 +229,7 @@ export const appendCases: readonly StoreCase[] = [
         () => store.renew(lease, 1),
         () => store.release(lease),
         () => store.blob(event.id),
-        () => store.erase?.([event.id]) ?? Promise.reject(new RathError("store.closed", "")),
+        () => store.erase?.([event.id], event.id) ?? Promise.reject(new RathError("store.closed", "")),
       ];
       for (const call of calls) await expect(call()).rejects.toMatchObject({ code: "store.closed" });
     },

@@ -8,6 +8,7 @@ import type { Store } from "../store/store.ts";
 import { type Conformance, registerReopening } from "./conformance.ts";
 import { appendCases } from "./store-append-cases.ts";
 import type { Reopen } from "./store-case.ts";
+import { eraseCases } from "./store-erase-cases.ts";
 import { leaseCases } from "./store-lease-cases.ts";
 import { queryCases } from "./store-query-cases.ts";
 import { sweepCases } from "./store-sweep-cases.ts";
@@ -21,6 +22,6 @@ export interface StoreConformance extends Conformance<Store> {
 
 /** Registers the tests of the store contract. A skip that names no test is an error. */
 export function storeConformance(subject: StoreConformance): void {
-  const cases = [...appendCases, ...leaseCases, ...takeCases, ...queryCases, ...sweepCases];
+  const cases = [...appendCases, ...leaseCases, ...takeCases, ...queryCases, ...sweepCases, ...eraseCases];
   registerReopening("store", subject, cases);
 }

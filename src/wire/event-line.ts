@@ -1,5 +1,5 @@
 /** An event in one line, as `log` shows it. A new kind does not compile until it has its words here. */
-import type { Event } from "../session/event.ts";
+import type { DataOf, Event } from "../session/event.ts";
 import type { Acted, Outcome } from "../session/session.ts";
 import { textOfOutcome } from "../session/views.ts";
 import { compressedLine, memoryLine } from "./memory-line.ts";
@@ -100,9 +100,23 @@ export function eventLine(event: Event, find: FindEvent): string {
       return "answer";
     case "signal.sent":
       return `signal ${event.data.signal}${event.data.data === undefined ? "" : ` ${valueText(event.data.data)}`}`;
+    case "data.erased":
+      return erasedLine(event.data);
     default:
       return (event satisfies never as Event).kind;
   }
+}
+
+function erasedLine({ reason, events = [], blobs = [], memories = [], logs = [], done }: DataOf<"data.erased">): string {
+  if (done !== undefined) return `erased: ${done.length} done`;
+  const parts = [
+    [events, "events"],
+    [blobs, "blobs"],
+    [memories, "memories"],
+    [logs, "logs"],
+  ] as const;
+  const listed = parts.flatMap(([list, noun]) => (list.length === 0 ? [] : [`${list.length} ${noun}`]));
+  return `erase ${listed.join(", ")}${because(reason)}`;
 }
 
 /** The call a result belongs to. */

@@ -99,6 +99,10 @@ const mostPathBytes = 3800;
 const mostNameBytes = 255;
 
 function withheld(path: string, entry: Entry & { readonly type: "withheld" }): RathError {
+  if (entry.why === "erased")
+    return new RathError("event.erased", `The content of ${JSON.stringify(path)} (${entry.size} bytes) was erased.`, {
+      details: { path, why: entry.why, size: entry.size },
+    });
   const why = entry.why === "size" ? `it is too large (${entry.size} bytes)` : "it holds a secret";
   return new RathError("workspace.not-found", `The content of ${JSON.stringify(path)} was not kept: ${why}.`, {
     details: { path, why: entry.why, size: entry.size },

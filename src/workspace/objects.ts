@@ -7,6 +7,8 @@ export interface Objects {
   get(hash: string): Promise<Uint8Array>;
   /** Keeps bytes and gives their hash. They are durable at the latest with the event that names a tree which holds them. */
   put(bytes: Uint8Array): Promise<string>;
+  /** Hashes of contents that were erased though trees name them. */
+  erased?(): Promise<ReadonlySet<string>>;
 }
 
 /** Objects of this process alone. */

@@ -62,6 +62,7 @@ export async function patchOf(trees: Trees, path: string, a: Entry | undefined, 
 /** A line for what no patch can show. */
 function noteOf(path: string, a: Entry | undefined, b: Entry | undefined): string | undefined {
   for (const entry of [b, a]) {
+    if (entry?.type === "withheld" && entry.why === "erased") return `# ${quoted("", path)}: content was erased (${entry.size} bytes)\n`;
     if (entry?.type === "withheld") return `# ${quoted("", path)}: content was not kept (${entry.why}, ${entry.size} bytes)\n`;
     if (entry?.type === "fifo" || entry?.type === "socket" || entry?.type === "device") return `# ${quoted("", path)}: a ${entry.type}\n`;
   }

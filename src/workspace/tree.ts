@@ -18,8 +18,8 @@ export type Entry =
   | { readonly type: "link"; readonly target: string }
   /** Noted; a fifo is made again, the others are not. */
   | { readonly type: "fifo" | "socket" | "device" }
-  /** A file whose content is not kept: too large, or it holds a secret. */
-  | { readonly type: "withheld"; readonly why: "size" | "secret"; readonly size: number };
+  /** A file whose content is not kept: too large, it holds a secret, or it was erased. */
+  | { readonly type: "withheld"; readonly why: "size" | "secret" | "erased"; readonly size: number };
 
 /** A directory: entries by name, in the order of their bytes. */
 export type Directory = ReadonlyMap<string, Entry>;
@@ -69,7 +69,12 @@ function lineOf(name: string, entry: Entry): Line {
   }
 }
 
+/** A file as nearly all are: a name that needs no escapes, and numbers as they are written. */
+const ordinary = /^\["([^"\\/\p{Cc}\p{Cs}]+)","file",(0|[1-9]\d{0,2}),(0|[1-9]\d{0,14}),"([0-9a-f]{64})"\]$/u;
+
 function entryOf(line: string): readonly [string, Entry] {
+  const [, file = "", mode, size, hash = ""] = ordinary.exec(line) ?? [];
+  if (isName(file) && isMode(Number(mode))) return [file, { type: "file", mode: Number(mode), size: Number(size), hash }];
   let parsed: unknown;
   try {
     parsed = JSON.parse(line);
@@ -96,7 +101,7 @@ function readEntry(type: unknown, a: unknown, b: unknown, c: unknown): Entry | u
     case "device":
       return { type };
     case "withheld":
-      return (a === "size" || a === "secret") && isSize(b) ? { type, why: a, size: b } : undefined;
+      return (a === "size" || a === "secret" || a === "erased") && isSize(b) ? { type, why: a, size: b } : undefined;
     default:
       return undefined;
   }
@@ -138,7 +143,14 @@ export class Trees {
     if (name === emptyTree) return nothing;
     const known = this.#known.get(name);
     if (known !== undefined) return known;
-    return this.#known.set(name, decodeDirectory(await this.objects.get(name)));
+    const directory = decodeDirectory(await this.objects.get(name));
+    const erased = await this.objects.erased?.();
+    return this.#known.set(name, erased === undefined || erased.size === 0 ? directory : withoutErased(directory, erased));
+  }
+
+  /** Directories are read again: contents they name were erased. */
+  forget(): void {
+    this.#known.clear();
   }
 
   async store(directory: Directory): Promise<string> {
@@ -207,6 +219,11 @@ export class KnownDirectories {
     return this.#directories.get(name);
   }
 
+  clear(): void {
+    this.#directories.clear();
+    this.#entries = 0;
+  }
+
   set(name: string, directory: Directory): Directory {
     const known = this.#directories.get(name);
     if (known !== undefined) return known;
@@ -223,6 +240,15 @@ export class KnownDirectories {
 
 const rememberedEntries = 250_000;
 const nothing: Directory = new Map();
+
+/** Files whose contents were erased are there, without them. */
+function withoutErased(directory: Directory, erased: ReadonlySet<string>): Directory {
+  const isErased = (entry: Entry): entry is Entry & { readonly type: "file" } => entry.type === "file" && erased.has(entry.hash);
+  if (![...directory.values()].some(isErased)) return directory;
+  return new Map(
+    [...directory].map(([name, entry]) => [name, isErased(entry) ? { type: "withheld", why: "erased", size: entry.size } : entry]),
+  );
+}
 
 /** Entries in the order of their names. */
 export function sorted(entries: Iterable<readonly [string, Entry]>): Directory {

@@ -48,6 +48,15 @@ const branches: Case = {
   },
 };
 
+const erased: Case = {
+  record: async (rath) => {
+    const session = await rath.session("My PIN is 4711", { title: "PIN 4711" }).do("greet", () => "hello");
+    const fork = await session.fork("b").do("more", () => "a 4711 again");
+    await rath.erase({ matching: "4711" }, { by: "human:ada", reason: "a PIN was pasted" });
+    return rath.open(fork.id);
+  },
+};
+
 const rejected: Case = {
   record: async (rath) => {
     const tried = await rath
@@ -205,6 +214,7 @@ const approved: Case = {
 };
 
 export const sessionCases: Readonly<Record<string, Case>> = {
+  erased,
   conversation,
   branches,
   rejected,

@@ -51,6 +51,8 @@ export interface EventLine {
   readonly order: number;
   readonly run?: string | undefined;
   readonly envelope: { readonly session: string; readonly step: number };
+  /** The entry that says by whom it was erased. */
+  readonly erased?: string | undefined;
   /** Both are absent once erased. */
   readonly data?: unknown;
   readonly salt?: string | undefined;
@@ -70,15 +72,16 @@ export function lineOf(line: Header | LogLine | RunLine | BlobLine): string {
 }
 
 /** Built from the stored text, which is canonical already: only its parts have to be put in order. */
-export function eventLineOf({ id, order, run, envelope, data }: StoredEvent): string {
+export function eventLineOf({ id, order, run, envelope, data, erased }: StoredEvent): string {
   const text = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
   const content = data === undefined ? "" : `"data":${text(data.subarray(saltBytes))},`;
   const salt = data === undefined ? "" : `,"salt":"${Buffer.from(data.subarray(0, saltBytes)).toString("hex")}"`;
-  return `{${content}"envelope":${text(envelope)},"id":"${id}","order":${order}${run === undefined ? "" : `,"run":${JSON.stringify(run)}`}${salt}}`;
+  const entry = data !== undefined || erased === undefined ? "" : `,"erased":"${erased}"`;
+  return `{${content}"envelope":${text(envelope)}${entry},"id":"${id}","order":${order}${run === undefined ? "" : `,"run":${JSON.stringify(run)}`}${salt}}`;
 }
 
 /** The stored event of a line whose text was canonical. */
-export function storedOf({ id, order, run, envelope, data, salt }: EventLine): StoredEvent {
+export function storedOf({ id, order, run, envelope, data, salt, erased }: EventLine): StoredEvent {
   const bytes = salt === undefined ? undefined : Buffer.concat([Buffer.from(salt, "hex"), Buffer.from(canonicalize(data) as string)]);
   return {
     id,
@@ -88,6 +91,7 @@ export function storedOf({ id, order, run, envelope, data, salt }: EventLine): S
     order,
     envelope: Buffer.from(canonicalize(envelope) as string),
     data: bytes,
+    ...(erased === undefined ? {} : { erased }),
   };
 }
 

@@ -36,7 +36,7 @@ const shapes = {
   }),
   log: z.strictObject({
     log: name,
-    kind: z.enum(["session", "run", "answer"]),
+    kind: z.enum(["session", "run", "answer", "erasure"]),
     head: hash,
     events: count,
     parent: name.optional(),
@@ -58,6 +58,7 @@ const shapes = {
     order: z.int().min(-1),
     run: name.optional(),
     envelope: z.looseObject({ session: name, step: z.int().min(1) }),
+    erased: hash.optional(),
     data: z.unknown().optional(),
     salt: z
       .string()
@@ -124,9 +125,14 @@ export class BundleSource implements Source {
     else if ("run" in query) yield* [...this.#byId.values()].filter((event) => event.run === query.run).sort((a, b) => a.order - b.order);
     else yield* this.eventsOf(query.session);
   }
-  async *sessions({ id, run }: LogQuery): AsyncIterable<LogRow> {
+  async *sessions({ id, run, log }: LogQuery): AsyncIterable<LogRow> {
     for (const row of this.rows)
-      if ((id === undefined || row.id === id) && (run === undefined || this.eventsOf(row.id).some((event) => event.run === run))) yield row;
+      if (
+        (log === undefined || row.log === log) &&
+        (id === undefined || row.id === id) &&
+        (run === undefined || this.eventsOf(row.id).some((event) => event.run === run))
+      )
+        yield row;
   }
   async *runs({ id }: RunQuery): AsyncIterable<RunRow> {
     yield* this.runRows.filter((row) => id === undefined || row.id === id);
@@ -236,6 +242,7 @@ async function take(content: Content, line: number, value: Record<string, unknow
     const given: EventLine = shaped(shapes.event, line, value);
     if (Object.hasOwn(value, "data") !== (given.salt !== undefined))
       throw invalid(line, "salt", "data and salt must both be there, or neither once it was erased");
+    if (given.erased !== undefined && given.salt !== undefined) throw invalid(line, "erased", "an event that was erased cannot have data");
     // As parsed, not as the schema copied it: the hash is over every key.
     const event = storedOf({ ...given, envelope: value["envelope"] as EventLine["envelope"], data: value["data"] });
     once(event.id, "id");

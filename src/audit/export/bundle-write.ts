@@ -9,6 +9,7 @@ import { placeOf } from "../../session/value.ts";
 import type { RunRow, Store } from "../../store/store.ts";
 import { checkBlobs } from "../blobs.ts";
 import { checkChain } from "../chain.ts";
+import { checkErased } from "../erased.ts";
 import { type Gathered, type GatheredLog, gather } from "../gather.ts";
 import { type Entry, inspector, type Place } from "../inspect.ts";
 import { aboutOf } from "../log-about.ts";
@@ -32,7 +33,7 @@ async function writeFrom(store: Store, session: Session, file: string): Promise<
   const place = { session: node.log.id, head: node.id };
   const gathered = await gather(store, runtime.platform, await inspector(runtime.platform), [place]);
   const blobs = await checkBlobs(store, gathered);
-  const [finding] = [...gathered.findings, ...checkChain(runtime.platform, gathered), ...blobs.findings];
+  const [finding] = [...gathered.findings, ...checkErased(gathered), ...checkChain(runtime.platform, gathered), ...blobs.findings];
   if (finding !== undefined) {
     throw new RathError(
       "store.corrupt",
@@ -146,7 +147,7 @@ async function blobOf(store: Store, hash: string): Promise<Uint8Array> {
   return content;
 }
 
-const sorts = ["session", "run", "answer"];
+const sorts = ["session", "run", "answer", "erasure"];
 
 /** Sessions first, then runs and answers; older ones first, and so parents before their forks. */
 function logsOf(gathered: Gathered): GatheredLog[] {

@@ -5,6 +5,7 @@
 import { createReadStream } from "node:fs";
 import { lstat, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { importedTag } from "../../runtime/erasure-log.ts";
 import { findEvent } from "../../runtime/run-record.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { RathError } from "../../session/errors.ts";
@@ -108,7 +109,8 @@ async function newBranches(store: Store, bundle: BundleSource): Promise<BranchWr
       log,
       ...(parent === undefined ? {} : { parent }),
       ...(title === undefined ? {} : { title }),
-      ...(tags === undefined ? {} : { tags }),
+      // What was erased elsewhere is not continued by what is erased here.
+      ...(log === "erasure" ? { tags: [importedTag] } : tags === undefined ? {} : { tags }),
       ...(principal === undefined ? {} : { principal }),
     };
     branches.push({ session: id, expectedHead: head, events: events.slice(known), about });
@@ -127,7 +129,9 @@ function differs(session: string, event: StoredEvent): RathError {
 /** Logs and blobs in one commit, then the rows of runs: a run without its row is completed by importing again. */
 async function append(store: Store, bundle: BundleSource, branches: readonly BranchWrite[]): Promise<void> {
   const rows = await newRows(store, bundle, new Set(branches.map((branch) => branch.session)));
-  const blobs = await Promise.all([...bundle.hashes].map(async (hash) => ({ hash, bytes: (await bundle.blob(hash)) as Uint8Array })));
+  // Where nothing is new, contents that were erased here would come back.
+  const hashes = branches.length === 0 ? [] : [...bundle.hashes];
+  const blobs = await Promise.all(hashes.map(async (hash) => ({ hash, bytes: (await bundle.blob(hash)) as Uint8Array })));
   const [first, ...others] = rows;
   if (branches.length > 0 || first !== undefined) await put(store, { branches, blobs, ...(first === undefined ? {} : { run: first }) });
   for (const run of others) await put(store, { branches: [], run });

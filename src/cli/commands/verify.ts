@@ -94,7 +94,8 @@ async function verified(cli: Cli, id: string, options: VerifyOptions): Promise<V
 
 function tellResult(cli: Cli, id: string, found: Verification): void {
   const { checked, problems, unsigned, unknownKeys } = found;
-  const counted = `${plural(checked.events, "event")} checked, ${unsigned === 0 ? "all signed" : `${count(unsigned)} not signed yet`}`;
+  const erased = found.erased === 0 ? "" : `, ${count(found.erased)} erased`;
+  const counted = `${plural(checked.events, "event")} checked${erased}, ${unsigned === 0 ? "all signed" : `${count(unsigned)} not signed yet`}`;
   const wrong = problems.every(({ kind }) => kind === "diverged") ? "intact, but does not replay:" : "not intact:";
   if (problems.length > 0) cli.warn(show`${cli.errInk.red(wrong)} ${plural(problems.length, "problem")}; ${counted}`);
   else if (!found.ok) {
@@ -110,6 +111,10 @@ function tellResult(cli: Cli, id: string, found: Verification): void {
   const seen = parts.flatMap(([name, number]) => (number === 0 ? [] : [plural(number, name)]));
   if (replayed > 0) seen.push(`${plural(replayed, "step")} replayed`);
   cli.note(show`${cli.errInk.dim(`checked: ${seen.join(", ")}`)}`);
+  for (const { entry, by, at, reason, events: number } of found.erasures)
+    cli.note(
+      show`${cli.errInk.dim("erased:")} ${plural(number, "event")} by ${by} on ${at.slice(0, 10)}: ${reason} (entry ${shortEvent(entry)})`,
+    );
   for (const { part, count: number, why } of found.unchecked)
     cli.note(show`${cli.errInk.dim(`not checked: ${part === "anchor" && number === 1 ? "" : `${count(number)} `}${why}`)}`);
 }

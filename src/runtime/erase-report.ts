@@ -1,0 +1,57 @@
+/** What an erasure did, or would do, as data and in words. */
+import type { Left } from "./erase-find.ts";
+
+export type { Left } from "./erase-find.ts";
+
+/** What went, who stands on it, and what was left. */
+export interface EraseReport {
+  readonly dryRun: boolean;
+  /** The entries of the erasure log that say so; none in a dry run, or when there was nothing to erase. */
+  readonly entries: readonly string[];
+  /** Events whose data went. */
+  readonly events: readonly string[];
+  /** Contents that went, by hash. */
+  readonly blobs: readonly string[];
+  /** Of those, files that trees still list: they cannot be read any more. */
+  readonly files: readonly { readonly path: string; readonly blob: string }[];
+  /** Versions of memories that say nothing any more, as "uri@version". */
+  readonly memories: readonly string[];
+  /** The logs in which the events lie. */
+  readonly sessions: readonly string[];
+  /** Other logs whose lineage contains them: forks, merges and what was detached. */
+  readonly shared: readonly string[];
+  /** What still says the same, names it or tells of it. */
+  readonly left: readonly Left[];
+  /** False: other processes were using the files of the store, which may still hold what was removed. `rath.gc()` finishes it. */
+  readonly scrubbed: boolean;
+  toString(): string;
+}
+
+interface Parts extends Omit<EraseReport, "files" | "toString"> {
+  readonly files: ReadonlyMap<string, string>;
+}
+
+export function reportOf(parts: Parts): EraseReport {
+  const files = [...parts.files].map(([blob, path]) => Object.freeze({ path, blob }));
+  const report = { ...parts, files };
+  for (const value of Object.values(report)) Object.freeze(value);
+  return Object.freeze({ ...report, toString: () => textOf(report) });
+}
+
+function textOf(report: Omit<EraseReport, "toString">): string {
+  const { dryRun, events, blobs, files, memories, shared, left, entries, scrubbed } = report;
+  const counts = [counted(events, "event"), counted(blobs, "blob"), counted(memories, "memory", "memories")].filter((text) => text !== "");
+  const lines = [
+    counts.length === 0 ? "There is nothing to erase." : `${dryRun ? "Would erase" : "Erased"} ${counts.join(", ")}.`,
+    ...(entries.length === 0 ? [] : [`Entry ${entries.join(", ")} says so.`]),
+    ...files.map(({ path }) => `The content of ${JSON.stringify(path)} ${dryRun ? "would be" : "was"} erased where trees list it.`),
+    ...(shared.length === 0 ? [] : [`Shared by ${shared.join(", ")}.`]),
+    ...left.map(({ what, id, why }) => `Left: ${what} ${id}: ${why}.`),
+    ...(scrubbed ? [] : ["The files of the store are in use and may still hold it: run gc when nobody reads them."]),
+  ];
+  return lines.join("\n");
+}
+
+function counted(list: readonly unknown[], one: string, several = `${one}s`): string {
+  return list.length === 0 ? "" : `${list.length} ${list.length === 1 ? one : several}`;
+}

@@ -1,0 +1,101 @@
+/** Removing what entries of the erasure log list, and finishing what was interrupted: whoever erases or collects garbage next does it. */
+import { RathError } from "../session/errors.ts";
+import { readVersionName } from "../session/memory-uri.ts";
+import type { Store } from "../store/store.ts";
+import { forgetCaptures, leftovers, removeLeftovers } from "../workspace/leftovers.ts";
+import { Survey, startOf, surveyAll } from "./erase-survey.ts";
+import { addErasure, type ErasureEntry, erasures } from "./erasure-log.ts";
+import type { Runtime } from "./runtime.ts";
+
+/** What one entry lists. */
+export interface Listed {
+  readonly id: string;
+  readonly events: readonly string[];
+  readonly memories: readonly string[];
+}
+
+/** Removes blobs, then memories, then the data of events; what is in this process and on its disk goes too. */
+export async function removeAll(
+  runtime: Runtime,
+  entries: readonly Listed[],
+  gone: ReadonlySet<string>,
+  before: string,
+): Promise<{ readonly removed: ReadonlySet<string>; readonly scrubbed: boolean }> {
+  const store = await runtime.store();
+  const removed = await removeBlobs(store, gone, before);
+  const memory = await runtime.memories.store();
+  for (const { id, memories } of entries) if (memories.length > 0) await memory.erase?.(memories.map(versionOf), id);
+  for (const { id, events } of entries) if (events.length > 0) await store.erase?.(events, id);
+  runtime.forgetErased(new Set(entries.flatMap(({ events }) => events)));
+  await forgetFiles(runtime, removed);
+  const scrubbed = (await scrub(store)) && (entries.every(({ memories }) => memories.length === 0) || (await scrub(memory)));
+  if (scrubbed) await addErasure(runtime, "runtime", { done: entries.map(({ id }) => id) });
+  return { removed, scrubbed };
+}
+
+async function removeBlobs(store: Store, gone: ReadonlySet<string>, before: string): Promise<ReadonlySet<string>> {
+  const removed = new Set<string>();
+  if (store.sweep === undefined || gone.size === 0) return removed;
+  const keeping = async () => (hash: string) => !gone.has(hash);
+  for await (const { hash } of store.sweep({ before, dryRun: false, keeping })) removed.add(hash);
+  return removed;
+}
+
+/** Copies on this machine's disk, which can be made again from what is left. */
+async function forgetFiles(runtime: Runtime, removed: ReadonlySet<string>): Promise<void> {
+  const home = removed.size === 0 ? undefined : runtime.sandboxes.places.home();
+  if (home === undefined) return;
+  await forgetCaptures(home);
+  const now = Date.now();
+  await removeLeftovers(home, await leftovers(home, now), now);
+}
+
+async function scrub(store: { scrub?(): Promise<boolean> }): Promise<boolean> {
+  try {
+    return (await store.scrub?.()) ?? true;
+  } catch (error) {
+    // Held by others, or no room to write the file anew: what was removed is removed, and this is done again later.
+    if (!RathError.is(error, "store.unavailable")) throw error;
+    return false;
+  }
+}
+
+function versionOf(name: string): { readonly uri: string; readonly version: number } {
+  const { uri, version = 0 } = readVersionName(name);
+  return { uri, version };
+}
+
+/** Entries of this store of which something may still be there. */
+export async function unfinished(runtime: Runtime): Promise<readonly ErasureEntry[]> {
+  const open = new Map<string, ErasureEntry>();
+  for await (const entry of erasures(runtime.platform, await runtime.store())) {
+    if (entry.imported) continue;
+    if (entry.data.done === undefined) open.set(entry.id, entry);
+    for (const done of entry.data.done ?? []) open.delete(done);
+  }
+  return [...open.values()];
+}
+
+/** Removes what interrupted erasures have left; gives the entries that are done now. */
+export async function finishErasures(runtime: Runtime): Promise<readonly string[]> {
+  const entries = await unfinished(runtime);
+  if (entries.length === 0) return [];
+  const store = await runtime.store();
+  const before = startOf(runtime.platform);
+  const events = new Set(entries.flatMap(({ data }) => data.events ?? []));
+  const files = new Map(entries.flatMap(({ data }) => data.blobs ?? []).map((blob) => [blob, ""]));
+  const survey = new Survey(runtime.platform, store, { events, files, words: undefined });
+  await surveyAll(store, survey, before);
+  for (const { data } of entries) if (data.logs !== undefined) await removeUnchanged(store, data.logs);
+  const listed = entries.map(({ id, data }) => ({ id, events: data.events ?? [], memories: data.memories ?? [] }));
+  await removeAll(runtime, listed, survey.gone, before);
+  return entries.map(({ id }) => id);
+}
+
+/** Whoever continued one of them since wants to keep it. */
+async function removeUnchanged(store: Store, logs: readonly { readonly session: string; readonly head: string }[]): Promise<void> {
+  const there: { readonly session: string; readonly head: string }[] = [];
+  for (const log of logs)
+    for await (const row of store.sessions({ id: log.session })) if (row.id === log.session && row.head === log.head) there.push(log);
+  if (there.length > 0) await store.remove?.(there);
+}
