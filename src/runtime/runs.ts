@@ -249,16 +249,13 @@ export class Runs {
       await (await this.#runtime.store()).release(lease);
       return undefined;
     }
+    // Its lease is not given back, and nothing is written: when that has run out, it is looked at again.
+    if (how.patient === true && rests(this.#runtime, record) && (await this.#cancelOf(record)) === undefined) return undefined;
     const execution = takeUp(this.#runtime, record, lease, this.#worker, workflow);
     try {
       const ending = await this.#endingOf(row, record, execution);
       if (ending !== undefined) {
         await this.#endNow(row, record, execution, ending);
-        return undefined;
-      }
-      if (how.patient === true && rests(this.#runtime, record)) {
-        // Its lease is not given back: when that has run out, it is looked at again.
-        execution.close();
         return undefined;
       }
       // If this run kills its workers, each one leaves a trace before it runs any code of it.
@@ -277,7 +274,7 @@ export class Runs {
   /** Why a run is not executed any more: it was cancelled, its time is over, or it kills its workers. */
   async #endingOf(row: RunRow, record: RunRecord, execution: Execution): Promise<Ending | undefined> {
     const { deadline } = record.started;
-    const cancel = await cancelOf(this.#runtime, (record.log.first as Node).id);
+    const cancel = await this.#cancelOf(record);
     if (cancel !== undefined)
       return {
         status: "cancelled",
@@ -287,6 +284,10 @@ export class Runs {
     if (deadline !== undefined && deadline <= this.#runtime.platform.time()) return { status: "failed", error: overdue(row.id, deadline) };
     const deaths = deathsOf(this.#runtime, record);
     return deaths >= this.#runtime.times.deaths ? { status: "failed", error: poisoned(row.id, deaths) } : undefined;
+  }
+
+  #cancelOf(record: RunRecord): ReturnType<typeof cancelOf> {
+    return cancelOf(this.#runtime, (record.log.first as Node).id);
   }
 
   async #endNow(row: RunRow, record: RunRecord, execution: Execution, ending: Ending): Promise<void> {

@@ -7,6 +7,17 @@ import type { Store } from "../../src/store/store.ts";
 import { Flow } from "../support/flow.ts";
 import { cut, doomed, never, process, said, until, warned, working } from "../support/processes.ts";
 
+/** A store that takes longer to read than events wait to be written. */
+function slowly(store: Store): Store {
+  return {
+    ...store,
+    events: async function* (query) {
+      await sleep(10);
+      yield* store.events(query);
+    },
+  };
+}
+
 describe("an effect that must not happen twice", () => {
   test("does not begin when the word that its intent is written comes after somebody else took the run over", async () => {
     const store = memoryStore();
@@ -258,10 +269,15 @@ describe("a worker", () => {
         life.cut();
         return never();
       });
-      doomed(life.store, { workflows: { bomb } }, tuned);
+      doomed(slowly(life.store), { workflows: { bomb } }, tuned);
       await until(async () => begun > before || (await run.status()) === "failed", "it was begun or given up");
     }
     expect(begun).toBe(6);
+    let takenUp = 0;
+    for await (const { envelope } of store.events({ session: run.id }))
+      if (Buffer.from(envelope).toString().includes('"kind":"run.resumed"')) takenUp++;
+    // To be left alone is no death, and one more takes it up to end it.
+    expect(takenUp).toBe(begun + 1);
     // It is left alone longer each time, so that it does not end one worker after the other.
     expect((times[5] as number) - (times[4] as number)).toBeGreaterThan(4 * tuned.leaseMs);
     const settled = await run.settle();
