@@ -226,11 +226,11 @@ describe("grep", () => {
     await copyFile(path, `${path}.kept`);
     await lives([{ note: "needle that was lost" }, { note: "lost" }]);
     for (const _ of ["fills the index", "asks it"]) expect(await found()).toEqual(["0@1 text:1", "0@3 text:1"]);
-    for (const end of ["-wal", "-shm"]) await rm(path + end, { force: true });
     await copyFile(`${path}.kept`, path);
-    expect(await found(), "shorter than what was indexed").toEqual(["0@1 text:1"]);
     await lives([{ note: "other" }, { note: "needle of another life" }, { note: "other" }]);
     for (const _ of ["fills the index", "asks it"]) expect(await found()).toEqual(["0@1 text:1", "0@4 text:1"]);
+    await copyFile(`${path}.kept`, path);
+    expect(await found(), "shorter than what was indexed").toEqual(["0@1 text:1"]);
   });
 
   test("excerpts show the match where it says it is", async () => {
