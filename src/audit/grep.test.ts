@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
-import { mkdtemp, open, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { copyFile, mkdtemp, open, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -194,6 +194,46 @@ describe("grep", () => {
       { numRuns: 12 },
     );
   }, 60_000);
+
+  // Mutants of what the index chooses: the log that names it at the smallest step, or the last one.
+  test("what several logs have is told where the first of them has it, with the index too", async () => {
+    const text = { long: `a shared needle\n${"long text\n".repeat(450)}` };
+    const file = { files: { "a.txt": "another shared needle" } };
+    const drafts: readonly (readonly Draft[])[] = [
+      [{ note: "one" }, { note: "two" }, text, file],
+      [file, text],
+      [{ note: "x" }, text, file],
+    ];
+    const path = freshPath();
+    await using lasting = sqliteStore(path);
+    await using rath = openrath({ store: path });
+    for (const [number, log] of drafts.entries()) await written(lasting, log, number);
+    for (const _ of ["fills the index", "asks it"]) expect(shape(await all(rath, "shared needle"))).toEqual(["0@3 text:1", "0@4 a.txt:1"]);
+  });
+
+  // Mutant: a log that is not the one that was indexed is taken for it.
+  test("an older state of the store that was put back is searched as it is", async () => {
+    const path = freshPath();
+    const lives = async (log: readonly Draft[]): Promise<void> => {
+      await using store = sqliteStore(path);
+      let newest: StoredEvent | undefined;
+      for await (const event of store.events({ session: sessionOf(0) })) newest = event;
+      await written(store, log, 0, newest);
+    };
+    const found = async (): Promise<string[]> => {
+      await using rath = openrath({ store: path });
+      return shape(await all(rath, "needle"));
+    };
+    await lives([{ note: "needle one" }, { note: "plain" }]);
+    await copyFile(path, `${path}.kept`);
+    await lives([{ note: "needle that was lost" }, { note: "lost" }]);
+    for (const _ of ["fills the index", "asks it"]) expect(await found()).toEqual(["0@1 text:1", "0@3 text:1"]);
+    await copyFile(`${path}.kept`, path);
+    await lives([{ note: "other" }, { note: "needle of another life" }, { note: "other" }]);
+    for (const _ of ["fills the index", "asks it"]) expect(await found()).toEqual(["0@1 text:1", "0@4 text:1"]);
+    await copyFile(`${path}.kept`, path);
+    expect(await found(), "shorter than what was indexed").toEqual(["0@1 text:1"]);
+  });
 
   test("excerpts show the match where it says it is", async () => {
     await using rath = testRath();
