@@ -53,13 +53,15 @@ function versionOf(name: string): { readonly uri: string; readonly version: numb
 
 /** Entries of this store of which something may still be there. */
 export async function unfinished(runtime: Runtime): Promise<readonly ErasureEntry[]> {
-  const open = new Map<string, ErasureEntry>();
+  const begun: ErasureEntry[] = [];
+  const finished = new Set<string>();
   for await (const entry of erasures(runtime.platform, await runtime.store())) {
     if (entry.imported) continue;
-    if (entry.data.done === undefined) open.set(entry.id, entry);
-    for (const done of entry.data.done ?? []) open.delete(done);
+    if (entry.data.done === undefined) begun.push(entry);
+    for (const done of entry.data.done ?? []) finished.add(done);
   }
-  return [...open.values()];
+  // What says that one is done may lie in another log, which is read before: two machines may have begun one each.
+  return begun.filter(({ id }) => !finished.has(id));
 }
 
 /** Removes what interrupted erasures have left; gives the entries that are done now. */
