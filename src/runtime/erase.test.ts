@@ -102,7 +102,10 @@ describe("erase", () => {
     session = await session.remember({ key: "lamp", content: "is bright", publish: "now" });
     const kept = session.files.hash;
     const would = await rath.erase({ session, matching: "4711" }, { ...who, dryRun: true });
-    expect(would).toMatchObject({ files: [{ path: "a/pin.txt" }], memories: ["memory://project/door@1"], left: [] });
+    expect(would).toMatchObject({ files: [{ path: "a/pin.txt" }], memories: ["memory://project/door@1"] });
+    expect(would.left).toEqual([
+      { what: "blob", id: would.files[0]?.blob, why: expect.stringMatching(/"a\/pin.txt" has only 12 bytes, which can be guessed/) },
+    ]);
     expect(session.messages[0]?.text).toContain("4711");
     const report = await rath.erase({ session, matching: "4711" }, who);
     expect(report.events).toEqual(would.events);

@@ -101,10 +101,22 @@ export async function erase(
       ...found.left,
       ...survey.left,
       ...(await recalledElsewhere(runtime, memories, found.events)),
+      ...guessable(found, survey),
       ...(store.sweep === undefined || blobs.length === gone.length ? [] : gone.filter((blob) => !removed.has(blob)).map(putAgain)),
     ],
     scrubbed,
   });
+}
+
+/** Trees that stay name contents by their hashes, and a short content is found by trying. */
+function guessable({ guessable: sizes, files }: Finding, { named }: Survey): readonly Left[] {
+  return named
+    .filter((id) => sizes.has(id))
+    .map((id) => ({
+      what: "blob",
+      id,
+      why: `a tree that stays names it, and ${JSON.stringify(files.get(id))} has only ${sizes.get(id)} bytes, which can be guessed from the hash: erase the session to be rid of that too`,
+    }));
 }
 
 function putAgain(id: string): Left {
