@@ -65,6 +65,7 @@ describe("erase", () => {
     const long = "a sentence that is long enough to tell".repeat(200);
     const session = await rath.session(long).do("work", () => 1);
     const fork = await session.fork("b").do("more", () => 2);
+    await rath.save(session.at(1).fork("from before it was said").say("something else"));
     const copy = await rath.session(long).do("other", () => 3);
     const detached = await rath.save(fork.detach().say("on its own"));
     const merged = await rath.save(await copy.fork().merge(detached));
@@ -280,6 +281,8 @@ describe("the files of a SQLite store and its memory", () => {
     session = await agent.forward(session.to("memory"));
     session = await session.call(put, { path: "f", text: `${marker} in a file` });
     await rath.save(session);
+    // Rows that were moved leave copies in the gaps of pages.
+    for (let i = 0; i < 40; i++) await rath.session(`${i}: ${marker} ${"y".repeat(i * 60)}`).do("again", () => marker);
     // The index of words keeps them folded, and files deflated.
     const found = () => readdirSync(home).filter((file) => /zaphod|beeblebrox|trillian/i.test(readFileSync(join(home, file), "latin1")));
     expect(found().length).toBeGreaterThan(1);

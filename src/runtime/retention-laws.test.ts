@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { verify } from "../audit/verify.ts";
 import { Workflow } from "../index.ts";
 import { composeRath } from "../openrath.ts";
+import { dataText } from "../session/codec.ts";
 import type { Session } from "../session/session.ts";
 import { memoryStore } from "../store/memory.ts";
 import { collect } from "../testing/store-case.ts";
@@ -12,6 +13,8 @@ import { replay } from "./replay.ts";
 
 class Work extends Workflow {
   override async forward(session: Session): Promise<Session> {
+    // Nobody merges it, and still it belongs to what the run signed.
+    await session.fork("left").do("left", () => "left");
     const side = await session.fork("side").do("side", () => "s".repeat(5000));
     const done = await session.do("work", () => 1);
     return done.merge(side);
@@ -89,9 +92,16 @@ test("what hangs together with a young session stays, verifies and replays; the 
             expect(await replay(opened, workflows[flow as "work"])).toMatchObject({ identical: true });
         } else if (made.every((each) => each.group !== group || each.day === 0)) expect(gone, session.id).toBe(true);
       }
-      // No record points to what is not there any more.
-      for (const { id, log } of await collect(store.sessions({})))
+      // No record points to what is not there any more, and no answer stays without its question.
+      const logs = await collect(store.sessions({}));
+      const events = new Set<string>();
+      for (const { id } of logs) for (const event of await collect(store.events({ session: id }))) events.add(event.id);
+      for (const { id, log } of logs) {
         if (log === "session") expect(await verify(await rath.open(id))).toMatchObject({ problems: [] });
+        if (log !== "answer") continue;
+        const [given] = await collect(store.events({ session: id }));
+        expect(events).toContain((JSON.parse(dataText(platform, given?.data as Uint8Array)) as { question: string }).question);
+      }
     }),
     { numRuns: 25 },
   );
