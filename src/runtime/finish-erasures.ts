@@ -36,7 +36,8 @@ async function forgetFiles(runtime: Runtime, removed: ReadonlySet<string>): Prom
   await removeLeftovers(home, await leftovers(home, now), now);
 }
 
-async function scrub(store: { scrub?(): Promise<boolean> }): Promise<boolean> {
+/** False when what was removed may still be in the files. */
+export async function scrub(store: { scrub?(): Promise<boolean> }): Promise<boolean> {
   try {
     return (await store.scrub?.()) ?? true;
   } catch (error) {
