@@ -1,87 +1,215 @@
-// Questions about a large session, each against reading the rows it needs: those of the logs behind the session, through the store
-// port. To ask about a session it has to be opened, so both sides read them once; what asking adds is shown beside it.
+// Questions about a large session, each against reading the rows it needs through the store port. A session is open and was looked at
+// when it is asked about, and it is asked for the first time; opening it and its newest view are rows of their own, and all of it
+// together is shown beside each question.
+import { hash } from "node:crypto";
 import { join } from "node:path";
-import { blame } from "../../dist/audit/audit.js";
-import { verify, why } from "../../dist/index.js";
+import { blame, grep } from "../../dist/audit/audit.js";
+import { diff, openrath, verify, why } from "../../dist/index.js";
 import { sqliteStore } from "../../dist/store/sqlite.js";
 import { inDirectory, median, now, progress, settleHeap } from "../measure.mjs";
 import { row } from "../report.mjs";
-import { path, words, writeLargeSession } from "./audit-session.mjs";
+import { asked, path, words, writeLargeSession } from "./audit-session.mjs";
 import { openDurable } from "./rounds.mjs";
 
-const PASSES = 5;
+const SALT_BYTES = 16;
 
-// Every question is measured in the same way: add one here (diff, grep). It gets the session and throws when the answer is wrong.
+/** What is asked, what a right answer is, and which rows it takes; `about` names branches that are asked about instead. */
 const QUESTIONS = {
-  "why a line": async (session) => {
-    const { hops } = await why(session, "notes/answer.md:2");
-    if (hops[0]?.event.kind !== "tool.returned" || !hops.some(({ relation }) => relation === "was-in-context")) throw new Error("no why");
+  "diff of neighbours": {
+    about: ({ branches }) => [branches.at(-3), branches.at(-2)],
+    rows: ({ differing }, about) => differing(...about),
+    ask: (a, b) => diff(a, b),
+    right: ({ events }) => events.length > 0,
   },
-  "why a phrase": async (session) => {
-    const { hops } = await why(session, { answer: words });
-    if (!hops.some(({ evidence }) => evidence.file?.path === path)) throw new Error("the phrase was not followed to its file");
+  "diff of far branches": {
+    about: ({ branches }) => [branches[1], branches.at(-2)],
+    rows: ({ differing }, about) => differing(...about),
+    ask: (a, b) => diff(a, b),
+    right: ({ events }) => events.length > 0,
   },
-  blame: async (session) => {
-    const lines = await blame(session, path);
-    if (lines[0]?.text !== words) throw new Error("no blame");
+  "why a line": {
+    rows: ({ lineage }) => lineage,
+    ask: (session) => why(session, "notes/answer.md:2"),
+    right: ({ hops }) => hops[0]?.event.kind === "tool.returned" && hops.some(({ relation }) => relation === "was-in-context"),
   },
-  verify: async (session) => {
-    const report = await verify(session);
-    if (!report.ok) throw new Error(String(report));
+  "why a phrase": {
+    rows: ({ lineage }) => lineage,
+    ask: (session) => why(session, { answer: words }),
+    // In the full session what merges brought fills all hops there may be, before the file is reached.
+    right: ({ hops }) => hops[0]?.relation === "wrote" && hops.some(({ relation }) => relation === "was-in-context"),
+  },
+  blame: {
+    rows: ({ lineage }) => lineage,
+    ask: (session) => blame(session, path),
+    right: (lines) => lines[0]?.text === words,
+  },
+  verify: { rows: ({ all }) => all, parsed: true, ask: (session) => verify(session), right: ({ ok }) => ok },
+  "grep, one hit": {
+    rows: ({ once }) => once,
+    ask: (session) => listed(grep(session, asked.once)),
+    right: (hits) => hits.length === 1,
+  },
+  "grep, 100 hits": {
+    rows: ({ often }) => often,
+    ask: (session) => listed(grep(session, asked.often)),
+    right: (hits) => hits.length === 100,
   },
 };
 
 export function measure({ quick }) {
-  const shape = quick ? { events: 20_000, branches: 200 } : { events: 100_000, branches: 1000 };
+  const shape = quick ? { events: 10_000, branches: 100 } : { events: 100_000, branches: 1000 };
   return inDirectory(async (directory) => {
     progress(`writing a session of ${shape.events} events on ${shape.branches} branches`);
-    const rath = await openDurable(directory);
-    const id = await writeLargeSession(rath, shape);
-    await rath.close();
-    const logs = await logsBehind(directory, id);
-    const rows = [];
-    for (const [name, ask] of Object.entries(QUESTIONS)) rows.push(...(await compare(directory, id, logs, name, ask)));
-    return rows.map((r) => ({ ...r, name: `${r.name}, ${shape.events} events, ${shape.branches} branches` }));
+    const begin = now();
+    const id = await writeLargeSession(directory, shape);
+    progress(`it took ${((now() - begin) / 1000).toFixed(1)} s; filling the index of grep`);
+    const { known, filling } = await explore(directory, id);
+    const times = { directory, id, known, passes: 3 };
+    const rows = await opening(times);
+    for (const [name, question] of Object.entries(QUESTIONS)) rows.push(...(await compare(times, name, question)));
+    rows.push(row("grep, first search, which fills its index", filling, "ms"));
+    return rows.map((r) => ({ ...r, name: `${r.name}, ${shape.events} events` }));
   });
 }
 
-async function logsBehind(directory, id) {
+/** Which rows are behind the session, and which are the answers of `grep`; the first search fills its index. */
+async function explore(directory, id) {
   const rath = await openDurable(directory);
-  const ids = new Set();
-  for (const { session } of (await rath.open(id)).events()) ids.add(session);
+  const session = await rath.open(id);
+  const logs = new Set();
+  for (const event of session.events()) logs.add(event.session);
+  const begin = now();
+  const hits = async (text) => [{ ids: (await listed(grep(session, text))).map(({ event }) => event) }];
+  const once = await hits(asked.once);
+  const filling = now() - begin;
+  const often = await hits(asked.often);
+  const branches = [...logs].filter((log) => log !== id);
+  const eventsOf = new Map();
+  for (const branch of new Set(Object.values(QUESTIONS).flatMap(({ about }) => about?.({ branches }) ?? [])))
+    eventsOf.set(branch, new Map([...(await rath.open(branch)).events()].map((event) => [event.id, event])));
   await rath.close();
-  return [...ids];
+  const store = sqliteStore(join(directory, "rath.db"));
+  const all = (await listed(store.sessions({}))).map((log) => ({ session: log.id }));
+  all.push(...(await blobsRead(store, id)).map((blob) => ({ blob })));
+  await store[Symbol.asyncDispose]();
+  const differing = (a, b) => rowsOf([...only(eventsOf.get(a), eventsOf.get(b)), ...only(eventsOf.get(b), eventsOf.get(a))]);
+  return { known: { branches, differing, once, often, all, lineage: [...logs].map((log) => ({ session: log })) }, filling };
 }
 
-async function compare(directory, id, logs, name, ask) {
-  const [raw, ours, alone] = [[], [], []];
-  for (let pass = 0; pass <= PASSES; pass++) {
-    progress(`${name}, pass ${pass} of ${PASSES}`);
-    settleHeap();
-    const store = sqliteStore(join(directory, "rath.db"));
-    const one = now();
-    let read = 0;
-    for (const session of logs) for await (const event of store.events({ session })) read += event.envelope.length;
-    const two = now();
-    await store[Symbol.asyncDispose]();
-    if (read === 0) throw new Error("there are no rows");
-    settleHeap();
-    const three = now();
-    const rath = await openDurable(directory);
-    const session = await rath.open(id);
-    const four = now();
-    await ask(session);
-    const five = now();
-    await rath.close();
-    if (pass === 0) continue; // warm-up
-    raw.push(two - one);
-    ours.push(five - three);
-    alone.push(five - four);
+/** The blobs that verifying reads. */
+async function blobsRead(store, id) {
+  const blobs = new Set();
+  const noting = { ...store, blob: (name) => store.blob(blobs.add(name) && name) };
+  const rath = openrath({ store: noting });
+  await verify(await rath.open(id));
+  await rath.close();
+  return [...blobs];
+}
+
+const only = (events, others) => [...events.values()].filter(({ id }) => !others.has(id));
+
+/** Where events lie: of each log from the first to the last of them. */
+function rowsOf(events) {
+  const rows = new Map();
+  for (const { session, step } of events) {
+    const { from, to } = rows.get(session) ?? { from: step, to: step };
+    rows.set(session, { session, from: Math.min(from, step), to: Math.max(to, step) });
   }
-  const ratio = median(ours.map((ms, i) => ms / raw[i]));
+  return [...rows.values()];
+}
+
+async function opening({ directory, id, known, passes }) {
+  const [raw, ours, viewed] = [[], [], []];
+  for (let pass = 0; pass <= passes; pass++) {
+    progress(`open, pass ${pass} of ${passes}`);
+    const reading = await read(directory, known.lineage, { warm: false });
+    const opened = await open(directory, [id]);
+    await opened.rath.close();
+    if (pass === 0) continue; // warm-up
+    raw.push(reading.ms);
+    ours.push(opened.ms);
+    viewed.push(opened.viewed);
+  }
   return [
-    row(`open and ${name} / reading the rows`, ratio, "ratio", "<= 2"),
-    row(`${name}, session open`, median(alone), "ms"),
-    row(`${name}: reading the rows`, median(raw), "ms"),
+    row("open / reading its rows", ratio(ours, raw), "ratio", "<= 2"),
+    row("open to the newest view / reading its rows", ratio(viewed, raw), "ratio"),
+    row("open", median(ours), "ms"),
+    row("open to the newest view", median(viewed), "ms"),
+    row("open: reading its rows", median(raw), "ms"),
   ];
+}
+
+async function compare({ directory, id, known, passes }, name, { about, rows: needed, ask, right, parsed }) {
+  const ids = about?.(known) ?? [id];
+  const rows = needed(known, ids);
+  const [raw, parsing, alone, both] = [[], [], [], []];
+  for (let pass = 0; pass <= passes; pass++) {
+    progress(`${name}, pass ${pass} of ${passes}`);
+    const reading = await read(directory, rows, { warm: true });
+    const judged = parsed ? await read(directory, rows, { warm: true, parsed }) : reading;
+    const { rath, sessions, viewed } = await open(directory, ids);
+    const begin = now();
+    const answer = await ask(...sessions);
+    const end = now();
+    await rath.close();
+    if (!right(answer)) throw new Error(`${name}: the answer is not right`);
+    if (pass === 0) continue; // warm-up
+    raw.push(reading.ms);
+    parsing.push(judged.ms);
+    alone.push(end - begin);
+    both.push(viewed + end - begin);
+  }
+  return [
+    row(`${name} / reading its rows`, ratio(alone, raw), "ratio", parsed ? undefined : "<= 2"),
+    ...(parsed ? [row(`${name} / reading, hashing and parsing its rows`, ratio(alone, parsing), "ratio", "<= 2")] : []),
+    row(`${name}`, median(alone), "ms"),
+    row(`${name}: reading its rows`, median(raw), "ms"),
+    row(`open, view and ${name}`, median(both), "ms"),
+  ];
+}
+
+async function open(directory, ids) {
+  settleHeap();
+  const begin = now();
+  const rath = await openDurable(directory);
+  const sessions = [];
+  for (const id of ids) sessions.push(await rath.open(id));
+  const ms = now() - begin;
+  for (const { usage, status } of sessions) if (usage.input === 0 || status === undefined) throw new Error("there is nothing to see");
+  return { rath, sessions, ms, viewed: now() - begin };
+}
+
+/** Reads rows through the store port; `warm` leaves out opening the file, `parsed` hashes and parses what was read, as verifying must. */
+async function read(directory, queries, { warm, parsed }) {
+  settleHeap();
+  const store = sqliteStore(join(directory, "rath.db"));
+  if (warm) for await (const _ of store.sessions({ id: "none" }));
+  const begin = now();
+  let bytes = 0;
+  for (const query of queries) {
+    if (query.blob !== undefined) {
+      const content = await store.blob(query.blob);
+      bytes += content.length;
+      if (parsed && hash("sha256", content) !== query.blob) throw new Error("changed");
+      continue;
+    }
+    for await (const { id, envelope, data } of store.events(query)) {
+      bytes += envelope.length;
+      if (!parsed) continue;
+      if (hash("sha256", envelope) !== id || hash("sha256", data) !== JSON.parse(envelope.toString()).data) throw new Error("changed");
+      JSON.parse(data.toString("utf8", SALT_BYTES));
+    }
+  }
+  const ms = now() - begin;
+  await store[Symbol.asyncDispose]();
+  if (bytes === 0) throw new Error("there are no rows");
+  return { ms };
+}
+
+const ratio = (ours, raw) => median(ours.map((ms, i) => ms / raw[i]));
+
+async function listed(items) {
+  const list = [];
+  for await (const item of items) list.push(item);
+  return list;
 }

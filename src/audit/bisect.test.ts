@@ -119,6 +119,23 @@ describe("bisect", () => {
     expect(next.id).toBe(session.id);
   });
 
+  // Mutant: the memory of the scratch runtime is the memory of everybody.
+  test("publishes nothing: what a check remembers, it alone can recall", async () => {
+    await using rath = memory();
+    const session = await (await rath.session("go").remember({ key: "tide", content: "high at noon", publish: "now" })).do("look", () => 1);
+    const revision = (await rath.memory.get("tide"))?.revision;
+    const { checks } = await bisect(session, async (place) => {
+      const wrote = await place.remember({ key: "tide", content: "high at one", publish: "now" });
+      expect((await wrote.recall({ key: "tide" })).output.map(({ content }) => content)).toEqual(["high at one"]);
+      return false;
+    });
+    expect(checks).toBeGreaterThan(1);
+    expect(await rath.memory.get("tide")).toMatchObject({ content: "high at noon", revision });
+    const uses: unknown[] = [];
+    for await (const use of rath.memory.usedBy("tide")) uses.push(use);
+    expect(uses).toEqual([]);
+  });
+
   test("begins with the files that were found in the directory then, not with those that are there now", async () => {
     await using rath = memory();
     const directory = await mkdtemp(join(tmpdir(), "openrath-bisect-"));

@@ -214,12 +214,10 @@ describe("a bundle", () => {
     expect(await verify(again, { keys: [key.id] })).toMatchObject({ ok: true });
   });
 
-  it("refuses formats that are not there yet by name", async () => {
-    for (const format of ["html", "pdf" as "html"] as const) {
-      const failed = await write(session, join(folder, "x"), { format }).catch((error: unknown) => error);
-      expect(RathError.is(failed, "session.not-here")).toBe(true);
-      expect(String(failed)).toContain(`"${format}"`);
-    }
+  it("refuses formats that there are none of, by name", async () => {
+    const failed = await write(session, join(folder, "x"), { format: "pdf" as "html" }).catch((error: unknown) => error);
+    expect(RathError.is(failed, "session.not-here")).toBe(true);
+    expect(String(failed)).toContain('"pdf"');
   });
 });
 

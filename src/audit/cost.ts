@@ -25,6 +25,8 @@ export interface CostSum {
   readonly failed: number;
   /** Of these, taken from the record of another run. */
   readonly reused: number;
+  /** Of these, calls of models whose price is not known: they count as 0. */
+  readonly unpriced: number;
   /** Time of its effects; what runs at the same time counts twice, and so does what is inside another effect. */
   readonly ms: number;
   /** Of a tool: also what was spent inside its calls. */
@@ -62,7 +64,7 @@ export interface Interruption {
 /** What a session cost, and where. The rows and `rest` together are `total`. */
 export interface Cost {
   readonly by: CostBy;
-  /** The dearest first. */
+  /** The dearest first; where nothing has a price, those that took the most tokens. */
   readonly rows: readonly CostRow[];
   /** What belongs to no row: of models and tools, everything else. */
   readonly rest: CostSum;
@@ -95,13 +97,9 @@ export async function cost(session: Session, options: { readonly by?: CostBy | u
   const nodes = branches.flatMap((branch) => branch.nodes);
   const journals = await journalsOf(runtime, nodes);
   const labels = by === "run" ? workflowsOf(journals) : new Map(branches.flatMap(({ log }) => labelled(log)));
-  const sums = summed(nodes, by, runtime);
-  const total = summed(nodes, undefined, runtime).rest;
   const found = {
     by,
-    rows: rowsOf(sums.named, labels),
-    rest: shown(sums.rest),
-    total: shown(total),
+    ...costsOf(nodes, by, runtime, labels),
     usage: session.usage,
     unpriced: unpricedIn(nodes, runtime),
     crossed: crossedIn(journals),
@@ -110,16 +108,35 @@ export async function cost(session: Session, options: { readonly by?: CostBy | u
   return Object.freeze({ ...found, toString: () => textOf(found) });
 }
 
+/** The sums of some events, each result once: what has a name, what has none, and all of it. */
+export function costsOf(
+  nodes: readonly Node[],
+  by: CostBy,
+  runtime: Runtime,
+  labels: ReadonlyMap<string, string> = new Map(),
+): Pick<Cost, "rows" | "rest" | "total"> {
+  const { named, rest } = summed(nodes, by, runtime);
+  return { rows: rowsOf(named, labels), rest: shown(rest), total: shown(summed(nodes, undefined, runtime).rest) };
+}
+
 interface Sum {
   calls: number;
   failed: number;
   reused: number;
+  unpriced: number;
   ms: number;
   readonly usage: { input: number; output: number; cached: number; cacheWrite: number; reasoning: number; usd: number };
 }
 
 function emptySum(): Sum {
-  return { calls: 0, failed: 0, reused: 0, ms: 0, usage: { input: 0, output: 0, cached: 0, cacheWrite: 0, reasoning: 0, usd: 0 } };
+  return {
+    calls: 0,
+    failed: 0,
+    reused: 0,
+    unpriced: 0,
+    ms: 0,
+    usage: { input: 0, output: 0, cached: 0, cacheWrite: 0, reasoning: 0, usd: 0 },
+  };
 }
 
 /** Every result once, under its name; without a question all of it is the rest. */
@@ -142,6 +159,7 @@ function summed(nodes: readonly Node[], by: CostBy | undefined, { platform }: Ru
     if (isReturned(node.kind)) sum.calls++;
     if (outcome !== "ok") sum.failed++;
     if (source !== undefined) sum.reused++;
+    if (isUnpriced(node, platform)) sum.unpriced++;
     sum.ms += ms;
     const payer = sumOf(name ?? toolAround(node)).usage;
     for (const key of Object.keys(payer) as (keyof Totals)[]) payer[key] += usage?.[key] ?? 0;
@@ -186,7 +204,13 @@ function toolsAround(nodes: readonly Node[], platform: Runtime["platform"]): (no
 
 function rowsOf(named: ReadonlyMap<string, Sum>, labels: ReadonlyMap<string, string>): readonly CostRow[] {
   const rows = [...named].map(([name, sum]) => ({ name, ...(labels.has(name) ? { label: labels.get(name) } : {}), ...shown(sum) }));
-  return Object.freeze(rows.sort((a, b) => b.usage.usd - a.usage.usd || b.ms - a.ms || (a.name < b.name ? -1 : 1)));
+  return Object.freeze(
+    rows.sort((a, b) => b.usage.usd - a.usage.usd || tokens(b) - tokens(a) || b.ms - a.ms || (a.name < b.name ? -1 : 1)),
+  );
+}
+
+function tokens({ usage }: CostSum): number {
+  return usage.input + usage.output;
 }
 
 function shown({ ms, usage, ...rest }: Sum): CostSum {
@@ -199,8 +223,13 @@ function labelled({ id, fork }: Node["log"]): readonly (readonly [string, string
 }
 
 function unpricedIn(nodes: readonly Node[], { platform }: Runtime): readonly string[] {
-  const unpriced = nodes.filter((node) => node.kind === "model.returned" && node.data<"model.returned">(platform)?.unpriced === true);
+  const unpriced = nodes.filter((node) => isUnpriced(node, platform));
   return unpriced.sort((a, b) => compare(a.at, b.at)).map(({ id }) => id);
+}
+
+/** What was reused was paid for elsewhere, at whatever price. */
+function isUnpriced(node: Node, platform: Runtime["platform"]): boolean {
+  return node.kind === "model.returned" && node.facts.source === undefined && node.data<"model.returned">(platform)?.unpriced === true;
 }
 
 /** What a run says of itself. */

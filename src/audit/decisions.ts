@@ -25,16 +25,17 @@ export async function decisions(session: Session): Promise<readonly Decided[]> {
 /** Events under which something waited and was answered: calls, and marks that a call was started after it had waited. */
 function askedBehind(session: Session): readonly string[] {
   const newest = new Map<string, string>();
-  const marks = new Map<string, string[]>();
   const asked = new Set<string>();
+  /** Calls and marks, in order, with the call they belong to. */
+  const marks: { readonly id: string; readonly call: string }[] = [];
   for (const { id, session: log, kind, facts, data } of session.events()) {
     if (isCalled(kind)) newest.set(log, id);
     // One that does not name its call belongs to the newest one of its log.
-    const call = facts.call ?? newest.get(log) ?? id;
-    if (isStarted(kind)) marks.set(call, [...(marks.get(call) ?? []), id]);
+    const call = isCalled(kind) ? id : (facts.call ?? newest.get(log) ?? id);
+    if (isCalled(kind) || isStarted(kind)) marks.push({ id, call });
     if (isReturned(kind) && (data as { readonly answer?: string } | undefined)?.answer !== undefined) asked.add(call);
   }
   // What is answered and nobody has taken up yet still waits.
-  const open = session.pending.filter(({ kind }) => kind === "question" || kind === "approval" || kind === "unknown");
-  return [...[...asked].flatMap((call) => [call, ...(marks.get(call) ?? [])]), ...open.map(({ id }) => id)];
+  for (const { id, kind } of session.pending) if (kind === "question" || kind === "approval" || kind === "unknown") asked.add(id);
+  return marks.flatMap(({ id, call }) => (asked.has(call) || asked.has(id) ? [id] : []));
 }

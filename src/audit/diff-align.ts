@@ -70,10 +70,10 @@ function slotOf(node: Node, platform: Platform): string {
 
 function nameIn(node: Node, platform: Platform): string {
   const about = isReturned(node.kind) || isStarted(node.kind) ? callOf(node) : node;
-  const data = about.data(platform) as { readonly name?: string; readonly key?: string; readonly role?: string } | undefined;
+  const data = about.data(platform) as Readonly<Partial<Record<"name" | "key" | "question" | "signal" | "role", string>>> | undefined;
   if (about.kind === "model.called") return about.by;
   if (!isCalled(about.kind) && about.kind !== "message.added") return about.kind === "workflow.entered" ? (data?.name ?? "") : "";
-  return data?.name ?? data?.key ?? data?.role ?? "";
+  return data?.name ?? data?.key ?? data?.question ?? data?.signal ?? data?.role ?? "";
 }
 
 /** The call that an event was done inside of. */

@@ -1,11 +1,12 @@
 /** Makes a diff: the events of both sides aligned, and each section from them. */
 import type { Runtime } from "../runtime/runtime.ts";
-import { isReturned } from "../session/event.ts";
+import { type Event, isReturned } from "../session/event.ts";
 import { callOf, stateOf } from "../session/fold.ts";
 import type { Node } from "../session/log.ts";
 import type { Session } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
 import { eventLine } from "../wire/event-line.ts";
+import { askedAbout } from "./approvals.ts";
 import { align, insideOf, isStructure, type Pair } from "./diff-align.ts";
 import type { Both, Diff, DiffEvent, DiffPlace, DiffStep } from "./diff-data.ts";
 import { ownEvents, Past } from "./diff-events.ts";
@@ -39,7 +40,7 @@ export async function diffBetween(runtime: Runtime, a: Session, b: Session): Pro
     models: modelsIn(ours.nodes, theirs.nodes, platform),
     routes: routesIn(pairs, platform),
     checks: checksIn(pairs, platform),
-    answers: answersIn(pairs, platform),
+    answers: answersIn(pairs, await askedAbout(runtime, pairs.flatMap(nodesOf)), platform),
     renamed: renamedIn(pairs),
     reused: { a: reusedBy(ours.nodes, theirs.nodes, pairs), b: reusedBy(theirs.nodes, ours.nodes, pairs) },
     usage: both(({ usage }) => usage),
@@ -60,14 +61,16 @@ function diffPlaceOf({ id, log, step }: Node): DiffPlace {
   return { session: log.id, event: id, step };
 }
 
-/** Where branches begin is no difference, unless nothing else is. */
+/** What each side has where they first part, up to where they agree again. Where branches begin is no difference, unless nothing else is. */
 function firstOf(pairs: readonly Pair[], { platform }: Runtime): Diff["first"] {
-  const differing = pairs.filter(({ relation }) => relation !== "same");
-  const first = (side: "a" | "b"): Node | undefined => {
-    const nodes = differing.flatMap((pair) => pair[side] ?? []);
-    return nodes.find((node) => !isStructure(node, platform)) ?? nodes[0];
-  };
-  return { a: first("a")?.event(platform), b: first("b")?.event(platform) };
+  const tells = (pair: Pair): boolean => nodesOf(pair).some((node) => !isStructure(node, platform));
+  const differing = pairs.some((pair) => pair.relation !== "same" && tells(pair)) ? pairs.filter(tells) : pairs;
+  const from = differing.findIndex(({ relation }) => relation !== "same");
+  if (from < 0) return { a: undefined, b: undefined };
+  const to = differing.findIndex(({ relation }, index) => index > from && relation === "same");
+  const parted = differing.slice(from, to < 0 ? undefined : to);
+  const first = (side: "a" | "b"): Event | undefined => parted.find((pair) => pair[side] !== undefined)?.[side]?.event(platform);
+  return { a: first("a"), b: first("b") };
 }
 
 function stepOf({ relation, a, b }: Pair, runtime: Runtime): DiffStep {

@@ -161,7 +161,7 @@ export interface Diff {
   readonly ancestors: readonly DiffPlace[];
   /** Only by way of a `detach` do they have a common ancestor: usage begins anew there. */
   readonly detached: boolean;
-  /** The first event of each side that the other does not have. */
+  /** Where they first part: the first event of each side that the other does not have there; undefined on a side that has nothing there. */
   readonly first: Differing<Event>;
   /** Every event that is no ancestor of both, each once, in the order of both sides; work inside a call stands before its result. */
   readonly events: readonly DiffStep[];

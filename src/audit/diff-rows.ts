@@ -1,11 +1,11 @@
 /** A diff as rows that people read: what it is about, and what each side says. Text, tables and pages are made of these. */
 import type { Outcome } from "../session/session.ts";
-import { textOfOutcome } from "../session/views.ts";
-import { valueText } from "../wire/event-line.ts";
+import { outcomeText, valueText } from "../wire/event-line.ts";
 import { count, money, plural, seconds } from "../wire/format.ts";
 import { splitLines } from "../workspace/lines.ts";
 import { hunkText } from "../workspace/patch.ts";
 import type { Both, Diff, DiffAgent, DiffAnswer, DiffCall, Differing, DiffItem, DiffModel } from "./diff-data.ts";
+import { isRefusal } from "./diff-sections.ts";
 
 export type SectionName = "messages" | "files" | "calls" | "agents" | "routes" | "checks" | "answers" | "memory" | "models" | "renamed";
 
@@ -88,11 +88,11 @@ function callName({ op, name, inside }: DiffCall): string {
 
 function callText({ input, outcome, changes }: DiffCall): string {
   const files = changes.length === 0 ? "" : ` [${plural(changes.length, "file")}]`;
-  return `${input === undefined ? "" : `${valueText(input)} `}→ ${outcome === undefined ? "no result yet" : outcomeText(outcome)}${files}`;
+  return `${input === undefined ? "" : `${valueText(input)} `}→ ${outcome === undefined ? "no result yet" : endText(outcome)}${files}`;
 }
 
-function outcomeText(outcome: Outcome): string {
-  const text = textOfOutcome(outcome);
+function endText(outcome: Outcome): string {
+  const text = outcomeText(outcome);
   return text === "" || text === outcome.type ? outcome.type : `${outcome.type} ${text}`;
 }
 
@@ -126,7 +126,7 @@ function checkText({ passed, score, reason }: Diff["checks"][number] extends Dif
 }
 
 function answerText({ kind, outcome, input }: DiffAnswer): string {
-  if (kind !== "approval" || outcome.type !== "ok") return outcomeText(outcome);
+  if (kind !== "approval" || isRefusal(outcome)) return endText(outcome);
   return input === undefined ? "approved" : `approved with ${valueText(input)}`;
 }
 

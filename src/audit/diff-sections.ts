@@ -7,8 +7,9 @@ import type { MemoryHit } from "../session/memory.ts";
 import type { Platform } from "../session/platform.ts";
 import { stagedBy } from "../session/remembered.ts";
 import type { Configuration } from "../session/request.ts";
-import type { Check, Message, Route, Totals } from "../session/session.ts";
+import type { Check, Message, Outcome, Route, Totals } from "../session/session.ts";
 import { checkOf, messageOf, outcomeOf, routeOf } from "../session/views.ts";
+import { neutralJson } from "../wire/neutral.ts";
 import { splitLines } from "../workspace/lines.ts";
 import { hunkText } from "../workspace/patch.ts";
 import { insideOf, type Pair } from "./diff-align.ts";
@@ -66,16 +67,20 @@ export function routesIn(pairs: readonly Pair[], platform: Platform): readonly D
   return differing(pairs, (node) => (node.kind === "route.returned" ? routeOf(node, platform) : undefined));
 }
 
-export function answersIn(pairs: readonly Pair[], platform: Platform): readonly Differing<DiffAnswer>[] {
+export function answersIn(pairs: readonly Pair[], asked: ReadonlySet<Node>, platform: Platform): readonly Differing<DiffAnswer>[] {
   const said = (answer: DiffAnswer | undefined): string => {
-    // What became of the call itself is among the calls.
-    const approved = answer?.kind === "approval" && answer.outcome.type === "ok";
-    return JSON.stringify([answer?.question, approved ? "approved" : answer?.outcome, answer?.input]);
+    const approved = answer?.kind === "approval" && !isRefusal(answer.outcome);
+    return neutralJson([answer?.question, approved ? "approved" : answer?.outcome, answer?.input]);
   };
-  return differing(pairs, (node) => answerOf(node, platform)).filter(({ a, b }) => said(a) !== said(b));
+  return differing(pairs, (node) => answerOf(node, asked, platform)).filter(({ a, b }) => said(a) !== said(b));
 }
 
-function answerOf(node: Node, platform: Platform): DiffAnswer | undefined {
+/** What became of a call after it was approved is among the calls. */
+export function isRefusal({ type }: Outcome): boolean {
+  return type === "denied" || type === "expired" || type === "cancelled";
+}
+
+function answerOf(node: Node, asked: ReadonlySet<Node>, platform: Platform): DiffAnswer | undefined {
   const { kind } = node;
   if (kind !== "ask.returned" && kind !== "receive.returned" && kind !== "tool.returned") return undefined;
   const base = { outcome: outcomeOf(node, platform), event: node.id };
@@ -83,10 +88,14 @@ function answerOf(node: Node, platform: Platform): DiffAnswer | undefined {
   if (kind === "ask.returned") return { kind: "question", question: call.data<"ask.called">(platform)?.question ?? "[erased]", ...base };
   if (kind === "receive.returned")
     return { kind: "signal", question: call.data<"receive.called">(platform)?.signal ?? "[erased]", ...base };
-  const asked = call.data<"tool.called">(platform);
-  if (asked?.approval === undefined) return undefined;
+  if (!asked.has(call)) return undefined;
   const ran = node.data<"tool.returned">(platform);
-  return { kind: "approval", question: asked.name, ...base, ...(ran !== undefined && "input" in ran ? { input: ran.input } : {}) };
+  return {
+    kind: "approval",
+    question: call.data<"tool.called">(platform)?.name ?? "[erased]",
+    ...base,
+    ...(ran !== undefined && "input" in ran ? { input: ran.input } : {}),
+  };
 }
 
 /** Calls of tools and of the program's own code, with what they came to; those without a result yet too. */
@@ -115,12 +124,8 @@ export function callsIn(pairs: readonly Pair[], platform: Platform): readonly Di
 
 /** The same input and the same outcome may still come of another way. */
 function differ({ a, b }: Differing<DiffCall>): boolean {
-  const said = (call: DiffCall | undefined): string => JSON.stringify([call?.name, call?.input, call?.outcome, call?.changes], bytesAsText);
+  const said = (call: DiffCall | undefined): string => neutralJson([call?.name, call?.input, call?.outcome, call?.changes]);
   return said(a) !== said(b);
-}
-
-function bytesAsText(_: string, value: unknown): unknown {
-  return value instanceof Uint8Array ? Buffer.from(value).toString("base64") : typeof value === "bigint" ? String(value) : value;
 }
 
 function diffCallOf(node: Node, platform: Platform): DiffCall | undefined {

@@ -94,7 +94,7 @@ export class Filling {
     const known = new Map<string, boolean>();
     const fresh: Fresh = async (keys) => {
       const asked = keys.filter((key) => !this.#named.has(key));
-      const unmet = asked.length === 0 ? known : await this.#index.unmet(log.log, asked);
+      const unmet = asked.length === 0 ? new Map<string, boolean>() : await this.#index.unmet(log.log, asked);
       for (const key of asked) this.#named.add(key);
       for (const [key, has] of unmet) known.set(key, has);
       // A directory is noted, so that the next tree that holds it is not walked again.

@@ -342,6 +342,23 @@ describe("the index", () => {
     expect(read).toBeLessThan(70);
   });
 
+  test("holds sessions whose files changed: an event names them as they were and as they became", async () => {
+    await using rath = openrath({ store: freshPath() });
+    const save = tool({
+      name: "save",
+      description: "Saves.",
+      input: z.object({ name: z.string(), text: z.string() }),
+      run: async ({ name, text }, { sandbox }) => sandbox.write(name, text),
+    });
+    let session = await rath.session("go").to("memory").call(save, { name: "a.txt", text: "zebra" });
+    for (let round = 0; round < 50; round++) session = await session.call(save, { name: `b${round}.txt`, text: `round ${round}` });
+    expect(await all(session, "zebra")).toHaveLength(2);
+    let read = 0;
+    expect(await all(session, "round 37", { onProgress: (events) => (read += events) })).toHaveLength(2);
+    expect(read).toBeLessThan(70);
+    expect(read).toBeGreaterThan(0);
+  });
+
   test.each<[string, (file: string) => Promise<unknown>]>([
     ["is no database", (file) => writeFile(file, "not a database".repeat(1000))],
     ["is cut", (file) => truncate(file, 5000)],

@@ -6,7 +6,7 @@
 import { hash } from "node:crypto";
 import { type Envelope, upcast } from "../session/codec.ts";
 import { type DataOf, type EventKind, versions } from "../session/event.ts";
-import { decode } from "../session/json.ts";
+import { restore } from "../session/json.ts";
 import { type Platform, saltBytes } from "../session/platform.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import type { StoredEvent } from "../store/store.ts";
@@ -186,17 +186,16 @@ function readData(reading: Reading, event: StoredEvent, envelope: Envelope, flaw
     flaws.push({ problem: flaw, field: "data", kind: "malformed" });
     return undefined;
   }
-  return { value: decoded(reading, event.data, envelope, flaws), blobs: references, trees };
+  return { value: decoded(reading, read.value, envelope, flaws), blobs: references, trees };
 }
 
 /** The shape is judged with empty blobs: whether their contents are there and right is judged apart, once for each. */
-function decoded(reading: Reading, bytes: Uint8Array, envelope: Envelope, flaws: Flaw[]): unknown {
-  const { platform } = reading;
+function decoded(reading: Reading, parsed: unknown, envelope: Envelope, flaws: Flaw[]): unknown {
   try {
     return shaped(
       reading,
       envelope,
-      decode(platform.text(bytes.subarray(saltBytes)), platform, () => empty),
+      restore(parsed, reading.platform, () => empty),
       flaws,
     );
   } catch (error) {

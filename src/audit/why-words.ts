@@ -7,7 +7,8 @@ import type { Node } from "../session/log.ts";
 import type { Platform } from "../session/platform.ts";
 import { replacementOf, stagedBy, versionName } from "../session/remembered.ts";
 import type { MemoryHit } from "../session/session.ts";
-import { checkOf, messageOf, outcomeOf, routeOf, textOfOutcome } from "../session/views.ts";
+import { checkOf, messageOf, outcomeOf, routeOf } from "../session/views.ts";
+import { outcomeText, valueText } from "../wire/event-line.ts";
 import { count } from "../wire/format.ts";
 
 const longest = 120;
@@ -111,15 +112,21 @@ function resultWords(node: Node, platform: Platform): string {
   const asked = callOf(node).data<"do.called">(platform) as
     | { readonly name?: string; readonly question?: string; readonly signal?: string; readonly input?: unknown }
     | undefined;
+  // With what a person approved, where that is not what was asked for.
+  const { input } = { ...asked, ...given(node.data<"tool.returned">(platform)) };
   const name = asked?.name ?? asked?.question ?? asked?.signal ?? node.kind.slice(0, node.kind.indexOf("."));
   const outcome = outcomeOf(node, platform);
   const changes = actedOf(node, platform)?.changes ?? [];
   const [first, ...others] = changes;
   const files =
     first === undefined ? "" : `, ${first.kind} ${nameWords(first.path)}${others.length === 0 ? "" : ` and ${others.length} more`}`;
-  const text = textOfOutcome(outcome);
+  const text = outcomeText(outcome);
   const came = outcome.type === "ok" ? "" : ` (${outcome.type})`;
-  return `${nameWords(name)}${asked?.input === undefined ? "" : ` ${valueWords(asked.input)}`}${came}${files}${text === "" ? "" : `: ${quoted(text)}`}`;
+  return `${nameWords(name)}${input === undefined ? "" : ` ${valueWords(input)}`}${came}${files}${text === "" ? "" : `: ${quoted(text)}`}`;
+}
+
+function given(returned: { readonly input?: unknown } | undefined): { readonly input?: unknown } {
+  return returned !== undefined && "input" in returned ? { input: returned.input } : {};
 }
 
 function recallWords(node: Node, platform: Platform): string {
@@ -180,7 +187,7 @@ function because(reason: string | undefined): string {
 }
 
 function valueWords(value: unknown): string {
-  return typeof value === "string" ? quoted(value) : cut(JSON.stringify(value) ?? "nothing");
+  return typeof value === "string" ? quoted(value) : value === undefined ? "nothing" : cut(valueText(value));
 }
 
 /** What others wrote, in quotes. */

@@ -2,9 +2,10 @@
 import { userInfo } from "node:os";
 import type { Decision, Pending } from "../session/session.ts";
 import { shortEvent } from "../wire/format.ts";
+import { pendingText } from "../wire/pending-line.ts";
 import type { Cli } from "./cli.ts";
 import { exits, Fault } from "./fault.ts";
-import { answerCommand, pendingText } from "./session-text.ts";
+import { answerCommand } from "./session-text.ts";
 import { shortIds } from "./sessions.ts";
 import { show } from "./shown.ts";
 

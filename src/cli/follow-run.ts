@@ -3,13 +3,14 @@ import type { Settled } from "../runtime/run.ts";
 import type { Run } from "../runtime/run-handle.ts";
 import type { Pending, Session } from "../session/session.ts";
 import { plural, seconds, shortEvent } from "../wire/format.ts";
+import { pendingText } from "../wire/pending-line.ts";
 import type { Cli } from "./cli.ts";
 import { exitCodeOf } from "./exit-code.ts";
 import { type Exit, exits } from "./fault.ts";
 import { type Heard, listen } from "./listen.ts";
 import { progressing } from "./progress.ts";
 import { reportError } from "./report-error.ts";
-import { answerCommand, outputOf, outputText, pendingText, usageText } from "./session-text.ts";
+import { answerCommand, outputOf, outputText, usageText } from "./session-text.ts";
 import { shortIds } from "./sessions.ts";
 import { json, show } from "./shown.ts";
 

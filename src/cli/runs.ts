@@ -10,11 +10,12 @@ import type { Node } from "../session/log.ts";
 import type { Pending, RunStatus } from "../session/session.ts";
 import type { RunRow } from "../store/store.ts";
 import { ago, count, plural, shortEvent, within } from "../wire/format.ts";
+import { pendingText } from "../wire/pending-line.ts";
 import type { Cli } from "./cli.ts";
 import { exits, Fault } from "./fault.ts";
 import { type Column, printFields, printList } from "./print-list.ts";
 import { progressing } from "./progress.ts";
-import { answerCommand, pendingText, statusInk } from "./session-text.ts";
+import { answerCommand, statusInk } from "./session-text.ts";
 import { runRows, shortIds } from "./sessions.ts";
 import { type Showable, show } from "./shown.ts";
 

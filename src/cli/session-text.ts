@@ -1,6 +1,5 @@
 /** Sessions and what waits in them, in words. */
 import type { Pending, Session } from "../session/session.ts";
-import { valueText } from "../wire/event-line.ts";
 import { count, money, plural } from "../wire/format.ts";
 import type { Cli } from "./cli.ts";
 import { json, type Shown, toShown } from "./shown.ts";
@@ -23,26 +22,6 @@ export function usageText({ input, output, cached, reasoning, usd }: Omit<Sessio
   if (cached > 0) parts.push(`${count(cached)} cached`);
   if (reasoning > 0) parts.push(`${count(reasoning)} reasoning`);
   return `${parts.join(", ")}, ${money(usd)}`;
-}
-
-/** What somebody or something is waited for. */
-export function pendingText(pending: Pending): string {
-  switch (pending.kind) {
-    case "question":
-      return pending.question;
-    case "approval":
-      return `${pending.tool}${pending.input === undefined ? "" : ` ${valueText(pending.input)}`}`;
-    case "unknown":
-      return `${pending.op}: started, and nobody knows whether it happened`;
-    case "signal":
-      return `the signal ${pending.signal}`;
-    case "timer":
-      return `until ${pending.wakes}`;
-    case "process":
-      return `process ${pending.process} runs: ${pending.command}`;
-    default:
-      return pending satisfies never;
-  }
 }
 
 /** The command that answers it. */

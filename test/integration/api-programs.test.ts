@@ -222,10 +222,10 @@ describe("the programs of the public surface run", () => {
     const first = await again(person);
     expect({ code: first.code, stderr: first.stderr }).toEqual({ code: 0, stderr: "" });
     expect(words(first.stdout)).toEqual([
-      expect.stringMatching(/^wrote {11}ID {2}shell .*a \+ b.*, changed src\/add\.ts: .*1 passe/),
-      "called          ID  workflow/coder called shell",
-      "decided         ID  workflow/coder asked openai/gpt-5.5, which read 1 message",
-      'was-in-context  ID  user: "Make the build green"',
+      expect.stringMatching(/^wrote {2}ID {2}shell .*a \+ b.*, changed src\/add\.ts: .*1 passe/),
+      "  called  ID  workflow/coder called shell",
+      "    decided  ID  workflow/coder asked openai/gpt-5.5, which read 1 message",
+      '      was-in-context  ID  user: "Make the build green"',
       'wrote ID workflow remembered memory://project/test-command@1 (of a tool, untrusted, staged): "npm test -- --run"',
       expect.stringMatching(/^justified ID shell .*a \+ b/),
       "called ID workflow/coder called shell",
@@ -240,7 +240,7 @@ describe("the programs of the public surface run", () => {
     `;
     const second = await again(back);
     expect({ code: second.code, stderr: second.stderr }).toEqual({ code: 0, stderr: "" });
-    expect(words(second.stdout)).toContain("decided         ID  workflow/coder asked openai/gpt-5.5, which read 1 message, 1 recall");
+    expect(words(second.stdout)).toContain("    decided  ID  workflow/coder asked openai/gpt-5.5, which read 1 message, 1 recall");
     expect(words(second.stdout).filter((line) => line === "ID ID")).toHaveLength(2);
     // Now it is the tool's word alone: the run rejects, nothing was opened, and there is no line to ask about.
     const third = await again("");

@@ -111,3 +111,8 @@ function whole(text: string): string {
 export function drawing(svg: string, words: string): Html {
   return html`<figure class="drawing"><div class="scroll">${new Html(svg)}</div><figcaption>${words}</figcaption></figure>`;
 }
+
+/** A figure; nothing where there is nothing to count. */
+export function some(value: number): string {
+  return value === 0 ? "" : count(value);
+}

@@ -3,7 +3,7 @@ import type { Outcome } from "../../session/message.ts";
 import { outcomeFrom } from "../../session/views.ts";
 import { neutralJson } from "../../wire/neutral.ts";
 import { clipped } from "./blocks.ts";
-import { dataOf, type Effect } from "./effects.ts";
+import { dataOf, type Effect, neededApproval } from "./effects.ts";
 import type { Dossier } from "./read.ts";
 import { actedIn } from "./work.ts";
 
@@ -28,16 +28,15 @@ function callOf({ decisions, nameOf, counts }: Dossier, effect: Effect): object 
     files: (acted?.changes ?? []).map(({ path, kind }) => ({ path, kind })),
     sandbox: acted === undefined ? null : { backend: acted.sandbox, id: acted.id ?? null, isolation: acted.isolation },
     commands: (acted?.commands ?? []).map(({ command, exitCode, ms: took }) => ({ command, exitCode, ms: took })),
-    approval:
-      asked?.approval === undefined
-        ? null
-        : {
-            rule: asked.approval,
-            by: decision?.by ?? null,
-            at: decision?.at ?? null,
-            approved: decision?.data.approve ?? null,
-            reason: decision?.data.reason ?? null,
-          },
+    approval: !neededApproval(effect, decision)
+      ? null
+      : {
+          rule: asked?.approval ?? null,
+          by: decision?.by ?? null,
+          at: decision?.at ?? null,
+          approved: decision?.data.approve ?? null,
+          reason: decision?.data.reason ?? null,
+        },
   };
 }
 

@@ -1,7 +1,9 @@
 /** Effects of a lineage: each call with the mark that it began and what it came to. */
+import type { Given } from "../../runtime/services.ts";
 import type { DataOf, Event, Op, OutcomeType } from "../../session/event.ts";
 import { isCalled, isReturned, isStarted, opOf } from "../../session/event.ts";
 import { callBehind } from "../../wire/event-line.ts";
+import { isApproval } from "../approvals.ts";
 
 /** A call and what became of it. */
 export interface Effect {
@@ -83,6 +85,14 @@ function nameOf(call: Event): string {
     default:
       return call.kind;
   }
+}
+
+/** Whether somebody was asked if a call of a tool may happen; the call knows that, or the decision on it. */
+export function neededApproval({ call }: Effect, decision: Given | undefined): boolean {
+  return (
+    dataOf(call, "tool.called")?.approval !== undefined ||
+    (call.kind === "tool.called" && decision !== undefined && isApproval(decision.data))
+  );
 }
 
 /** The data of a call, when it is of this kind and was not erased. */

@@ -1,12 +1,14 @@
 /** Who said yes, what it cost, and what went wrong on the way. */
+import type { Given } from "../../runtime/services.ts";
 import { valueText } from "../../wire/event-line.ts";
 import { count, money, plural, seconds } from "../../wire/format.ts";
+import type { CostRow } from "../cost.ts";
 import { type Html, html } from "../html.ts";
-import { brief, type Column, drawing, idOf, mark, none, outcomeMark, type Section, table } from "./blocks.ts";
-import { dataOf, type Effect } from "./effects.ts";
+import { brief, type Column, drawing, idOf, mark, none, outcomeMark, type Section, some, table } from "./blocks.ts";
+import { dataOf, type Effect, neededApproval } from "./effects.ts";
 import { crossedText, type Failure, failuresOf } from "./failures.ts";
 import type { Dossier } from "./read.ts";
-import { modelOf, type Spent, spentBy, spentSvg, total } from "./spending.ts";
+import { spentSvg } from "./spending.ts";
 import { when } from "./story.ts";
 
 export function approvalSection(dossier: Dossier): Section {
@@ -21,7 +23,7 @@ export function approvalSection(dossier: Dossier): Section {
           asked,
           [
             { name: "Step", kind: "figure", cell: ({ step }) => step },
-            { name: "Asked", kind: "wide", cell: (effect) => questionOf(effect) },
+            { name: "Asked", kind: "wide", cell: (effect) => questionOf(effect, decisions.get(effect.call.id)) },
             { name: "Answer", cell: (effect) => answerOf(dossier, effect) },
             { name: "By", cell: ({ call }) => brief(decisions.get(call.id)?.by ?? "nobody yet", 80) },
             { name: "When", cell: ({ call }) => whenOf(decisions.get(call.id)?.at) },
@@ -37,11 +39,11 @@ function whenOf(at: string | undefined): Html {
   return at === undefined ? html`` : when(at);
 }
 
-function questionOf(effect: Effect): Html {
+function questionOf(effect: Effect, decision: Given | undefined): Html {
   const data = dataOf(effect.call, "tool.called");
   if (data === undefined) return html`${brief(effect.name, 300)}<br><span class="quiet">asked by ${effect.by}</span>`;
   const rule = { tool: "the tool demands it", agent: "the agent demands it", policy: "a policy demands it" }[data.approval ?? "tool"];
-  return html`May <b>${data.name}</b> run? <code>${brief(valueText(data.input ?? {}), 160)}</code><br><span class="quiet">asked by ${effect.by}: ${data.approval === undefined ? "its outcome was unknown" : rule}</span>`;
+  return html`May <b>${data.name}</b> run? <code>${brief(valueText(data.input ?? {}), 160)}</code><br><span class="quiet">asked by ${effect.by}: ${neededApproval(effect, decision) ? rule : "its outcome was unknown"}</span>`;
 }
 
 function answerOf({ decisions }: Dossier, { call }: Effect): Html {
@@ -55,13 +57,12 @@ function answerOf({ decisions }: Dossier, { call }: Effect): Html {
 
 export function costSection(dossier: Dossier): Section {
   const { effects, session, runs } = dossier;
-  const agents = spentBy(effects, ({ by }) => by || "(the session itself)");
-  const models = spentBy(effects, modelOf);
-  const all = total(agents);
+  const { agents, models, total } = dossier.spent;
+  const { usage: all, unpriced } = total;
   const tables = [...new Set(effects.flatMap(({ result }) => dataOf(result, "model.returned")?.price?.table ?? []))];
   const { crossed } = failuresOf(dossier);
   const limits = runs.flatMap(({ started }) => dataOf(started, "run.started")?.limits ?? []);
-  const body = html`<p class="note">All branches together: ${money(all.usd)}, ${count(all.input)} tokens read (${count(all.cached)} of them from a cache) and ${count(all.output)} written. ${all.usd - session.usage.usd > 1e-9 ? `${money(session.usage.usd)} of it is in the past of the result; the rest was spent on branches that were not kept.` : ""}${all.unpriced === 0 ? "" : html` ${mark(`${all.unpriced} calls without a price`, "warn")} are counted as 0.`}${tables.length === 0 ? "" : ` Prices are those on record with each reply, from ${tables.map((one) => (one === "own" ? "the project's own table" : `the table of ${one}`)).join(" and ")}.`}</p>
+  const body = html`<p class="note">All branches together: ${money(all.usd)}, ${count(all.input)} tokens read (${count(all.cached)} of them from a cache) and ${count(all.output)} written. ${all.usd - session.usage.usd > 1e-9 ? `${money(session.usage.usd)} of it is in the past of the result; the rest was spent on branches that were not kept.` : ""}${unpriced === 0 ? "" : html` ${mark(`${plural(unpriced, "call")} without a price`, "warn")} counted as 0.`}${tables.length === 0 ? "" : ` Prices are those on record with each reply, from ${tables.map((one) => (one === "own" ? "the project's own table" : `the table of ${one}`)).join(" and ")}.`}</p>
 ${all.input + all.output === 0 ? none("No tokens were spent.") : html`${drawing(spentSvg(agents, "Tokens by agent"), "Tokens by agent")}${drawing(spentSvg(models, "Tokens by model"), "Tokens by model")}`}
 <h3>By agent</h3>${table(agents, spentColumns("Agent"), "the record", 60)}
 <h3>By model</h3>${models.length === 0 ? none("No model was asked.") : table(models, spentColumns("Model"), "the record", 60)}
@@ -71,17 +72,17 @@ ${crossed.length === 0 ? none("No limit was reached.") : html`<ul>${crossed.slic
   return { id: "cost", title: "Usage and cost", body };
 }
 
-function spentColumns(name: string): readonly Column<Spent>[] {
+function spentColumns(name: string): readonly Column<CostRow>[] {
   return [
-    { name, kind: "wide", cell: (sum) => sum.name },
+    { name, kind: "wide", cell: (sum) => brief(sum.name || "(the session itself)", 120) },
     { name: "Calls", kind: "figure", cell: ({ calls }) => count(calls) },
-    { name: "Not ok", kind: "figure", cell: ({ failed }) => (failed === 0 ? "" : count(failed)) },
-    { name: "Read", kind: "figure", cell: ({ input }) => (input === 0 ? "" : count(input)) },
-    { name: "Cached", kind: "figure", cell: ({ cached }) => (cached === 0 ? "" : count(cached)) },
-    { name: "Wrote", kind: "figure", cell: ({ output }) => (output === 0 ? "" : count(output)) },
-    { name: "Reasoning", kind: "figure", cell: ({ reasoning }) => (reasoning === 0 ? "" : count(reasoning)) },
+    { name: "Not ok", kind: "figure", cell: ({ failed }) => some(failed) },
+    { name: "Read", kind: "figure", cell: ({ usage }) => some(usage.input) },
+    { name: "Cached", kind: "figure", cell: ({ usage }) => some(usage.cached) },
+    { name: "Wrote", kind: "figure", cell: ({ usage }) => some(usage.output) },
+    { name: "Reasoning", kind: "figure", cell: ({ usage }) => some(usage.reasoning) },
     { name: "Time", kind: "figure", cell: ({ ms }) => seconds(ms) },
-    { name: "Cost", kind: "figure", cell: ({ usd, unpriced }) => (unpriced > 0 ? "not known" : money(usd)) },
+    { name: "Cost", kind: "figure", cell: ({ usage, unpriced }) => (unpriced > 0 ? "not known" : money(usage.usd)) },
   ];
 }
 

@@ -14,6 +14,7 @@ import type { Change, SandboxRecord, Session } from "../../session/session.ts";
 import { placeOf } from "../../session/value.ts";
 import { valueText } from "../../wire/event-line.ts";
 import { type Branch, branchesOf, joinsOf } from "../branches.ts";
+import { type CostRow, type CostSum, costsOf } from "../cost.ts";
 import { edgeOf, type GraphEdge, type GraphNode, nodeOf, winners } from "../graph-data.ts";
 import { eventsOf } from "../lineage-events.ts";
 import { Cleaner } from "./clean.ts";
@@ -55,6 +56,8 @@ export interface Dossier {
   /** Whether an event is among what the session was made of. */
   readonly counts: (event: { readonly id: string }) => boolean;
   readonly effects: readonly Effect[];
+  /** What all branches cost, by agent and by model. */
+  readonly spent: { readonly agents: readonly CostRow[]; readonly models: readonly CostRow[]; readonly total: CostSum };
   readonly ways: readonly Way[];
   readonly edges: readonly GraphEdge[];
   /** What a branch is called. */
@@ -90,6 +93,7 @@ export async function readDossier(session: Session): Promise<Dossier> {
     title: title === "" ? firstLine(task) : title,
     output: clean.text(outputOf(session)),
     at: runtime.platform.time(),
+    spent: spentOn(branches, runtime, clean),
     counts: countsFor(branches, session),
     edges: joinsOf(branches).map(edgeOf),
     nameOf: (id) => names.get(id) ?? id.slice(0, 8),
@@ -99,6 +103,14 @@ export async function readDossier(session: Session): Promise<Dossier> {
     patch: clean.text(await session.files.patch()),
     redacted: events.reduce((sum, { facts }) => sum + (facts.redacted ?? 0), 0),
   };
+}
+
+function spentOn(branches: readonly Branch[], runtime: Runtime, clean: Cleaner): Dossier["spent"] {
+  const nodes = branches.flatMap((branch) => branch.nodes);
+  const { rows: agents, total } = costsOf(nodes, "agent", runtime);
+  const { rows: models } = costsOf(nodes, "model", runtime);
+  const named = (row: CostRow): CostRow => ({ ...row, name: clean.text(row.name) });
+  return { agents: agents.map(named), models: models.map(named), total };
 }
 
 function waysOf(branches: readonly Branch[], session: Session, { platform }: Runtime, clean: Cleaner): readonly Way[] {

@@ -7,7 +7,6 @@ import { dataOf } from "./effects.ts";
 import { sourceOf } from "./model-source.ts";
 import type { Proof } from "./proof.ts";
 import type { Dossier, Part, Way } from "./read.ts";
-import { spentBy, total } from "./spending.ts";
 import { timelineOf } from "./timeline.ts";
 import { timelineSvg } from "./timeline-svg.ts";
 
@@ -15,7 +14,7 @@ import { timelineSvg } from "./timeline-svg.ts";
 export function headOf(dossier: Dossier, proof: Proof): Html {
   const { session, title, effects, ways, changes, events } = dossier;
   const [word, tone] = endOf(dossier);
-  const spent = total(spentBy(effects, ({ op }) => op));
+  const { usage: spent, unpriced } = dossier.spent.total;
   const { from, to, busyMs } = timelineOf(dossier);
   const checks = effects.filter(({ op, call }) => op === "check" && dossier.counts(call));
   const newest = new Map(checks.map((check) => [check.name, dataOf(check.result, "check.returned")?.passed === true]));
@@ -35,7 +34,7 @@ ${tile("Checks", newest.size === 0 ? "none" : `${passed} of ${newest.size}`, new
 ${tile("Files", count(changes.length), "changed by the result")}
 ${tile("Branches", count(shown.length), rejected === 0 ? "none rejected" : `${count(rejected)} rejected`)}
 ${tile("Model steps", count(models.length), live === 0 ? "none depends on a provider" : `${count(live)} depend on a provider`)}
-${tile("Cost", money(spent.usd), `${count(spent.input + spent.output)} tokens${spent.unpriced > 0 ? ", some without a price" : ""}`)}
+${tile("Cost", money(spent.usd), `${count(spent.input + spent.output)} tokens${unpriced > 0 ? ", some without a price" : ""}`)}
 ${tile("Time", seconds(busyMs), busyMs > (to - from) * 0.9 ? "of work" : `of work in ${seconds(to - from)}`)}
 ${tile("Record", proof.verification.ok ? "intact" : "in doubt", `${plural(events.length, "event")} on its branches`)}
 </div>

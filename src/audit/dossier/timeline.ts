@@ -2,7 +2,8 @@
  * When was what done, by whom: one row an agent, one bar an effect. Time in which nobody did anything, or everybody only waited, is
  * drawn short and says how long it was.
  */
-import { dataOf, type Effect } from "./effects.ts";
+import type { Given } from "../../runtime/services.ts";
+import { type Effect, neededApproval } from "./effects.ts";
 import type { Dossier } from "./read.ts";
 
 /** What a bar stands for. */
@@ -56,7 +57,7 @@ export function timelineOf({ effects, events, runs, decisions }: Dossier): Timel
   const bars = new Map<string, Bar[]>();
   for (const effect of effects) {
     const own = bars.get(effect.by);
-    const more = barsOf(effect, decisions.has(effect.call.id));
+    const more = barsOf(effect, decisions.get(effect.call.id));
     if (own === undefined) bars.set(effect.by, more);
     else own.push(...more);
   }
@@ -79,20 +80,21 @@ export function timelineOf({ effects, events, runs, decisions }: Dossier): Timel
   return { rows, stretches, from, to, busyMs, spent: spentIn(effects), others: rest.length };
 }
 
-function barsOf(effect: Effect, decided: boolean): Bar[] {
-  const { op, asked, begun, ended, outcome, attempts, reused, name } = effect;
+function barsOf(effect: Effect, decision: Given | undefined): Bar[] {
+  const { op, asked, started, begun, ended, outcome, attempts, reused, name } = effect;
   const bar = (kind: BarKind, from: number, to: number, title: string): Bar => ({
     ...{ kind, from, to, title, reused: reused !== undefined },
     failed: kind !== "person" && outcome !== "ok",
     retries: kind === "person" ? 0 : attempts - 1,
   });
   const title = `${op} ${name} · ${outcome}${attempts > 1 ? ` after ${attempts} attempts` : ""}`;
-  const approval = dataOf(effect.call, "tool.called")?.approval !== undefined;
+  // One that was refused never began.
+  const from = !neededApproval(effect, decision) ? asked : started === undefined ? (ended ?? asked) : begun;
   const waits =
-    approval && begun > asked
-      ? [bar("person", asked, begun, `${name} waits for a person${decided ? "" : ", and nobody has answered"}`)]
+    from > asked
+      ? [bar("person", asked, from, `${name} waits for a person${decision === undefined ? ", and nobody has answered" : ""}`)]
       : [];
-  return [...waits, bar(kinds[op], waits.length > 0 ? begun : asked, ended ?? begun, title)];
+  return [...waits, bar(kinds[op], from, ended ?? begun, title)];
 }
 
 /** Short gaps are left as they are. */

@@ -3,8 +3,9 @@ import type { Event } from "../../session/event.ts";
 import type { Acted } from "../../session/session.ts";
 import { valueText } from "../../wire/event-line.ts";
 import { count, money, plural, seconds } from "../../wire/format.ts";
+import { neutralJson } from "../../wire/neutral.ts";
 import { type Html, html } from "../html.ts";
-import { block, brief, type Column, folded, foldedText, idOf, mark, none, outcomeMark, type Section, table } from "./blocks.ts";
+import { block, brief, type Column, folded, foldedText, idOf, mark, none, outcomeMark, type Section, some, table } from "./blocks.ts";
 import { dataOf, type Effect, problemOf } from "./effects.ts";
 import { type ModelSource, sourceOf, sourceWords } from "./model-source.ts";
 import type { Dossier } from "./read.ts";
@@ -85,7 +86,7 @@ function detailOf(effect: Effect): Html {
 }
 
 function pretty(value: unknown): string {
-  return typeof value === "string" ? value : (JSON.stringify(value, undefined, 2) ?? "");
+  return typeof value === "string" ? value : neutralJson(value, 2);
 }
 
 /** The commands an effect ran, with what they printed. */
@@ -239,10 +240,6 @@ function withText({ context, memory, placement, check }: Chosen): string {
     check && `must pass ${check}`,
   ];
   return words.filter((word) => word !== undefined && word !== "").join("; ");
-}
-
-function some(value: number): string {
-  return value === 0 ? "" : count(value);
 }
 
 interface Role {

@@ -8,7 +8,8 @@ import type { Platform } from "../../session/platform.ts";
 import { type Configuration, modelCallBefore } from "../../session/request.ts";
 import type { Session, Totals } from "../../session/session.ts";
 import { placeOf } from "../../session/value.ts";
-import { messageOf, outcomeOf, textOfOutcome } from "../../session/views.ts";
+import { messageOf, outcomeOf } from "../../session/views.ts";
+import { outcomeText } from "../../wire/event-line.ts";
 
 /** What is written of a trajectory. */
 export interface AtifOptions {
@@ -92,7 +93,7 @@ function observe(
   platform: Platform,
   alone: (result: Result) => unknown,
 ): void {
-  const content = returned.erased ? "[erased]" : textOfOutcome(outcomeOf(returned, platform));
+  const content = returned.erased ? "[erased]" : outcomeText(outcomeOf(returned, platform));
   const called = callOf(returned);
   const index = called.erased ? undefined : called.data<"tool.called">(platform).index;
   const call = index === undefined ? undefined : turn?.calls[index];

@@ -4,15 +4,16 @@
  */
 import { takenBy } from "../../runtime/file-verbs.ts";
 import { runtimeOf } from "../../runtime/replay.ts";
-import type { Session, ToolCall } from "../../session/session.ts";
+import type { Decided, Session, ToolCall } from "../../session/session.ts";
 import { placeOf } from "../../session/value.ts";
-import { textOfOutcome } from "../../session/views.ts";
+import { outcomeText } from "../../wire/event-line.ts";
 import { count, money, plural, seconds } from "../../wire/format.ts";
 import { readLine, writeLine } from "../../wire/memory-line.ts";
 import { neutralJson } from "../../wire/neutral.ts";
+import { decidedText, pendingText } from "../../wire/pending-line.ts";
 import { patchBetween } from "../../workspace/patch.ts";
+import { decisions } from "../decisions.ts";
 import { type Graph, graph } from "../graph.ts";
-import { type Approval, approvalsOf } from "./approvals.ts";
 import { code, fenced, fitting, folded, summaryCode } from "./markdown-text.ts";
 
 /** How long a report may be. */
@@ -31,14 +32,13 @@ export async function* markdownLines(session: Session, options: MarkdownOptions)
   const longest = Math.max(least, options.longest ?? fits);
   const room = (share: number): number => Math.floor(longest * share);
   const lineage = await graph(session);
-  const approvals = await approvalsOf(session);
   const short: readonly (string | undefined)[] = [
     heading(session, lineage),
     section("Task", fenced(taskOf(session), "text", room(0.05))),
     section("Outcome", outcomeOf(session, room(0.06))),
     section("Branches", branchesOf(lineage, room(0.08))),
     section("Checks", checksOf(session, room(0.05))),
-    section("Approvals", approvalsText(approvals, room(0.04))),
+    section("Decisions", decisionsOf(await decisions(session), room(0.04))),
     section("Memory", memoryOf(session, room(0.06))),
     section("Files", await filesOf(session, room(0.05), room(0.25))),
     section("Tool calls", callsOf(session, room(0.15))),
@@ -103,15 +103,14 @@ function checksOf({ checks }: Session, room: number): string {
   );
 }
 
-function approvalsText(approvals: readonly Approval[], room: number): string {
+function decisionsOf(decided: readonly Decided[], room: number): string {
   return fitting(
-    approvals.map(({ what, decision, answer, by, at, reason }) => {
-      const who = by === undefined ? "" : ` by ${code(by)}${at === undefined ? "" : `, ${at}`}`;
-      const said = answer === undefined ? "" : ` ${code(answer)}`;
-      return `- ${code(what)}: ${decision}${said}${who}${reason === undefined ? "" : `, because ${code(reason)}`}`;
+    decided.map((one) => {
+      const { by = "", at = "", reason } = one;
+      return `- ${code(pendingText(one.pending))}: ${code(decidedText(one))} by ${code(by)}, ${at}${reason === undefined ? "" : `, because ${code(reason)}`}`;
     }),
     room,
-    "approvals",
+    "decisions",
     "\n",
   );
 }
@@ -149,7 +148,7 @@ function callsOf({ calls }: Session, room: number): string | undefined {
 
 function callText({ tool, input, outcome, by, step }: ToolCall): string {
   const given = input === undefined ? "" : ` ${code(neutralJson(input), 300)}`;
-  return `**${outcome.type}** ${code(tool, 60)}${given} (${code(by, 60)}, step ${step})\n\n${fenced(textOfOutcome(outcome), "text", 600)}`;
+  return `**${outcome.type}** ${code(tool, 60)}${given} (${code(by, 60)}, step ${step})\n\n${fenced(outcomeText(outcome), "text", 600)}`;
 }
 
 function conversationOf({ messages }: Session, room: number): string | undefined {

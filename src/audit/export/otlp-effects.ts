@@ -5,7 +5,8 @@ import type { Node } from "../../session/log.ts";
 import type { Finish, ModelSettings, ReplyPart, RequestMessage, RequestTool } from "../../session/message.ts";
 import type { Platform } from "../../session/platform.ts";
 import { type Configuration, messagesSince, requestOf } from "../../session/request.ts";
-import { outcomeOf, textOfOutcome } from "../../session/views.ts";
+import { outcomeOf } from "../../session/views.ts";
+import { outcomeText } from "../../wire/event-line.ts";
 import { neutralJson } from "../../wire/neutral.ts";
 import { genAi, modelNames } from "./gen-ai.ts";
 import { type Attributes, spanKinds } from "./otlp-json.ts";
@@ -67,7 +68,7 @@ function named(op: string, name: string): Told {
 }
 
 function asking({ returned }: Effect, platform: Platform, content: boolean): Told {
-  const outcome = content && returned !== undefined ? textOfOutcome(outcomeOf(returned, platform)) : undefined;
+  const outcome = content && returned !== undefined ? outcomeText(outcomeOf(returned, platform)) : undefined;
   return internal("ask", { "openrath.operation": "ask", "openrath.answer": outcome });
 }
 
@@ -208,7 +209,7 @@ function toolContent({ called, returned }: Effect, platform: Platform): Attribut
   const given = ran !== undefined && "input" in ran ? ran.input : input;
   return {
     [genAi.toolArguments]: given === undefined ? raw : json(given),
-    [genAi.toolResult]: ran === undefined || returned === undefined ? undefined : textOfOutcome(outcomeOf(returned, platform)),
+    [genAi.toolResult]: ran === undefined || returned === undefined ? undefined : outcomeText(outcomeOf(returned, platform)),
   };
 }
 
@@ -242,7 +243,7 @@ function inputAndOutput({ called, returned }: Effect, platform: Platform): Attri
   const { input } = called.data<"do.called">(platform);
   return {
     "openrath.input": input === undefined ? undefined : json(input),
-    "openrath.output": returned === undefined || returned.erased ? undefined : textOfOutcome(outcomeOf(returned, platform)),
+    "openrath.output": returned === undefined || returned.erased ? undefined : outcomeText(outcomeOf(returned, platform)),
   };
 }
 

@@ -3,7 +3,6 @@
  * of the effect it belongs to; forks, merges and reused results are links. Ids are made of the ids of sessions, runs and events, so
  * that the same record always gives the same spans.
  */
-
 import { rowOf } from "../../runtime/load.ts";
 import { runtimeOf } from "../../runtime/replay.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
@@ -12,7 +11,9 @@ import { callOf } from "../../session/fold.ts";
 import type { Log, Node } from "../../session/log.ts";
 import type { Platform } from "../../session/platform.ts";
 import type { Session } from "../../session/session.ts";
-import { outcomeOf, textOfOutcome } from "../../session/views.ts";
+import { outcomeOf } from "../../session/views.ts";
+import { outcomeText } from "../../wire/event-line.ts";
+import { askedAbout } from "../approvals.ts";
 import { type Branch, branchesOf } from "../branches.ts";
 import { rejectionOf } from "../graph-data.ts";
 import { errorType, genAi, modelNames } from "./gen-ai.ts";
@@ -27,7 +28,12 @@ export async function spansOf(session: Session, content: boolean): Promise<reado
   for (const branch of branches) for (const node of branch.nodes) nodes.push(node);
   // Parents have smaller steps: when an event is looked at, what it stands on has been.
   nodes.sort((a, b) => a.step - b.step || compare(a.log.id, b.log.id));
-  const building = new Building(runtime.platform, branches, await runsOf(runtime, nodes), content);
+  const building = new Building(
+    runtime.platform,
+    branches,
+    { runs: await runsOf(runtime, nodes), asked: await askedAbout(runtime, nodes) },
+    content,
+  );
   for (const node of nodes) building.take(node);
   return building.finish();
 }
@@ -73,9 +79,17 @@ class Building {
   readonly #of = new Map<Node, Span>();
   readonly #byId = new Map<string, Node>();
   readonly #links: { readonly span: Span; readonly to: Node; readonly how: string }[] = [];
+  /** Calls that somebody was asked about, as long as that has no span. */
+  readonly #asked: Set<Node>;
   readonly #runSpans = new Map<string, Span>();
 
-  constructor(platform: Platform, branches: readonly Branch[], runs: ReadonlyMap<string, RunFacts>, content: boolean) {
+  constructor(
+    platform: Platform,
+    branches: readonly Branch[],
+    { runs, asked }: { readonly runs: ReadonlyMap<string, RunFacts>; readonly asked: ReadonlySet<Node> },
+    content: boolean,
+  ) {
+    this.#asked = new Set(asked);
     this.#platform = platform;
     this.#content = content;
     this.#runs = runs;
@@ -269,11 +283,11 @@ class Building {
     around.attributes[genAi.requestModel] ??= model;
   }
 
-  /** It had to wait for somebody before it began. */
+  /** Somebody was asked before it began. Others wait for their turn, or begin a second time: that is no approval. */
   #start(node: Node): void {
     const called = callOf(node);
     const around = this.#of.get(called);
-    if (around === undefined) return;
+    if (around === undefined || !this.#asked.delete(called)) return;
     const waited = this.#add(called, `approval ${node.id}`, {
       name: "wait_for_approval",
       kind: spanKinds.internal,
@@ -301,7 +315,7 @@ class Building {
     const problem = errorTypeOf(node, this.#platform);
     if (problem !== undefined) {
       span.attributes[errorType] = problem;
-      span.error = { message: this.#content && !node.erased ? textOfOutcome(outcomeOf(node, this.#platform)) : undefined };
+      span.error = { message: this.#content && !node.erased ? outcomeText(outcomeOf(node, this.#platform)) : undefined };
     }
     if (node.kind === "check.returned" && !node.erased && problem === undefined)
       span.events.push({ at: node.at, name: "gen_ai.evaluation.result", attributes: verdictOf(node, this.#platform, this.#content) });

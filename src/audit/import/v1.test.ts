@@ -1,11 +1,12 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { readMarkup } from "../../../test/support/markup.ts";
 import { Agent, type Rath, RathError, verify } from "../../index.ts";
 import { scripted } from "../../model/scripted.ts";
 import { testRath } from "../../testing/testing.ts";
-import { graph, write } from "../audit.ts";
+import { cost, dossier, graph, write } from "../audit.ts";
 
 let folder = "";
 beforeEach(async () => {
@@ -114,6 +115,18 @@ describe("a session file of version 1", () => {
     await using elsewhere = testRath();
     const there = await elsewhere.import(join(folder, "bundle.jsonl"));
     expect(there.messages.map(({ text }) => text)).toEqual(answered.messages.map(({ text }) => text));
+  });
+
+  // Mutant: a dossier adds up results of effects alone.
+  test("costs what the file says, in its dossier too", async () => {
+    await using rath = testRath();
+    const session = await rath.import(await file("5d1c.jsonl", textOf()));
+    const { total } = await cost(session);
+    expect(total.usage).toMatchObject({ input: 120, output: 30 });
+    const { page } = await dossier(session, join(folder, "dossier"));
+    const { text } = readMarkup(await readFile(page, "utf8"));
+    expect(text).toContain("150 tokens");
+    expect(text).toContain("120 tokens read (0 of them from a cache) and 30 written");
   });
 
   test("imported twice is the same session, and nothing is written again", async () => {

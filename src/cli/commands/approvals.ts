@@ -1,15 +1,15 @@
 /** `openrath approvals`: what waits for a person, and the answer. The first answer counts. */
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { decisions } from "../../audit/decisions.ts";
 import type { Decision, Pending } from "../../session/session.ts";
 import { ago, shortEvent } from "../../wire/format.ts";
+import { decidedText, pendingText } from "../../wire/pending-line.ts";
 import type { Cli } from "../cli.ts";
 import { decide, personHere } from "../decide.ts";
 import { parsedJson } from "../options.ts";
 import { printList } from "../print-list.ts";
-import { pendingText } from "../session-text.ts";
 import { findRun, openSession, shortIds } from "../sessions.ts";
-import { decidedText, showPending } from "../show-pending.ts";
+import { showPending } from "../show-pending.ts";
 import { show } from "../shown.ts";
 
 interface Options {
@@ -27,7 +27,9 @@ export function define(command: Command, cli: Cli): void {
     .summary("list what waits")
     .option("--session <id>", "only in this session")
     .option("--run <id>", "only in this run")
-    .option("--decided <session>", "what was decided behind this session instead: by whom, how and why")
+    .addOption(
+      new Option("--decided <session>", "what was decided behind this session instead: by whom, how and why").conflicts(["session", "run"]),
+    )
     .action((options: { readonly session?: string; readonly run?: string; readonly decided?: string }) =>
       options.decided === undefined ? ls(cli, options) : decidedIn(cli, options.decided),
     );

@@ -2,12 +2,12 @@
 import type { Command } from "commander";
 import type { Pending, Session } from "../../session/session.ts";
 import { neutral } from "../../wire/neutral.ts";
+import { pendingText } from "../../wire/pending-line.ts";
 import type { Cli } from "../cli.ts";
 import { personHere } from "../decide.ts";
 import { exits, Fault } from "../fault.ts";
 import { type Found, findWorkflow } from "../find-workflow.ts";
 import { followRun } from "../follow-run.ts";
-import { pendingText } from "../session-text.ts";
 import { openSession, shortIds } from "../sessions.ts";
 import { show } from "../shown.ts";
 

@@ -3,13 +3,14 @@ import type { Command } from "commander";
 import { lineageEvents } from "../../audit/lineage-events.ts";
 import type { Pending, Session } from "../../session/session.ts";
 import { money, shortEvent } from "../../wire/format.ts";
+import { pendingText } from "../../wire/pending-line.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
 import { collected, numberOf, parsedJson } from "../options.ts";
 import { printFields } from "../print-list.ts";
 import type { Project } from "../project.ts";
 import { recordedWorkflow } from "../recorded-workflow.ts";
-import { outputOf, outputText, pendingText } from "../session-text.ts";
+import { outputOf, outputText } from "../session-text.ts";
 import { openSession, shortIds } from "../sessions.ts";
 import { show } from "../shown.ts";
 

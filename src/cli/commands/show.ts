@@ -7,11 +7,12 @@ import type { MemoryItem, Message, Placement, Publish, Route, Session } from "..
 import { valueText } from "../../wire/event-line.ts";
 import { count, shortEvent } from "../../wire/format.ts";
 import { compressionLine, readLine, writeLine } from "../../wire/memory-line.ts";
+import { pendingText } from "../../wire/pending-line.ts";
 import type { Cli } from "../cli.ts";
 import { kindOf } from "../print-changes.ts";
 import { printFields } from "../print-list.ts";
 import { showRun } from "../runs.ts";
-import { answerCommand, outputOf, outputText, pendingText, statusInk, stepText, usageText } from "../session-text.ts";
+import { answerCommand, outputOf, outputText, statusInk, stepText, usageText } from "../session-text.ts";
 import { openSession, runNamed, runRows, sessionRows, shortIds } from "../sessions.ts";
 import { clip, joined, type Showable, show } from "../shown.ts";
 

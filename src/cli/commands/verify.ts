@@ -34,7 +34,7 @@ export function define(command: Command, cli: Cli): void {
       "Reads everything behind a session again and checks hashes, order, signatures and contents. Problems are printed, each with its place; then the exit code is 4. It is 1 when nothing is wrong but signatures are of keys that are not known here.",
     )
     .argument("[id]", "a session")
-    .option("--all", "every session of the store")
+    .option("-a, --all", "every session of the store")
     .option("--anchor <file>", "statements kept elsewhere, against a record that was cut back")
     .option("--write-anchor <file>", "add the newest statement to a file, if nothing is wrong: keep it elsewhere, for --anchor")
     .option("--replay", "execute the runs behind it again, too, and compare each step; calls nothing")
