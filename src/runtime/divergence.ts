@@ -21,12 +21,20 @@ export function divergenceOf(platform: Platform, execution: Execution): Divergen
   const side = execution.strays
     .map((stray) => ({ stray, instead: recorded?.after(stray.head) }))
     .find(({ instead }) => instead !== undefined);
-  if (side?.instead !== undefined) return compare(platform, side.instead, side.stray);
+  if (side?.instead !== undefined) return noting(side.instead, compare(platform, side.instead, side.stray));
   const [missing] = unclaimed;
-  if (missing !== undefined) return describe(missing.event(platform), "event", brief(missing, platform), undefined);
+  if (missing !== undefined) return noting(missing, describe(missing.event(platform), "event", brief(missing, platform), undefined));
   const extra = execution.strays[0];
   if (extra !== undefined) return describe(extra.head.event(platform), "event", undefined, { kind: extra.kind, ...(extra.data as object) });
   throw new Error("nothing diverged");
+}
+
+/** Where something was erased, the program is not to blame: it could not be given again what it had been given. */
+function noting(at: Node, divergence: Divergence): Divergence {
+  let erased: Node | undefined = at;
+  while (erased !== undefined && !erased.erased) erased = erased.prior;
+  if (erased === undefined) return divergence;
+  return { ...divergence, text: `${divergence.text}; what step ${erased.step} (${erased.kind}) said was erased` };
 }
 
 function compare(platform: Platform, expected: Node, got: Stray): Divergence {

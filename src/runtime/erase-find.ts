@@ -58,9 +58,14 @@ export const lasting: ReadonlySet<EventKind> = new Set<EventKind>([
   "data.erased",
 ]);
 
+/** Whoever knows the rest of so short a content tries what it may have been. */
+const guessableBytes = 32;
+
 export class Finding implements Found {
   readonly events = new Set<string>();
   readonly files = new Map<string, string>();
+  /** Of those, contents so short that they can be guessed from their hash. */
+  readonly guessable = new Map<string, number>();
   readonly left: Left[] = [];
   readonly words: Words | undefined;
   memories: readonly MemoryRecord[] = [];
@@ -215,7 +220,10 @@ export class Finding implements Found {
         if (words.isIn(name) || (entry.type === "link" && words.isIn(entry.target)))
           this.left.push({ what: "tree", id: next.name, why: "a name in this directory holds the text" });
         if (entry.type === "directory") waiting.push({ name: entry.hash, under: path });
-        else if (entry.type === "file" && (await this.#holds(entry.hash, words))) this.files.set(entry.hash, path);
+        else if (entry.type === "file" && (await this.#holds(entry.hash, words))) {
+          this.files.set(entry.hash, path);
+          if (entry.size < guessableBytes) this.guessable.set(entry.hash, entry.size);
+        }
       }
     }
   }

@@ -22,7 +22,10 @@ export interface EraseReport {
   readonly shared: readonly string[];
   /** What still says the same, names it or tells of it. */
   readonly left: readonly Left[];
-  /** False: other processes were using the files of the store, which may still hold what was removed. `rath.gc()` finishes it. */
+  /**
+   * False: the files of the store may still hold what was removed, since other processes were using them, or the disk had no room to
+   * write them anew (SQLite: as much as the file takes). `rath.gc()` finishes it.
+   */
   readonly scrubbed: boolean;
   toString(): string;
 }
@@ -47,7 +50,9 @@ function textOf(report: Omit<EraseReport, "toString">): string {
     ...files.map(({ path }) => `The content of ${JSON.stringify(path)} ${dryRun ? "would be" : "was"} erased where trees list it.`),
     ...(shared.length === 0 ? [] : [`Shared by ${shared.join(", ")}.`]),
     ...left.map(({ what, id, why }) => `Left: ${what} ${id}: ${why}.`),
-    ...(scrubbed ? [] : ["The files of the store are in use and may still hold it: run gc when nobody reads them."]),
+    ...(scrubbed
+      ? []
+      : ["The files of the store may still hold it: others use them, or there was no room to write them anew. Run gc when neither holds."]),
   ];
   return lines.join("\n");
 }

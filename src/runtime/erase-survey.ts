@@ -25,19 +25,27 @@ interface Envelope {
   readonly parents: readonly string[];
 }
 
-/** What is put from now on is younger, by whichever clock the store goes. */
-export function startOf(platform: Platform): string {
-  return new Date(Math.max(Date.parse(platform.time()), Date.now()) + 1).toISOString();
-}
-
-/** The survey sees what the sweep would see: the events of every project that shares the blobs. */
-export async function surveyAll(store: Store, survey: Survey, before: string): Promise<void> {
-  const keeping = async (events: Parameters<Survey["look"]>[0]) => {
+/**
+ * Looks at every event of every project that shares the blobs, and removes what goes once `decided` has put it on record. What is
+ * appended meanwhile is looked at before anything is removed, and put on record again: nothing that stays loses a blob. Gives the blobs
+ * that went. A store that cannot remove any is only looked at.
+ */
+export async function sweepSurveyed(
+  store: Store,
+  survey: Survey,
+  decided: (() => Promise<void>) | "dry run",
+): Promise<ReadonlySet<string>> {
+  const removed = new Set<string>();
+  const dryRun = decided === "dry run";
+  const keeping = async (events: AsyncIterable<StoredEvent>): Promise<(blob: string) => boolean> => {
     await survey.look(events);
-    return () => true;
+    if (!dryRun) await decided();
+    const { gone } = survey;
+    return (blob) => !gone.has(blob);
   };
-  if (store.sweep === undefined) await survey.look(allEvents(store));
-  else for await (const _ of store.sweep({ before, dryRun: true, keeping }));
+  if (store.sweep === undefined) await keeping(allEvents(store));
+  else for await (const { hash } of store.sweep({ dryRun, keeping })) removed.add(hash);
+  return removed;
 }
 
 async function* allEvents(store: Store) {
@@ -45,7 +53,7 @@ async function* allEvents(store: Store) {
 }
 
 export class Survey {
-  readonly left: Left[] = [];
+  readonly #left: Left[] = [];
   readonly #platform: Platform;
   readonly #store: Store;
   readonly #found: Pick<Found, "events" | "files" | "words">;
@@ -57,6 +65,9 @@ export class Survey {
   readonly #crossings: Crossing[] = [];
   /** What erased events say; filled by a first look at them. */
   readonly #telling = new Set<string>();
+  /** The last event of each log that was looked at. */
+  readonly #last = new Map<string, string>();
+  #looked = false;
 
   constructor(platform: Platform, store: Store, found: Pick<Found, "events" | "files" | "words">) {
     this.#platform = platform;
@@ -88,9 +99,11 @@ export class Survey {
     return new Set(this.#erasedFrom.keys());
   }
 
+  /** May be called again with what was appended since. */
   async look(events: AsyncIterable<StoredEvent>): Promise<void> {
-    await this.#readErased();
-    const last = new Map<string, string>();
+    if (!this.#looked) await this.#readErased();
+    this.#looked = true;
+    const last = this.#last;
     for await (const event of events) {
       const { kind, parents } = JSON.parse(this.#platform.text(event.envelope)) as Envelope;
       const { id, session: log, step, data } = event;
@@ -105,11 +118,17 @@ export class Survey {
       await this.#remaining.addText(text, id);
       this.#compare(id, text, this.#found.words);
     }
+  }
+
+  /** What still says the same, or names what was to go. */
+  get left(): readonly Left[] {
+    const left = [...this.#left];
     for (const [blob, event] of this.#remaining.blobs) {
       const isLost = this.#lost.blobs.has(blob) && !this.#found.files.has(blob);
       const isHeld = this.#found.files.has(blob) && this.#remaining.direct.has(blob);
-      if (isLost || isHeld) this.#leave({ what: "blob", id: blob, why: `event ${event} still names it` });
+      if ((isLost || isHeld) && left.length < mostLeft) left.push({ what: "blob", id: blob, why: `event ${event} still names it` });
     }
+    return left;
   }
 
   /** Every log whose lineage contains an erased event, and in which none lies itself. */
@@ -158,6 +177,6 @@ export class Survey {
   }
 
   #leave(left: Left): void {
-    if (this.left.length < mostLeft) this.left.push(left);
+    if (this.#left.length < mostLeft) this.#left.push(left);
   }
 }

@@ -65,6 +65,7 @@ describe("erase", () => {
     const long = "a sentence that is long enough to tell".repeat(200);
     const session = await rath.session(long).do("work", () => 1);
     const fork = await session.fork("b").do("more", () => 2);
+    await rath.save(session.at(1).fork("from before it was said").say("something else"));
     const copy = await rath.session(long).do("other", () => 3);
     const detached = await rath.save(fork.detach().say("on its own"));
     const merged = await rath.save(await copy.fork().merge(detached));
@@ -102,7 +103,10 @@ describe("erase", () => {
     session = await session.remember({ key: "lamp", content: "is bright", publish: "now" });
     const kept = session.files.hash;
     const would = await rath.erase({ session, matching: "4711" }, { ...who, dryRun: true });
-    expect(would).toMatchObject({ files: [{ path: "a/pin.txt" }], memories: ["memory://project/door@1"], left: [] });
+    expect(would).toMatchObject({ files: [{ path: "a/pin.txt" }], memories: ["memory://project/door@1"] });
+    expect(would.left).toEqual([
+      { what: "blob", id: would.files[0]?.blob, why: expect.stringMatching(/"a\/pin.txt" has only 12 bytes, which can be guessed/) },
+    ]);
     expect(session.messages[0]?.text).toContain("4711");
     const report = await rath.erase({ session, matching: "4711" }, who);
     expect(report.events).toEqual(would.events);
@@ -277,6 +281,12 @@ describe("the files of a SQLite store and its memory", () => {
     session = await agent.forward(session.to("memory"));
     session = await session.call(put, { path: "f", text: `${marker} in a file` });
     await rath.save(session);
+    // Logs that grow by turns make SQLite move rows, which leaves copies in the gaps of pages.
+    const others: Session[] = await Promise.all(
+      Array.from({ length: 40 }, (_, i) => rath.session(`${i} ${marker}`, { title: marker }).do("x", () => i)),
+    );
+    for (let turn = 0; turn < 2; turn++)
+      for (const [i, other] of others.entries()) others[i] = await other.do("again", () => `${turn} ${marker}`);
     // The index of words keeps them folded, and files deflated.
     const found = () => readdirSync(home).filter((file) => /zaphod|beeblebrox|trillian/i.test(readFileSync(join(home, file), "latin1")));
     expect(found().length).toBeGreaterThan(1);

@@ -11,7 +11,7 @@ import type { Session } from "../session/session.ts";
 import type { Store } from "../store/store.ts";
 import { Finding, kindOf, type Left, lasting, type Wanted } from "./erase-find.ts";
 import { type EraseReport, reportOf } from "./erase-report.ts";
-import { Survey, startOf, surveyAll } from "./erase-survey.ts";
+import { Survey, sweepSurveyed } from "./erase-survey.ts";
 import { addErasure } from "./erasure-log.ts";
 import { finishErasures, type Listed, removeAll } from "./finish-erasures.ts";
 import { hasEnded } from "./run-row.ts";
@@ -68,30 +68,59 @@ export async function erase(
   if (store.erase === undefined) throw new RathError("erase.unsupported", "This store cannot erase anything: it has no erase.");
   if (!dryRun) await finishErasures(runtime);
   await refuseUnknown(runtime, store, wanted);
-  const before = startOf(runtime.platform);
   const found = await new Finding(runtime.platform, store, wanted).find(() => runtime.memories.store());
   const survey = new Survey(runtime.platform, store, found);
-  await surveyAll(store, survey, before);
-  const shared = await survey.shared();
-  await refuseOpenRuns(runtime, store, new Set([...survey.logs, ...shared]), survey.runs);
   const memories = found.memories.map(versionName);
-  const plan = {
-    events: [...found.events],
-    memories,
-    files: found.files,
-    shared,
-    sessions: [...survey.logs],
-    left: [...found.left, ...survey.left, ...(await recalledElsewhere(runtime, memories, found.events))],
+  const entries: Listed[] = [];
+  const named = new Set<string>();
+  const decided = async (): Promise<void> => {
+    if (found.events.size + memories.length + survey.gone.size === 0) return;
+    const more = survey.named.filter((blob) => !named.has(blob));
+    for (const blob of more) named.add(blob);
+    if (entries.length === 0) {
+      await refuseOpenRuns(runtime, store, new Set([...survey.logs, ...(await survey.shared())]), survey.runs);
+      entries.push(...(await addEntries(runtime, by, { reason, events: [...found.events], blobs: more, memories })));
+    } else if (more.length > 0) entries.push(...(await addEntries(runtime, by, { reason, events: [], blobs: more, memories: [] })));
   };
-  const { gone, named } = survey;
-  if (dryRun || plan.events.length + memories.length + gone.size === 0)
-    return reportOf({ ...plan, dryRun, entries: [], blobs: [...gone], scrubbed: true });
-  const entries = await addEntries(runtime, by, { reason, events: plan.events, blobs: named, memories });
-  const { removed, scrubbed } = await removeAll(runtime, entries, gone, before);
-  const again = [...gone]
-    .filter((blob) => !removed.has(blob) && store.sweep !== undefined)
-    .map((id): Left => ({ what: "blob", id, why: "it was put again meanwhile" }));
-  return reportOf({ ...plan, left: [...plan.left, ...again], dryRun, entries: entries.map(({ id }) => id), blobs: [...removed], scrubbed });
+  const removed = await sweepSurveyed(store, survey, dryRun ? "dry run" : decided);
+  const shared = await survey.shared();
+  if (dryRun) await refuseOpenRuns(runtime, store, new Set([...survey.logs, ...shared]), survey.runs);
+  const scrubbed = entries.length === 0 || (await removeAll(runtime, entries, removed));
+  const gone = [...survey.gone];
+  const blobs = dryRun ? gone : gone.filter((blob) => removed.has(blob));
+  return reportOf({
+    dryRun,
+    entries: entries.map(({ id }) => id),
+    events: [...found.events],
+    blobs,
+    files: found.files,
+    memories,
+    sessions: [...survey.logs],
+    shared,
+    left: [
+      ...found.left,
+      ...survey.left,
+      ...(await recalledElsewhere(runtime, memories, found.events)),
+      ...guessable(found, survey),
+      ...(store.sweep === undefined || blobs.length === gone.length ? [] : gone.filter((blob) => !removed.has(blob)).map(putAgain)),
+    ],
+    scrubbed,
+  });
+}
+
+/** Trees that stay name contents by their hashes, and a short content is found by trying. */
+function guessable({ guessable: sizes, files }: Finding, { named }: Survey): readonly Left[] {
+  return named
+    .filter((id) => sizes.has(id))
+    .map((id) => ({
+      what: "blob",
+      id,
+      why: `a tree that stays names it, and ${JSON.stringify(files.get(id))} has only ${sizes.get(id)} bytes, which can be guessed from the hash: erase the session to be rid of that too`,
+    }));
+}
+
+function putAgain(id: string): Left {
+  return { what: "blob", id, why: "it was put again meanwhile" };
 }
 
 function givenErase(runtime: Runtime, target: EraseTarget, options: EraseOptions): EraseOptions {

@@ -3,7 +3,7 @@ import { RathError } from "../session/errors.ts";
 import { readVersionName } from "../session/memory-uri.ts";
 import type { Store } from "../store/store.ts";
 import { forgetCaptures, leftovers, removeLeftovers } from "../workspace/leftovers.ts";
-import { Survey, startOf, surveyAll } from "./erase-survey.ts";
+import { Survey, sweepSurveyed } from "./erase-survey.ts";
 import { addErasure, type ErasureEntry, erasures } from "./erasure-log.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -14,15 +14,9 @@ export interface Listed {
   readonly memories: readonly string[];
 }
 
-/** Removes blobs, then memories, then the data of events; what is in this process and on its disk goes too. */
-export async function removeAll(
-  runtime: Runtime,
-  entries: readonly Listed[],
-  gone: ReadonlySet<string>,
-  before: string,
-): Promise<{ readonly removed: ReadonlySet<string>; readonly scrubbed: boolean }> {
+/** Once blobs are gone: removes memories, then the data of events; what is in this process and on its disk goes too. */
+export async function removeAll(runtime: Runtime, entries: readonly Listed[], removed: ReadonlySet<string>): Promise<boolean> {
   const store = await runtime.store();
-  const removed = await removeBlobs(store, gone, before);
   const memory = await runtime.memories.store();
   for (const { id, memories } of entries) if (memories.length > 0) await memory.erase?.(memories.map(versionOf), id);
   for (const { id, events } of entries) if (events.length > 0) await store.erase?.(events, id);
@@ -30,15 +24,7 @@ export async function removeAll(
   await forgetFiles(runtime, removed);
   const scrubbed = (await scrub(store)) && (entries.every(({ memories }) => memories.length === 0) || (await scrub(memory)));
   if (scrubbed) await addErasure(runtime, "runtime", { done: entries.map(({ id }) => id) });
-  return { removed, scrubbed };
-}
-
-async function removeBlobs(store: Store, gone: ReadonlySet<string>, before: string): Promise<ReadonlySet<string>> {
-  const removed = new Set<string>();
-  if (store.sweep === undefined || gone.size === 0) return removed;
-  const keeping = async () => (hash: string) => !gone.has(hash);
-  for await (const { hash } of store.sweep({ before, dryRun: false, keeping })) removed.add(hash);
-  return removed;
+  return scrubbed;
 }
 
 /** Copies on this machine's disk, which can be made again from what is left. */
@@ -50,7 +36,8 @@ async function forgetFiles(runtime: Runtime, removed: ReadonlySet<string>): Prom
   await removeLeftovers(home, await leftovers(home, now), now);
 }
 
-async function scrub(store: { scrub?(): Promise<boolean> }): Promise<boolean> {
+/** False when what was removed may still be in the files. */
+export async function scrub(store: { scrub?(): Promise<boolean> }): Promise<boolean> {
   try {
     return (await store.scrub?.()) ?? true;
   } catch (error) {
@@ -67,13 +54,15 @@ function versionOf(name: string): { readonly uri: string; readonly version: numb
 
 /** Entries of this store of which something may still be there. */
 export async function unfinished(runtime: Runtime): Promise<readonly ErasureEntry[]> {
-  const open = new Map<string, ErasureEntry>();
+  const begun: ErasureEntry[] = [];
+  const finished = new Set<string>();
   for await (const entry of erasures(runtime.platform, await runtime.store())) {
     if (entry.imported) continue;
-    if (entry.data.done === undefined) open.set(entry.id, entry);
-    for (const done of entry.data.done ?? []) open.delete(done);
+    if (entry.data.done === undefined) begun.push(entry);
+    for (const done of entry.data.done ?? []) finished.add(done);
   }
-  return [...open.values()];
+  // What says that one is done may lie in another log, which is read before: two machines may have begun one each.
+  return begun.filter(({ id }) => !finished.has(id));
 }
 
 /** Removes what interrupted erasures have left; gives the entries that are done now. */
@@ -81,15 +70,13 @@ export async function finishErasures(runtime: Runtime): Promise<readonly string[
   const entries = await unfinished(runtime);
   if (entries.length === 0) return [];
   const store = await runtime.store();
-  const before = startOf(runtime.platform);
   const events = new Set(entries.flatMap(({ data }) => data.events ?? []));
   const files = new Map(entries.flatMap(({ data }) => data.blobs ?? []).map((blob) => [blob, ""]));
   const survey = new Survey(runtime.platform, store, { events, files, words: undefined });
-  await surveyAll(store, survey, before);
   for (const { data } of entries) if (data.logs !== undefined) await removeUnchanged(store, data.logs);
+  const removed = await sweepSurveyed(store, survey, async () => {});
   const listed = entries.map(({ id, data }) => ({ id, events: data.events ?? [], memories: data.memories ?? [] }));
-  await removeAll(runtime, listed, survey.gone, before);
-  return entries.map(({ id }) => id);
+  return (await removeAll(runtime, listed, removed)) ? entries.map(({ id }) => id) : [];
 }
 
 /** Whoever continued one of them since wants to keep it. */

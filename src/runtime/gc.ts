@@ -109,9 +109,9 @@ export interface Swept {
 export async function sweepStore(store: Store, options: SweepStoreOptions): Promise<Swept | undefined> {
   if (store.sweep === undefined) return undefined;
   const { before, dryRun, trees = [], platform, without, onEvent = () => {} } = options;
+  const found = new Reachable(store);
+  for (const tree of trees) await found.addKnownTree(tree);
   const keeping = async (events: AsyncIterable<StoredEvent>): Promise<(hash: string) => boolean> => {
-    const found = new Reachable(store);
-    for (const tree of trees) await found.addKnownTree(tree);
     for await (const { id, session, data } of events) {
       onEvent();
       if (data !== undefined && without?.has(session) !== true) await found.addText(dataText(platform, data), id);

@@ -8,6 +8,7 @@ import { dropSchemas, freshSchema, sharedPostgres } from "../../test/support/pos
 import { verify } from "../audit/verify.ts";
 import { Workflow } from "../index.ts";
 import { composeRath } from "../openrath.ts";
+import { RathError } from "../session/errors.ts";
 import type { Session } from "../session/session.ts";
 import { memoryStore } from "../store/memory.ts";
 import { postgresStore } from "../store/postgres.ts";
@@ -103,6 +104,25 @@ describe("retention", () => {
       { tga: "x" },
     ])
       await expect(rath.gc(options as never)).rejects.toMatchObject({ code: "value.unsupported" });
+  });
+
+  test("is not done before the files are clean", async () => {
+    const store = memoryStore();
+    let full = true;
+    const scrub = async (): Promise<boolean> => {
+      if (full) throw new RathError("store.unavailable", "database or disk is full");
+      return true;
+    };
+    const { rath, at } = ageing({ ...store, scrub });
+    await using _ = rath;
+    const old = await ended(rath, "work", rath.session("old"));
+    at(100);
+    const { entry, sessions } = await rath.gc({ sessionsOlderThan: "90d" });
+    expect(sessions).toContain(old.id);
+    expect((await rath.gc()).finished).toEqual([]);
+    full = false;
+    expect((await rath.gc()).finished).toEqual([entry]);
+    expect((await rath.gc()).finished).toEqual([]);
   });
 
   test.each(["sqlite", "postgres"])("and erasing work the same on %s", async (kind) => {

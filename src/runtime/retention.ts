@@ -13,6 +13,7 @@ import type { Platform } from "../session/platform.ts";
 import type { Duration } from "../session/span.ts";
 import type { LogRow, Store } from "../store/store.ts";
 import { addErasure } from "./erasure-log.ts";
+import { scrub } from "./finish-erasures.ts";
 import { hasEnded } from "./run-row.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -50,8 +51,8 @@ export async function letGo(runtime: Runtime, options: RetentionOptions): Promis
     const listed = [...removed].map((session) => ({ session, head: logs.rows.get(session)?.head ?? "" }));
     const entry = await addErasure(runtime, by, { reason: reasonOf(options), logs: listed });
     const done = await store.remove(listed);
-    if (done) await store.scrub?.().catch(unlessAway);
-    await addErasure(runtime, "runtime", { done: [entry] });
+    // Otherwise whoever collects garbage next finds the entry open, and cleans up.
+    if (!done || (await scrub(store))) await addErasure(runtime, "runtime", { done: [entry] });
     if (done) return { sessions, held, removed, entry };
   }
   throw new RathError(
@@ -61,10 +62,6 @@ export async function letGo(runtime: Runtime, options: RetentionOptions): Promis
       retryable: true,
     },
   );
-}
-
-function unlessAway(error: unknown): void {
-  if (!RathError.is(error, "store.unavailable")) throw error;
 }
 
 function reasonOf({ sessionsOlderThan, tag, keepTag }: RetentionOptions): string {

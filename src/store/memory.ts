@@ -93,7 +93,7 @@ export function memoryStore(options: MemoryOptions = {}): Store {
     },
     erase: async (ids, entry) => erase(open(), ids, entry),
     remove: async (logs) => remove(open(), logs),
-    sweep: (options) => sweep(open, options),
+    sweep: (options) => sweep(open, clock, options),
     [Symbol.asyncDispose]: async () => {
       closed = true;
     },
@@ -277,16 +277,34 @@ function remove({ logs, runs, byId }: State, removed: Parameters<NonNullable<Sto
 
 async function* sweep(
   open: () => State,
+  clock: () => number,
   { before, dryRun, keeping }: SweepOptions,
 ): AsyncGenerator<{ readonly hash: string; readonly bytes: number }, void> {
-  const all = (state: State): StoredEvent[] => [...state.logs.values()].flatMap((log) => log.events);
-  const kept = await keeping(stream(() => all(open()), copy));
+  const oldest = before === undefined ? clock() : Date.parse(before);
+  const seen = new Map<string, number>();
+  let kept = (_: string): boolean => true;
+  const look = async (): Promise<void> => {
+    for (let more = unseen(open(), seen); more.length > 0; more = unseen(open(), seen)) kept = await keeping(stream(() => more, copy));
+  };
+  const first = unseen(open(), seen);
+  kept = await keeping(stream(() => first, copy));
   for (const [hash, blob] of [...open().blobs]) {
-    // The age is read now: somebody may have put it again while the one before was handed out.
-    if (blob.touched >= Date.parse(before) || kept(hash)) continue;
+    // All is looked at now: somebody may have put or named it while the one before was handed out.
+    if (!dryRun) await look();
+    if (blob.touched >= oldest || kept(hash)) continue;
     if (!dryRun) open().blobs.delete(hash);
     yield { hash, bytes: blob.bytes.length };
   }
+}
+
+/** What was appended since it was last asked. */
+function unseen({ logs }: State, seen: Map<string, number>): StoredEvent[] {
+  const more: StoredEvent[] = [];
+  for (const [id, { events }] of logs) {
+    for (let at = seen.get(id) ?? 0; at < events.length; at++) more.push(events[at] as StoredEvent);
+    seen.set(id, events.length);
+  }
+  return more;
 }
 
 /** What was there when reading began; events are copied when they are handed out. */

@@ -55,24 +55,70 @@ function damaged(connection: Connection, name: string, cause?: unknown): never {
 
 /**
  * Removes blobs that nobody needs. They belong to a tenant, whatever the project: what every project of it has in its logs is shown to
- * whoever says what stays. Each is removed by a statement that asks for its age again, so that one which was put meanwhile stays.
+ * whoever says what stays. Each is removed by a statement that asks for its age again, so that one which was put meanwhile stays. An
+ * event may also name what it did not put: so nothing is removed before whoever says what stays has seen every event.
  */
 export async function* sweepBlobs(
   connection: Connection,
   { before, dryRun, keeping }: SweepOptions,
 ): AsyncGenerator<{ readonly hash: string; readonly bytes: number }, void> {
-  const kept = await keeping(tenantEvents(connection));
+  const oldest = before ?? (await serverTime(connection));
+  let seen = await endsOf(connection);
+  let kept = await keeping(tenantEvents(connection));
   for (let last = 0, more = true; more; ) {
     const page = await connection.read<BlobRow>(
       `SELECT no::float8 AS no, encode(hash, 'hex') AS hash, length(body) AS bytes FROM openrath.blobs
        WHERE tenant = $1 AND touched_at < $2::timestamptz AND no > $3 ORDER BY no LIMIT ${pageRows}`,
-      [connection.tenant, before, last],
+      [connection.tenant, oldest, last],
     );
     more = page.length === pageRows;
     last = page.at(-1)?.no ?? last;
-    const unneeded = page.filter((row) => !kept(row.hash));
-    const gone = dryRun || unneeded.length === 0 ? unneeded : await remove(connection, unneeded, before);
-    for (const { hash: name, bytes } of gone) yield { hash: name, bytes };
+    let unneeded: readonly BlobRow[] = page.filter((row) => !kept(row.hash));
+    while (!dryRun && unneeded.length > 0) {
+      const rows = unneeded;
+      const { mark, gone } = await remove(connection, rows, oldest, seen.mark);
+      if (mark === seen.mark) {
+        unneeded = gone;
+        break;
+      }
+      const now = await endsOf(connection);
+      kept = await keeping(newEvents(connection, seen, now));
+      seen = now;
+      unneeded = rows.filter((row) => !kept(row.hash));
+    }
+    for (const { hash: name, bytes } of unneeded) yield { hash: name, bytes };
+  }
+}
+
+async function serverTime(connection: Connection): Promise<string> {
+  const [row] = await connection.read<{ now: string }>("SELECT clock_timestamp()::text AS now");
+  return (row as { now: string }).now;
+}
+
+/** How far every log of the tenant goes, and a mark that is another as soon as one grows. */
+interface Ends {
+  readonly mark: string;
+  readonly logs: ReadonlyMap<string, { readonly project: string; readonly session: string; readonly step: number }>;
+}
+
+const ofTenant = "FROM openrath.frames f JOIN openrath.logs l ON l.no = f.log WHERE l.tenant = ";
+const markOf = (tenant: string): string =>
+  `(SELECT concat_ws(' ', count(*), sum(f.seq::bigint + f.count), sum(f.log * (f.seq + 1))) ${ofTenant}${tenant})`;
+
+async function endsOf(connection: Connection): Promise<Ends> {
+  // The mark first: what is appended between the two is seen, and seen again.
+  const [row] = await connection.read<{ mark: string }>(`SELECT ${markOf("$1")} AS mark`, [connection.tenant]);
+  const logs = await connection.read<{ no: string; project: string; session: string; step: number }>(
+    `SELECT l.no::text AS no, l.project, l.id AS session, max(f.last_step)::float8 AS step ${ofTenant}$1 GROUP BY l.no`,
+    [connection.tenant],
+  );
+  return { mark: (row as { mark: string }).mark, logs: new Map(logs.map(({ no, ...log }) => [no, log])) };
+}
+
+async function* newEvents(connection: Connection, before: Ends, now: Ends): AsyncGenerator<StoredEvent, void> {
+  for (const [no, { project, session, step }] of now.logs) {
+    const from = before.logs.get(no)?.step ?? -1;
+    if (from < step) yield* items(sessionPages(connection, { session, project, from: from + 1 }));
   }
 }
 
@@ -82,12 +128,23 @@ interface BlobRow {
   readonly bytes: number;
 }
 
-function remove(connection: Connection, rows: readonly BlobRow[], before: string): Promise<BlobRow[]> {
-  return connection.write<BlobRow>(
-    `DELETE FROM openrath.blobs WHERE no = ANY ($1::bigint[]) AND tenant = $2 AND touched_at < $3::timestamptz
-     RETURNING no::float8 AS no, encode(hash, 'hex') AS hash, length(body) AS bytes`,
-    [rows.map(({ no }) => no), connection.tenant, before],
-  );
+/** In one transaction in which nobody appends: nothing is removed when somebody did since the mark was taken. */
+async function remove(
+  connection: Connection,
+  rows: readonly BlobRow[],
+  before: string,
+  mark: string,
+): Promise<{ readonly mark: string; readonly gone: readonly BlobRow[] }> {
+  // Statements that are sent together are one transaction, and take no values.
+  const text = (value: string): string => `convert_from(decode('${Buffer.from(value).toString("hex")}', 'hex'), 'UTF8')`;
+  const sql = `LOCK TABLE openrath.frames IN SHARE MODE;
+WITH mark AS (SELECT ${markOf(text(connection.tenant))} AS mark), gone AS (
+  DELETE FROM openrath.blobs WHERE no IN (${rows.map(({ no }) => no).join(", ")}) AND tenant = ${text(connection.tenant)}
+    AND touched_at < ${text(before)}::timestamptz AND (SELECT mark FROM mark) = ${text(mark)}
+  RETURNING no::float8 AS no, encode(hash, 'hex') AS hash, length(body) AS bytes)
+SELECT (SELECT mark FROM mark) AS mark, coalesce(json_agg(gone), '[]') AS gone FROM gone`;
+  const { rows: answered } = await connection.raw(connection.sql(sql));
+  return answered[0] as { readonly mark: string; readonly gone: readonly BlobRow[] };
 }
 
 /** Every event of the tenant, of all projects, since they share its blobs. */

@@ -215,12 +215,13 @@ export interface Store extends AsyncDisposable {
 
 /** Which blobs go. One goes only when it was last put before `before` and is not kept. */
 export interface SweepOptions {
-  /** ISO time by the store's clock. What is put again meanwhile is younger, and stays. */
-  readonly before: string;
+  /** ISO time by the store's clock; the moment of the call when left out. What is put again meanwhile is younger, and stays. */
+  readonly before?: string | undefined;
   readonly dryRun: boolean;
   /**
-   * Is given every event whose blobs lie among those of this store, of other projects too, and says which blobs stay. It is asked
-   * once, before anything is removed; when it rejects, nothing is.
+   * Is given every event whose blobs lie among those of this store, of other projects too, and says which blobs stay. When events were
+   * appended since, it is asked again with those alone, and its newest answer counts: nothing is removed while an event that it has not
+   * seen could name it. When it rejects, nothing more is removed.
    */
   keeping(events: AsyncIterable<StoredEvent>): Promise<(hash: string) => boolean>;
 }

@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
-import type { Store, SweepOptions } from "../store/store.ts";
+import type { Store, StoredEvent, SweepOptions } from "../store/store.ts";
 import { branch, collect, type StoreCase } from "./store-case.ts";
 import { storedChain } from "./stored-event.ts";
 
@@ -90,6 +90,33 @@ export const sweepCases: readonly StoreCase[] = [
           .map(({ id }) => id)
           .sort(),
       );
+    },
+  },
+  {
+    name: "an event that is appended during a sweep and names an old blob keeps it",
+    async run(store) {
+      if (store.sweep === undefined) return;
+      const [first, ...others] = storedChain(Array(6).fill({ data: "x" }), "a");
+      const later = storedChain(Array(3).fill({ data: "y" }), "b");
+      await store.append({ branches: [branch([first as StoredEvent])], blobs: [kept, garbage, young] });
+      const asked: string[][] = [];
+      let keeps = false;
+      const keeping: SweepOptions["keeping"] = async (events) => {
+        const ids = (await collect(events)).map(({ id }) => id);
+        asked.push(ids);
+        if (asked.length === 1) {
+          await store.append({ branches: [{ ...branch(others), expectedHead: first?.id }] });
+          await store.append({ branches: [branch(later)] });
+        }
+        // It names the blob and does not put it: only who sees the event knows.
+        keeps ||= ids.includes(later[2]?.id ?? "");
+        return (name) => keeps && name === kept.hash;
+      };
+      await sleep(20);
+      const gone = await collect(store.sweep({ dryRun: false, keeping }));
+      expect(new Set(gone.map(({ hash: name }) => name))).toEqual(new Set([garbage.hash, young.hash]));
+      expect(asked.map((ids) => ids.sort())).toEqual([[first?.id], [...others, ...later].map(({ id }) => id).sort()]);
+      expect(await has(store, kept)).toBe(true);
     },
   },
   {

@@ -26,7 +26,7 @@ import { call } from "../golden-cli/world.ts";
 import { Random } from "../simulation/random.ts";
 import { Flow } from "../support/flow.ts";
 import { Forgery } from "../support/forgery.ts";
-import { cuts, manipulations } from "../support/manipulations.ts";
+import { cuts, eraseByHand, forgedErasures, manipulations } from "../support/manipulations.ts";
 import { ownSchemas, withClient } from "../support/postgres.ts";
 
 const seed = Number(process.env["TAMPER_SEED"] ?? 20261115);
@@ -60,6 +60,8 @@ const schema = ownSchemas((given) => {
 const key = new Key(undefined);
 let folder = "";
 let pristine: Forgery;
+/** The same, after parts of it were erased. */
+let erased: Forgery;
 /** Statements of every run, kept elsewhere. */
 let anchor = "";
 let bundle = "";
@@ -94,6 +96,12 @@ beforeAll(async () => {
     families.map(() => ({ ok: true, problems: [] })),
   );
   expect(families).toHaveLength(3);
+  const eraser = rathOn(kept);
+  const [first, second] = pristine.runs;
+  await eraser.erase({ session: first?.session, matching: "two" }, { by: "human:ada", reason: "asked to" });
+  await eraser.erase({ session: second?.session }, { by: "human:ada", reason: "asked to" });
+  await eraser.close();
+  erased = await Forgery.of(kept);
   anchor = join(folder, "anchors.jsonl");
   await writeFile(anchor, families.map(({ verification }) => `${verification.statement}\n`).join(""));
 });
@@ -154,6 +162,37 @@ describe(`with seed ${seed}`, () => {
         ).toEqual(["cut-back"]);
       }
     });
+
+  test("what was erased is intact, also copied, and against an anchor from before", async () => {
+    expect(await forgedProblems(erased.copy(), anchor)).toEqual({ problems: [], unknownKeys: [] });
+  });
+
+  for (const [name, [times, manipulate]] of Object.entries(forgedErasures))
+    test(`${name} is found ${times} times`, async () => {
+      for (let turn = 0; turn < times; turn++) {
+        const all = erased.copy();
+        const place = manipulate(all, new Random(seed + turn * 7919 + name.length * 31));
+        const { problems } = await forgedProblems(all);
+        expect(problems.length, `turn ${turn}`).toBeGreaterThan(0);
+        if (place !== undefined) expect(places(problems), `turn ${turn}`).toContain(place);
+      }
+    });
+
+  test("who writes to the store can erase: it is shown, with who says so and why, and is no problem", async () => {
+    const all = erased.copy();
+    const entry = eraseByHand(all);
+    const store = sqliteStore(join(folder, "by-hand.db"), { durability: "relaxed" });
+    await all.into(store);
+    const { families } = await examine(store, anchor);
+    expect(families.flatMap(({ verification }) => verification.problems)).toEqual([]);
+    expect(families.flatMap(({ verification }) => verification.erasures)).toContainEqual({
+      entry: entry.id,
+      by: "human:mallory",
+      at: expect.any(String),
+      reason: "nobody asked",
+      events: 1,
+    });
+  });
 
   test("who signs everything again with another key is a stranger, and nothing is against the anchor without the right one", async () => {
     for (let turn = 0; turn < 3; turn++) {

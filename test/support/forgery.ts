@@ -129,7 +129,7 @@ export class Forgery {
 }
 
 /** An event with the id that its content has; the salt stays. */
-function sealed(fields: Envelope, data: string, like: StoredEvent): StoredEvent {
+export function sealed(fields: Envelope, data: string, like: StoredEvent): StoredEvent {
   const bytes = Buffer.concat([(like.data as Uint8Array).subarray(0, saltBytes), Buffer.from(data)]);
   const envelope = envelopeText(fields, nodePlatform.sha256(bytes));
   return {

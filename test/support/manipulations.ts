@@ -1,7 +1,7 @@
 /** What somebody may do to a store: each changes all that it holds, somewhere that chance decides. */
 import type { RunRow, StoredEvent } from "../../src/store/store.ts";
 import type { Random } from "../simulation/random.ts";
-import { dataOf, envelopeOf, type ForgedLog, type Forgery } from "./forgery.ts";
+import { dataOf, envelopeOf, type ForgedLog, type Forgery, sealed } from "./forgery.ts";
 
 function below(chance: Random, limit: number): number {
   return chance.between(0, limit - 1);
@@ -17,7 +17,7 @@ function flipped(bytes: Uint8Array, at: number, bit: number): Uint8Array {
 export type Manipulate = (all: Forgery, chance: Random) => string | undefined;
 
 const sessions = (all: Forgery): ForgedLog[] => all.logs.filter(({ row, events }) => row.log === "session" && events.length > 2);
-const withData = (all: Forgery): StoredEvent[] => all.events.filter((event) => dataOf(event) !== "{}");
+const withData = (all: Forgery): StoredEvent[] => all.events.filter((event) => event.data !== undefined && dataOf(event) !== "{}");
 const endedRun = (all: Forgery, chance: Random): RunRow => chance.pick(all.runs.filter(({ status }) => status === "done"));
 /** Events that rest on nothing which names itself by them, so that a forger can rewrite them and all that follows. */
 const rewritable = (all: Forgery): StoredEvent[] =>
@@ -355,3 +355,134 @@ export const cuts: Readonly<Record<string, readonly [number, Manipulate]>> = {
     },
   ],
 };
+
+const entries = (all: Forgery): StoredEvent[] => all.ofKind("data.erased").filter((event) => dataOf(event).includes('"events"'));
+const listedIn = (entry: StoredEvent): readonly string[] => (JSON.parse(dataOf(entry)) as { events: string[] }).events;
+const tombstones = (all: Forgery): StoredEvent[] => all.events.filter(({ erased }) => erased !== undefined);
+const erasable = (all: Forgery): StoredEvent[] => withData(all).filter((event) => /^(?:message|do|tool)\./.test(envelopeOf(event).kind));
+
+/** What somebody may do to a store of which parts were erased, so that it looks erased, or not erased. */
+export const forgedErasures: Readonly<Record<string, readonly [number, Manipulate]>> = {
+  "data removed without an entry": [
+    3,
+    (all, chance) => {
+      const event = chance.pick(erasable(all));
+      all.replace(event, { data: undefined });
+      return event.id;
+    },
+  ],
+  "data removed that names an entry of something else": [
+    3,
+    (all, chance) => {
+      const event = chance.pick(erasable(all));
+      all.replace(event, { data: undefined, erased: chance.pick(entries(all)).id });
+      return event.id;
+    },
+  ],
+  "data removed that names an event which is no entry": [
+    2,
+    (all, chance) => {
+      const event = chance.pick(erasable(all));
+      all.replace(event, { data: undefined, erased: chance.pick(all.events.filter(({ id }) => id !== event.id)).id });
+      return event.id;
+    },
+  ],
+  "an erased event that names no entry any more": [
+    2,
+    (all, chance) => {
+      const event = chance.pick(tombstones(all));
+      all.replace(event, { erased: undefined });
+      return event.id;
+    },
+  ],
+  "an erased event that names another entry": [
+    2,
+    (all, chance) => {
+      const event = chance.pick(tombstones(all));
+      all.replace(event, { erased: chance.pick(entries(all).filter((entry) => !listedIn(entry).includes(event.id))).id });
+      return event.id;
+    },
+  ],
+  "other data in the place of what was erased": [
+    2,
+    (all, chance) => {
+      const event = chance.pick(tombstones(all));
+      all.replace(event, { data: Buffer.concat([Buffer.alloc(16), Buffer.from('{"value":"never said"}')]), erased: undefined });
+      return event.id;
+    },
+  ],
+  "an entry removed": [
+    2,
+    (all, chance) => {
+      const entry = chance.pick(entries(all));
+      all.remove(entry);
+      return chance.pick(listedIn(entry));
+    },
+  ],
+  "the erasure log removed": [
+    1,
+    (all, chance) => {
+      all.logs = all.logs.filter(({ row }) => row.log !== "erasure");
+      return chance.pick(tombstones(all)).id;
+    },
+  ],
+  "the erasure log cut back": [
+    1,
+    (all) => {
+      const log = all.logs.find(({ row }) => row.log === "erasure") as ForgedLog;
+      const last = entries(all).at(-1) as StoredEvent;
+      log.events = log.events.slice(0, log.events.indexOf(last));
+      return listedIn(last)[0];
+    },
+  ],
+  "an entry that lists another event instead, with all that rests on it": [
+    2,
+    (all, chance) => {
+      const entry = chance.pick(entries(all));
+      const [gone] = listedIn(entry);
+      const other = chance.pick(erasable(all)).id;
+      const [before, lists] = [entry.id, tombstones(all).filter(({ erased }) => erased === entry.id)];
+      all.rewrite(entry, {}, dataOf(entry).replace(gone as string, other));
+      const renamed = entries(all).find((one) => listedIn(one).includes(other))?.id;
+      for (const one of lists) all.replace(one, { erased: renamed });
+      return before === renamed ? undefined : gone;
+    },
+  ],
+  "a bit of an entry": [
+    3,
+    (all, chance) => {
+      const entry = chance.pick(entries(all));
+      const data = entry.data as Uint8Array;
+      all.replace(entry, { data: flipped(data, below(chance, data.length), below(chance, 8)) });
+      return entry.id;
+    },
+  ],
+  "who erased it, in an entry": [
+    2,
+    (all, chance) => {
+      const entry = chance.pick(entries(all));
+      const envelope = Buffer.from(Buffer.from(entry.envelope).toString().replace("human:ada", "human:bob"));
+      all.replace(entry, { envelope });
+      return entry.id;
+    },
+  ],
+  "a content removed of which no entry speaks": [
+    2,
+    (all, chance) => {
+      all.blobs.delete(chance.pick([...all.blobs.keys()]));
+      return undefined;
+    },
+  ],
+};
+
+/** Somebody who may write to the store erases as the runtime does: a place, an entry, and data that is gone. */
+export function eraseByHand(all: Forgery): StoredEvent {
+  const event = all.ofKind("do.returned").find(({ erased }) => erased === undefined) as StoredEvent;
+  const log = all.logs.find(({ row }) => row.log === "erasure") as ForgedLog;
+  const last = log.events.at(-1) as StoredEvent;
+  const fields = { ...envelopeOf(last), by: "human:mallory", step: last.step + 1, parents: [last.id] as never };
+  const entry = sealed(fields, `{"events":["${event.id}"],"reason":"nobody asked"}`, last);
+  log.events.push(entry);
+  all.replace(event, { data: undefined, erased: entry.id });
+  return entry;
+}

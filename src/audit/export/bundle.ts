@@ -5,12 +5,15 @@
 import { createReadStream } from "node:fs";
 import { lstat, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { importedTag } from "../../runtime/erasure-log.ts";
+import { erasures, importedTag } from "../../runtime/erasure-log.ts";
+import { Reachable } from "../../runtime/reachable.ts";
 import { findEvent } from "../../runtime/run-record.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
+import { dataText } from "../../session/codec.ts";
 import { RathError } from "../../session/errors.ts";
 import type { Session } from "../../session/session.ts";
 import type { BranchWrite, RunRow, Store, StoredEvent } from "../../store/store.ts";
+import { plural } from "../../wire/format.ts";
 import { isHash } from "../blob-references.ts";
 import { checkRecord } from "../check-record.ts";
 import { checkAbout } from "../log-about.ts";
@@ -30,7 +33,8 @@ export async function importBundle(runtime: Runtime, source: string | AsyncItera
   await check(runtime, bundle);
   const store = await runtime.store();
   await runtime.effects.writer.flush();
-  await append(store, bundle, await newBranches(store, bundle));
+  const here = await erasedHere(runtime, store);
+  await append(runtime, store, bundle, await newBranches(store, bundle, here), here);
   const { session, head } = bundle.header;
   const log = (await runtime.load([session])).get(session);
   const node = log === undefined ? undefined : findEvent(log, head);
@@ -92,11 +96,29 @@ async function check(runtime: Runtime, bundle: BundleSource): Promise<void> {
   }
 }
 
-/** What the store does not have yet. Data that was erased here stays erased. */
-async function newBranches(store: Store, bundle: BundleSource): Promise<BranchWrite[]> {
+/** What this store erased or let go itself, and the entries that say so. */
+interface ErasedHere {
+  readonly events: ReadonlyMap<string, string>;
+  readonly blobs: ReadonlySet<string>;
+  readonly logs: ReadonlySet<string>;
+}
+
+async function erasedHere({ platform }: Runtime, store: Store): Promise<ErasedHere> {
+  const [events, blobs, logs] = [new Map<string, string>(), new Set<string>(), new Set<string>()];
+  for await (const { id, data, imported } of erasures(platform, store)) {
+    if (imported) continue;
+    for (const event of data.events ?? []) events.set(event, id);
+    for (const blob of data.blobs ?? []) blobs.add(blob);
+    for (const { session } of data.logs ?? []) logs.add(session);
+  }
+  return { events, blobs, logs };
+}
+
+/** What the store does not have yet. Data that was erased here stays erased, also where its log has gone since. */
+async function newBranches(store: Store, bundle: BundleSource, here: ErasedHere): Promise<BranchWrite[]> {
   const branches: BranchWrite[] = [];
   for (const { id, log, parent, title, tags, principal } of bundle.rows) {
-    const events = bundle.eventsOf(id);
+    const events = bundle.eventsOf(id).map((event) => withoutErased(event, here));
     let known = 0;
     let head: string | undefined;
     for await (const event of store.events({ session: id })) {
@@ -105,17 +127,24 @@ async function newBranches(store: Store, bundle: BundleSource): Promise<BranchWr
       known++;
     }
     if (known >= events.length) continue;
+    // What was said of a log with its first event went with it.
+    const said = here.events.has(events[0]?.id ?? "") ? {} : { title, tags };
     const about = {
       log,
       ...(parent === undefined ? {} : { parent }),
-      ...(title === undefined ? {} : { title }),
+      ...(said.title === undefined ? {} : { title: said.title }),
       // What was erased elsewhere is not continued by what is erased here.
-      ...(log === "erasure" ? { tags: [importedTag] } : tags === undefined ? {} : { tags }),
+      ...(log === "erasure" ? { tags: [importedTag] } : said.tags === undefined ? {} : { tags: said.tags }),
       ...(principal === undefined ? {} : { principal }),
     };
     branches.push({ session: id, expectedHead: head, events: events.slice(known), about });
   }
   return branches;
+}
+
+function withoutErased(event: StoredEvent, { events }: ErasedHere): StoredEvent {
+  const erased = event.data === undefined ? undefined : events.get(event.id);
+  return erased === undefined ? event : { ...event, data: undefined, erased };
 }
 
 function differs(session: string, event: StoredEvent): RathError {
@@ -127,14 +156,44 @@ function differs(session: string, event: StoredEvent): RathError {
 }
 
 /** Logs and blobs in one commit, then the rows of runs: a run without its row is completed by importing again. */
-async function append(store: Store, bundle: BundleSource, branches: readonly BranchWrite[]): Promise<void> {
+async function append(
+  runtime: Runtime,
+  store: Store,
+  bundle: BundleSource,
+  branches: readonly BranchWrite[],
+  here: ErasedHere,
+): Promise<void> {
   const rows = await newRows(store, bundle, new Set(branches.map((branch) => branch.session)));
-  // Where nothing is new, contents that were erased here would come back.
-  const hashes = branches.length === 0 ? [] : [...bundle.hashes];
+  // Only what new events need: other contents may have been erased here.
+  const needed = new Reachable(bundle, true);
+  for (const { events } of branches)
+    for (const { id, data } of events) if (data !== undefined) await needed.addText(dataText(runtime.platform, data), id);
+  const wanted = [...bundle.hashes].filter((hash) => needed.blobs.has(hash));
+  const withheld = wanted.filter((hash) => here.blobs.has(hash) && !needed.direct.has(hash));
+  const erased = new Set(withheld);
+  const hashes = wanted.filter((hash) => !erased.has(hash));
   const blobs = await Promise.all(hashes.map(async (hash) => ({ hash, bytes: (await bundle.blob(hash)) as Uint8Array })));
   const [first, ...others] = rows;
   if (branches.length > 0 || first !== undefined) await put(store, { branches, blobs, ...(first === undefined ? {} : { run: first }) });
   for (const run of others) await put(store, { branches: [], run });
+  warn(runtime, bundle, branches, withheld.length, here);
+}
+
+/** Whoever imports expects all that is in the bundle. */
+function warn(runtime: Runtime, bundle: BundleSource, branches: readonly BranchWrite[], withheld: number, here: ErasedHere): void {
+  let events = 0;
+  for (const { id } of bundle.rows)
+    for (const event of bundle.eventsOf(id)) if (event.data !== undefined && here.events.has(event.id)) events++;
+  const parts = [events === 0 ? "" : plural(events, "event"), withheld === 0 ? "" : plural(withheld, "content")].filter(
+    (part) => part !== "",
+  );
+  if (parts.length > 0)
+    runtime.warn(`The bundle has ${parts.join(" and ")} that were erased in this store: they stay erased, and were not imported.`);
+  const back = branches.filter(({ session }) => here.logs.has(session)).length;
+  if (back > 0)
+    runtime.warn(
+      `${plural(back, "log")} of the bundle had been let go by retention in this store, and came back with it: gc removes them again when they are old enough.`,
+    );
 }
 
 async function put(store: Store, write: Parameters<Store["append"]>[0]): Promise<void> {

@@ -124,7 +124,9 @@ async function tell(cli: Cli, report: EraseReport, listed = true): Promise<void>
   cli.note(show`${cli.errInk.green("erased")} ${done}; entry ${shortEvent(report.entries[0] ?? "")} says so`);
   if (report.left.length > 0) cli.note(show`${plural(report.left.length, "thing")} still says or names it: see above`);
   if (!report.scrubbed) {
-    cli.warn(show`${cli.errInk.yellow("not clean yet:")} other processes use the files of the store, which may still hold it`);
-    cli.next("openrath gc, when they have ended");
+    cli.warn(
+      show`${cli.errInk.yellow("not clean yet:")} the files of the store may still hold it: other processes use them, or the disk has no room to write them anew`,
+    );
+    cli.next("openrath gc, when they have ended and there is room");
   }
 }

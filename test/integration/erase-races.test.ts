@@ -1,0 +1,140 @@
+/** Erasing while others work: nothing that stays is lost, nothing that went comes back, and nobody is told otherwise. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { write } from "../../src/audit/audit.ts";
+import { verify } from "../../src/audit/verify.ts";
+import { composeRath } from "../../src/openrath.ts";
+import { Key } from "../../src/runtime/key.ts";
+import type { Session } from "../../src/session/session.ts";
+import type { Store, StoredEvent } from "../../src/store/store.ts";
+import { collect } from "../../src/testing/store-case.ts";
+import { testRath } from "../../src/testing/test-rath.ts";
+import { writeFile } from "../../src/tool/builtin/tools.ts";
+import { sharedStore } from "../support/shared-store.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "rath-erase-races-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const who = { by: "human:ada", reason: "asked to" };
+const intact = { problems: [] };
+
+/** Does something once, after the events were looked at and before anything is removed. */
+function between(store: Store, work: () => Promise<unknown>): Store {
+  let done = false;
+  return {
+    ...store,
+    sweep: (options) =>
+      (store as Required<Store>).sweep({
+        ...options,
+        keeping: async (events: AsyncIterable<StoredEvent>) => {
+          const keeps = await options.keeping(events);
+          if (!done && !options.dryRun) {
+            done = true;
+            await work();
+          }
+          return keeps;
+        },
+      }),
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
+
+const placed = async (session: Session): Promise<Session> =>
+  session.to("memory").call(writeFile, { path: "kept.txt", content: `a content that both need ${"x".repeat(500)}` });
+
+describe("an erasure and somebody who goes on meanwhile", () => {
+  test.each(["session", "words"])("keeps what a fork still names, by %s", async (by) => {
+    const store = sharedStore();
+    await using theirs = testRath({ store, implicitForks: "allow" });
+    const session = await placed(theirs.session("Begin"));
+    let fork: Session | undefined;
+    await using ours = testRath({
+      store: between(store, async () => {
+        // Its tree has the old file, which is not put again.
+        fork = await (await theirs.open(session.id)).fork("meanwhile").call(writeFile, { path: "more.txt", content: "more" });
+        await theirs.save(fork);
+      }),
+    });
+    const report = await ours.erase(by === "session" ? { session: session.id } : { session: session.id, matching: "both need" }, who);
+    await using later = testRath({ store });
+    const found = await later.open(fork?.id ?? "");
+    expect(await verify(found)).toMatchObject(intact);
+    expect(await found.files.text("more.txt")).toBe("more");
+    if (by === "session") {
+      expect(await found.files.text("kept.txt")).toContain("both need");
+      expect(report.left.some(({ what, why }) => what === "blob" && why.includes("still names it"))).toBe(true);
+      expect(report.shared).toEqual([fork?.id]);
+    } else await expect(found.files.text("kept.txt")).rejects.toMatchObject({ code: "event.erased" });
+  });
+
+  test("two machines that begin the erasure log at once have two, and both count", async () => {
+    const store = sharedStore();
+    let waiting: (() => void)[] = [];
+    const racing: Store = {
+      ...store,
+      append: async (write) => {
+        if (write.branches.some(({ about, expectedHead }) => about?.log === "erasure" && expectedHead === undefined))
+          await new Promise<void>((resolve) => {
+            waiting.push(resolve);
+            if (waiting.length < 2) return;
+            for (const go of waiting) go();
+            waiting = [];
+          });
+        return store.append(write);
+      },
+      [Symbol.asyncDispose]: async () => {},
+    };
+    const open = () => composeRath({ store: racing, implicitForks: "allow" }, { openKey: async () => new Key(undefined) });
+    await using one = open();
+    await using two = open();
+    const [a, b] = await Promise.all([one.session("first").do("x", () => 1), two.session("second").do("x", () => 2)]);
+    await Promise.all([one.erase({ session: a.id }, who), two.erase({ session: b.id }, who)]);
+    expect(await collect(store.sessions({ log: "erasure" }))).toHaveLength(2);
+    expect((await one.gc({ dryRun: true })).finished).toEqual([]);
+    for (const { id } of [a, b]) expect(await verify(await one.open(id))).toMatchObject({ problems: [], erased: 4 });
+    await one.erase({ session: (await one.session("third").do("x", () => 3)).id }, who);
+    expect((await two.gc({ dryRun: true })).finished).toEqual([]);
+  });
+});
+
+describe("importing a bundle that was written before", () => {
+  test("brings nothing back that was erased here, and says so", async () => {
+    const store = sharedStore();
+    await using rath = testRath({ store });
+    let session = await placed(rath.session("My PIN is 4711", { title: "PIN 4711" }));
+    session = await session.call(writeFile, { path: "pin.txt", content: "the PIN is 4711 and stays secret" });
+    session = await session.do("long", () => `4711 ${"y".repeat(6000)}`);
+    const [old, fork] = [join(folder, "old.jsonl"), join(folder, "fork.jsonl")];
+    await write(session, old);
+    const further = await session.fork("further").do("more", () => "more");
+    await write(further, fork);
+    await rath.erase({ matching: "4711" }, who);
+    const warned: string[] = [];
+    const hear = (warning: Error): unknown => warned.push(warning.message);
+    process.on("warning", hear);
+    const all = async (): Promise<string> => {
+      let text = JSON.stringify(await collect(store.sessions({})));
+      for (const { id } of await collect(store.sessions({})))
+        for (const { data } of await collect(store.events({ session: id }))) text += Buffer.from(data ?? "").toString();
+      for await (const { hash } of (store as Required<Store>).sweep({ dryRun: true, keeping: async () => () => false }))
+        text += Buffer.from((await store.blob(hash)) ?? "").toString();
+      return text.replaceAll(/[0-9a-f]{64}/g, "");
+    };
+    expect(await all()).not.toContain("4711");
+    // The log of the session is gone from the store, not the entry that says what was erased of it.
+    const logs = (await collect(store.sessions({}))).filter(({ log }) => log !== "erasure");
+    expect(await (store as Required<Store>).remove(logs.map(({ id, head }) => ({ session: id, head })))).toBe(true);
+    await using again = testRath({ store });
+    for (const bundle of [old, fork]) {
+      const back = await again.import(bundle);
+      expect(await all()).not.toContain("4711");
+      expect(await verify(back)).toMatchObject(intact);
+      expect(await back.files.text("kept.txt")).toContain("both need");
+      await expect(back.files.text("pin.txt")).rejects.toMatchObject({ code: "event.erased" });
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off("warning", hear);
+    expect(warned.join("\n")).toMatch(/The bundle has \d events and 1 content that were erased in this store: they stay erased/);
+  });
+});
