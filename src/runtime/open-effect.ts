@@ -164,6 +164,7 @@ export class OpenEffect implements Open {
     const { op, repeat } = this.effect;
     const { signal } = this.#context;
     if (signal?.aborted === true && (op === "tool" || op === "do")) return this.#settled("cancelled", { reason: reasonOf(signal) });
+    if (execution.draining) return never();
     if (!this.#started) this.#start();
     if (repeat === "once" || repeat === "keyed") {
       try {
@@ -174,7 +175,8 @@ export class OpenEffect implements Open {
         return this.#settled("error", { message: `it did not begin, because its call could not be stored: ${failure(error).message}` });
       }
     }
-    if (execution.closed) return this.#gone();
+    // A run that is given back may be somebody else's by now.
+    if (execution.closed || execution.writer.last) return this.#gone();
     const start = execution.runtime.platform.elapsed();
     for (let inner = this.#enter(); ; ) {
       try {

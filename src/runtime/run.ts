@@ -193,9 +193,12 @@ export class RunExecution {
     const execution = this.#execution;
     execution.draining = true;
     const until = performance.now() + forMs;
-    const busy = (): boolean => [...execution.open].some((open) => open.busy);
-    while (!this.#over && busy() && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 10));
+    while (!this.#over && this.#busy && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 10));
     await this.leave();
+  }
+
+  get #busy(): boolean {
+    return [...this.#execution.open].some((open) => open.busy);
   }
 
   /** Stops executing and leaves the run to be resumed. */
@@ -209,7 +212,8 @@ export class RunExecution {
     await this.#runtime.closeSandboxes(execution, "the run was left").catch(() => {});
     // A paused one goes on when somebody says how.
     const row = this.#paused ? undefined : { ...this.row, status: "queued", wakeAt: this.#runtime.platform.time() };
-    if (row !== undefined) execution.writer.setRow(row, true);
+    // What is under way is aborted before the lease is given back: it must not happen here when it may happen elsewhere.
+    if (row !== undefined) execution.writer.setRow(row, !this.#busy);
     const written = await execution.writer.flush().then(
       () => true,
       () => false,

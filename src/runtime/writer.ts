@@ -112,6 +112,11 @@ export class Writer {
     this.#last = last;
   }
 
+  /** The lease is given back with the next commit, or was. */
+  get last(): boolean {
+    return this.#last;
+  }
+
   /** Resolves when everything recorded so far is on disk. */
   flush(relaxed = false): Promise<void> {
     // What somebody else's write failed at is tried again; who was taken over writes nothing more.

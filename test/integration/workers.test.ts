@@ -64,6 +64,44 @@ describe("an effect that must not happen twice", () => {
   });
 });
 
+describe("a worker that is told to stop", () => {
+  test("does not begin what it has just announced: the run may be somebody else's by then", async () => {
+    const store = memoryStore();
+    let acted = 0;
+    let [announced, told] = [false, (): void => {}];
+    const go = new Promise<void>((resolve) => {
+      told = resolve;
+    });
+    const slow: Store = {
+      ...store,
+      append: async (write) => {
+        const written = await store.append(write);
+        const texts = write.branches.flatMap(({ events }) => events.map(({ envelope }) => Buffer.from(envelope).toString()));
+        if (!announced && texts.some((text) => text.includes('"kind":"do.called"'))) {
+          announced = true;
+          await go;
+        }
+        return written;
+      },
+    };
+    const flow = (): Flow => new Flow((session) => session.do("pay", () => ++acted));
+    const client = process(store, { workflows: { pay: flow() } });
+    const run = await client.run("pay", client.session("x"), { queue: true });
+    const stop = working(process(slow, { workflows: { pay: flow() } }), { drain: "0s" });
+    await until(() => announced, "its intent is written");
+    const stopped = stop();
+    await sleep(20);
+    told();
+    await stopped;
+    expect(acted).toBe(0);
+    working(client);
+    await until(async () => (await client.pending({ run: run.id })).length > 0, "nobody knows whether it happened");
+    const [unknown] = await client.pending({ run: run.id });
+    await client.decide(unknown?.id ?? "", { by: "human:a", outcome: "run-again" });
+    expect((await run.result()).output).toBe(1);
+  });
+});
+
 describe("a queued run", () => {
   test("is executed by whoever works on the store and knows its workflow", async () => {
     const store = memoryStore();
