@@ -45,12 +45,12 @@ const QUESTIONS = {
   },
   verify: { rows: ({ all }) => all, parsed: true, ask: (session) => verify(session), right: ({ ok }) => ok },
   "grep, one hit": {
-    rows: ({ once }) => once,
+    rows: ({ once }) => [{ logs: true }, ...once],
     ask: (session) => listed(grep(session, asked.once)),
     right: (hits) => hits.length === 1,
   },
   "grep, 100 hits": {
-    rows: ({ often }) => often,
+    rows: ({ often }) => [{ logs: true }, ...often],
     ask: (session) => listed(grep(session, asked.often)),
     right: (hits) => hits.length === 100,
   },
@@ -191,6 +191,10 @@ async function read(directory, queries, { warm, parsed }) {
       const content = await store.blob(query.blob);
       bytes += content.length;
       if (parsed && hash("sha256", content) !== query.blob) throw new Error("changed");
+      continue;
+    }
+    if (query.logs === true) {
+      for await (const { head } of store.sessions({})) bytes += head.length;
       continue;
     }
     for await (const { id, envelope, data } of store.events(query)) {
