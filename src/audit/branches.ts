@@ -147,6 +147,7 @@ function upTo(tip: Node): Node[] {
   return nodes.reverse();
 }
 
-function compare(a: string, b: string): number {
+/** The order of texts by their characters, the same everywhere. */
+export function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -12,7 +12,7 @@ import type { Node } from "../session/log.ts";
 import type { Session, Totals, Usage } from "../session/session.ts";
 import { count, money, plural, seconds } from "../wire/format.ts";
 import { neutral } from "../wire/neutral.ts";
-import { branchesOf } from "./branches.ts";
+import { branchesOf, compare } from "./branches.ts";
 import { insideOf } from "./diff-align.ts";
 
 /** What each row of a cost is about. */
@@ -299,8 +299,4 @@ export function crossedText({ limit, of, spent, by, at }: CrossedBudget): string
 /** An interruption in words. */
 export function interruptedText({ at, worker, abandoned, run }: Interruption): string {
   return neutral(`run ${run} ${abandoned ? "was cut off" : "was left"} and went on at ${at} with ${worker}`);
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,7 +1,7 @@
 /** What differs between aligned events, by what it is about: what was said, called, judged, chosen, answered and remembered. */
 import { actedOf } from "../session/acted.ts";
 import { isCalled, isReturned } from "../session/event.ts";
-import { callOf } from "../session/fold.ts";
+import { addTotals, callOf, nothing } from "../session/fold.ts";
 import type { Node } from "../session/log.ts";
 import type { MemoryHit } from "../session/memory.ts";
 import type { Platform } from "../session/platform.ts";
@@ -225,7 +225,7 @@ function modelsOf(nodes: readonly Node[], platform: Platform): ReadonlyMap<strin
     const model = node.data<"model.returned">(platform)?.model ?? callOf(node).data<"model.called">(platform)?.model ?? "[erased]";
     const { calls, reused, usage } = models.get(model) ?? { calls: 0, reused: 0, usage: nothing };
     const again = node.facts.source === undefined ? 0 : 1;
-    models.set(model, { model, calls: calls + 1, reused: reused + again, usage: add(usage, paid(node)) });
+    models.set(model, { model, calls: calls + 1, reused: reused + again, usage: addTotals(usage, paid(node)) });
   }
   return models;
 }
@@ -242,7 +242,7 @@ export function spentBy(nodes: readonly Node[]): DiffSpent {
     calls++;
     if (node.facts.outcome !== "ok") failed++;
     effectMs += paidMs(node);
-    usage = add(usage, paid(node));
+    usage = addTotals(usage, paid(node));
   }
   const round = Math.round(effectMs * 1000) / 1000;
   return { events: nodes.length, calls, failed, usage, effectMs: round, wallMs: began === undefined ? 0 : Math.max(0, newest - began) };
@@ -254,23 +254,10 @@ export function reusedBy(nodes: readonly Node[], other: readonly Node[], pairs: 
   const theirs = new Map(other.flatMap((node) => (isReturned(node.kind) ? [[node.id as string, node] as const] : [])));
   const sources = nodes.flatMap((node) => (changed.has(node) ? [] : (theirs.get(node.facts.source ?? "") ?? [])));
   if (sources.length === 0) return undefined;
-  return { results: sources.length, of: theirs.size, saved: sources.reduce((sum, source) => add(sum, paid(source)), nothing) };
+  return { results: sources.length, of: theirs.size, saved: sources.reduce((sum, source) => addTotals(sum, paid(source)), nothing) };
 }
-
-const nothing: Totals = Object.freeze({ input: 0, output: 0, cached: 0, cacheWrite: 0, reasoning: 0, usd: 0 });
 
 /** A reused result has neither usage nor time of its own. */
 function paid({ facts }: Node): Totals {
   return facts.usage ?? nothing;
-}
-
-function add(a: Totals, b: Totals): Totals {
-  return {
-    input: a.input + b.input,
-    output: a.output + b.output,
-    cached: a.cached + b.cached,
-    cacheWrite: a.cacheWrite + b.cacheWrite,
-    reasoning: a.reasoning + b.reasoning,
-    usd: a.usd + b.usd,
-  };
 }

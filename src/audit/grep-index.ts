@@ -1,7 +1,8 @@
 /** Brings a text index up to date with logs, and asks it which of their events to read. */
 import { dataText } from "../session/codec.ts";
+import type { DataOf } from "../session/event.ts";
 import type { Platform } from "../session/platform.ts";
-import type { LogAbout, Store, StoredEvent } from "../store/store.ts";
+import type { Store, StoredEvent } from "../store/store.ts";
 import type { Candidates, IndexedLog, IndexedPiece, IndexedThing, IndexedTo, TextIndex } from "../store/text-index.ts";
 import { broughtIn, directoryKey, type Fresh } from "./grep-files.ts";
 import type { ScopedLog } from "./grep-scope.ts";
@@ -134,18 +135,13 @@ export async function goneSince(store: Store, platform: Platform, indexed: Reado
   const logs = new Set<string>();
   const keys: string[] = [];
   const told: ScopedLog[] = [];
-  // Stores of this version have no such logs; those that have give them under this name.
-  for await (const { id, head } of store.sessions({ log: "erasure" as LogAbout["log"] })) {
+  for await (const { id, head } of store.sessions({ log: "erasure" })) {
     const known = indexed.get(id);
     if (known?.head === head) continue;
     told.push({ id, head });
     for await (const { data } of store.events({ session: id, from: (known?.step ?? 0) + 1 })) {
       if (data === undefined) continue;
-      const entry = JSON.parse(dataText(platform, data)) as {
-        readonly events?: readonly string[];
-        readonly blobs?: readonly string[];
-        readonly logs?: readonly { readonly session: string }[];
-      };
+      const entry = JSON.parse(dataText(platform, data)) as DataOf<"data.erased">;
       for await (const event of store.events({ ids: entry.events ?? [] })) logs.add(event.session);
       for (const { session } of entry.logs ?? []) logs.add(session);
       for (const hash of entry.blobs ?? []) for (const form of forms) keys.push(`${form}:${hash}`);

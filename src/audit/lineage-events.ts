@@ -6,7 +6,7 @@ import type { Node } from "../session/log.ts";
 import type { Platform } from "../session/platform.ts";
 import type { Session } from "../session/session.ts";
 import { callBehind } from "../wire/event-line.ts";
-import { type Branch, branchesOf } from "./branches.ts";
+import { type Branch, branchesOf, compare } from "./branches.ts";
 
 /** Everything on every branch behind and beside a session, in the order in which it happened, parents first. */
 export async function lineageEvents(session: Session): Promise<readonly Event[]> {
@@ -53,8 +53,4 @@ export function folded(events: readonly Event[]): readonly Event[] {
     return event?.id ?? id;
   };
   return events.flatMap((event) => (left(event) ? [] : [{ ...event, parents: [...new Set(event.parents.map(visible))] } as Event]));
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

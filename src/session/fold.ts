@@ -61,7 +61,7 @@ export interface State {
   readonly own: Totals;
 }
 
-const nothing: Totals = Object.freeze({ input: 0, output: 0, cached: 0, cacheWrite: 0, reasoning: 0, usd: 0 });
+export const nothing: Totals = Object.freeze({ input: 0, output: 0, cached: 0, cacheWrite: 0, reasoning: 0, usd: 0 });
 const empty: State = Object.freeze({
   talk: undefined,
   context: undefined,
@@ -452,7 +452,7 @@ function count(state: State, node: Node): State {
   const usage = isReturned(node.kind) || node.kind === "session.imported" ? node.facts.usage : undefined;
   const joined = node.parents.length > 1 ? joinedUsage(state, node) : state.usage;
   if (usage === undefined) return joined === state.usage ? state : { ...state, usage: joined };
-  return { ...state, usage: add(joined, usage), own: add(state.own, usage) };
+  return { ...state, usage: addTotals(joined, usage), own: addTotals(state.own, usage) };
 }
 
 /** Every ancestor once: what the further parents know that the first does not, log by log. */
@@ -463,7 +463,7 @@ function joinedUsage(state: State, node: Node): Totals {
     const theirs = ancestorsOf(other);
     for (const { key: log, newest, before } of theirs.since(known)) {
       for (let at = placeIn(log, newest); at !== undefined && at.seq > before; at = at.prior) {
-        if (at.facts.usage !== undefined) total = add(total, at.facts.usage);
+        if (at.facts.usage !== undefined) total = addTotals(total, at.facts.usage);
       }
     }
     known = known.join(theirs);
@@ -477,7 +477,7 @@ function placeIn(log: Log, seq: number): Node | undefined {
   return node;
 }
 
-function add(a: Totals, b: Totals): Totals {
+export function addTotals(a: Totals, b: Totals): Totals {
   return {
     input: a.input + b.input,
     output: a.output + b.output,

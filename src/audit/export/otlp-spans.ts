@@ -14,7 +14,7 @@ import type { Session } from "../../session/session.ts";
 import { outcomeOf } from "../../session/views.ts";
 import { outcomeText } from "../../wire/event-line.ts";
 import { askedAbout } from "../approvals.ts";
-import { type Branch, branchesOf } from "../branches.ts";
+import { type Branch, branchesOf, compare } from "../branches.ts";
 import { rejectionOf } from "../graph-data.ts";
 import { errorType, genAi, modelNames } from "./gen-ai.ts";
 import { errorTypeOf, toldOf, verdictOf } from "./otlp-effects.ts";
@@ -395,8 +395,4 @@ function rootOf(log: Log): Log {
 /** Names are chosen by users and models. */
 function clipped(text: string): string {
   return text.length <= 200 ? text : `${text.slice(0, 199)}…`;
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
