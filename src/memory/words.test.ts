@@ -99,9 +99,10 @@ describe("the words of a text", () => {
     ["emoji", "👩‍🚀"],
   ])("take bounded time of ten megabytes of %s", (_, unit) => {
     const text = unit.repeat(Math.ceil(10_000_000 / unit.length));
-    const start = performance.now();
+    // Its own time: what else the machine does is no fault of it.
+    const start = process.cpuUsage();
     const words = wordsOf(text);
-    expect(performance.now() - start).toBeLessThan(20_000);
+    expect(process.cpuUsage(start).user / 1000).toBeLessThan(8000);
     for (const word of words.slice(0, 1000)) expect(word.length).toBeLessThanOrEqual(64);
   });
 
