@@ -1,7 +1,7 @@
 // The direction of dependencies, one rule per line of the layering. Tests (*.test.ts, *.test-d.ts) are exempt: they may name anything.
 // An arrow points to what is known: session ← ports ← workflow ← agent ← runtime ← audit ← server ← cli, and session ← wire ← client.
 
-const ports = "store|workspace|sandbox|tool|model|memory";
+const ports = "store|workspace|sandbox|tool|model|memory|access";
 
 // An adapter is a sibling of its port. Files that begin with its name and a dash (sqlite-driver.ts) belong to it.
 const adapters = [
@@ -9,6 +9,7 @@ const adapters = [
   "sandbox/(?:local|host|docker|e2b|opensandbox|cube|memory)",
   "model/(?:ai-sdk|scripted|recorded)",
   "memory/(?:volatile|sqlite|postgres|openviking)",
+  "access/(?:volatile|sqlite|postgres)",
 ].join("|");
 const adapterFile = `^src/(${adapters})[.-]`;
 
@@ -48,7 +49,7 @@ module.exports = {
     knowsOnly(
       "ports-know-only-session",
       "Ports do not know each other, so that any store works with any model, sandbox and memory.",
-      "^src/(store|workspace|model|memory)/",
+      "^src/(store|workspace|model|memory|access)/",
       ["^src/(?:session|$1)/", "^src/(?:sqlite|postgres)/"],
     ),
     knowsOnly(
@@ -61,7 +62,7 @@ module.exports = {
       name: "sqlite-is-for-sqlite-adapters",
       comment: "The seam to SQLite is not a port: what is kept in a file is asked of the store that owns the file.",
       severity: "error",
-      from: { path: "^src/", pathNot: ["^src/sqlite/", "^src/(?:store|memory)/sqlite[.-]", "^src/store/migrations/"] },
+      from: { path: "^src/", pathNot: ["^src/sqlite/", "^src/(?:store|memory|access)/sqlite[.-]", "^src/store/migrations/"] },
       to: { path: "^src/sqlite/" },
     },
     knowsOnly(
@@ -76,7 +77,7 @@ module.exports = {
       severity: "error",
       from: {
         path: "^src/",
-        pathNot: ["^src/postgres/", "^src/(?:store|memory)/postgres[.-]", "^src/(?:store|memory)/migrations/postgres-"],
+        pathNot: ["^src/postgres/", "^src/(?:store|memory|access)/postgres[.-]", "^src/(?:store|memory)/migrations/postgres-"],
       },
       to: { path: "^src/postgres/" },
     },
@@ -104,7 +105,7 @@ module.exports = {
       comment:
         "Nobody pays for a driver they do not open: only src/sqlite imports a SQLite driver, only src/postgres and Postgres adapters one of Postgres.",
       severity: "error",
-      from: { path: "^src/", pathNot: ["^src/(?:sqlite|postgres)/", "^src/(?:store|memory)/postgres[.-]"] },
+      from: { path: "^src/", pathNot: ["^src/(?:sqlite|postgres)/", "^src/(?:store|memory|access)/postgres[.-]"] },
       to: { path: "(?:^|/)(?:better-sqlite3|node:sqlite|sqlite|pg|pg-boss)(?:/|$)", pathNot: "^src/" },
     },
     {
@@ -173,10 +174,10 @@ module.exports = {
     ),
     {
       name: "inspector-talks-through-the-client",
-      comment: "The web interface has no way round the server: what it shows, every client can ask for.",
+      comment: "The web interface has no way round the server: what it shows, every client can ask for. Words and lanes are those of wire.",
       severity: "error",
       from: { path: "^inspector/" },
-      to: { path: "^src/", pathNot: "^src/client/" },
+      to: { path: "^src/", pathNot: "^src/(?:client|wire)/" },
     },
     {
       name: "testing-is-imported-by-nobody",

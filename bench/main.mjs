@@ -21,6 +21,7 @@ const SUBJECTS = [
   "retrieval",
   "memory",
   "runs",
+  "server",
 ];
 
 const { values } = parseArgs({ options: { json: { type: "boolean" }, quick: { type: "boolean" }, only: { type: "string" } } });

@@ -1,11 +1,11 @@
 // Prepares a fresh checkout: checks what the machine must have, and says the next command where something is missing. Idempotent.
-// It installs bubblewrap where it can, and nothing else: `npm ci` brings the rest.
+// It installs bubblewrap and Chromium where it can, and nothing else: `npm ci` brings the rest.
 
 import { readFile, realpath } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { checkSandbox } from "./setup-sandbox.mjs";
+import { checkBrowser, checkSandbox } from "./setup-programs.mjs";
 
 const require = createRequire(import.meta.url);
 const root = new URL("../", import.meta.url);
@@ -18,6 +18,7 @@ const checks = [
   { name: "installed packages", run: checkPackages },
   { name: "SQLite driver", run: checkSqlite },
   { name: "sandbox", run: () => checkSandbox() },
+  { name: "browser", run: () => checkBrowser() },
 ];
 
 let missing = 0;

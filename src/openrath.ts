@@ -1,8 +1,9 @@
 /** The composition root: options → Rath. The only file that names adapters, each imported when it is first needed. */
-import { createHash, randomUUID } from "node:crypto";
-import { chmod, constants, copyFile, link, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { chmod, mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, parse, resolve } from "node:path";
+import type { AccessStore, Scope } from "./access/access.ts";
 import type { MemoryStore } from "./memory/memory.ts";
 import { type Prices, priceOf } from "./model/prices.ts";
 import { windowOf } from "./model/windows.ts";
@@ -15,12 +16,16 @@ import { Runs } from "./runtime/runs.ts";
 import { Runtime } from "./runtime/runtime.ts";
 import type { RuntimeOptions } from "./runtime/runtime-options.ts";
 import type { Places } from "./runtime/sandboxes.ts";
+import { signingKeyIn } from "./runtime/signing-key.ts";
+import type { Telemetry } from "./runtime/telemetry.ts";
+import { type Tenancy, tenanted } from "./runtime/tenancy.ts";
 import { indexedBy } from "./runtime/text-index.ts";
 import { newWorkerId } from "./runtime/worker-id.ts";
 import type { SandboxBackend } from "./sandbox/sandbox.ts";
 import { RathError } from "./session/errors.ts";
 import type { Redact } from "./session/json.ts";
 import type { Model, ModelLike } from "./session/model.ts";
+import type { PostgresPool } from "./store/postgres.ts";
 import type { Store } from "./store/store.ts";
 import type { TextIndex } from "./store/text-index.ts";
 import { type Policy, Rules } from "./tool/policy.ts";
@@ -47,8 +52,12 @@ export interface RathOptions {
   readonly secrets?: readonly string[] | undefined;
   /** "sync" (default): acknowledged when it is on disk. "relaxed": before; effects that may not be repeated are still synced. */
   readonly durability?: "sync" | "relaxed" | undefined;
+  /** Watches work while it is done: `telemetry()` of "openrath/telemetry" makes OpenTelemetry spans of it. */
+  readonly telemetry?: Telemetry | undefined;
   /** Live objects for effects, given again by whoever resumes; never stored. */
   readonly deps?: object | undefined;
+  /** Whose data it works on: nothing of other tenants or projects in the same store can be seen. Default: "default" of "default". */
+  readonly tenant?: string | undefined;
   readonly project?: string | undefined;
   /** A second use of one value is a fork. "warn" (default) names the place; "error" refuses unlabelled ones. */
   readonly implicitForks?: "allow" | "warn" | "error" | undefined;
@@ -77,10 +86,12 @@ const times: RuntimeOptions["times"] = {
   deaths: 20,
 };
 
-/** What tests replace: the clock, chance, times and who we are. */
+/** What tests replace: the clock, chance, times and who we are. And what Raths of one server share. */
 export type Internals = Partial<Pick<RuntimeOptions, "platform" | "openKey">> & {
   readonly times?: Partial<RuntimeOptions["times"]>;
   readonly worker?: string;
+  /** The connections to a database that this Rath has together with others. */
+  readonly share?: (url: string) => Promise<PostgresPool>;
 };
 
 export function composeRath(options: RathOptions, internals: Internals): Rath {
@@ -90,7 +101,7 @@ export function composeRath(options: RathOptions, internals: Internals): Rath {
   const runtime = new Runtime({
     platform: internals.platform ?? (isPostgres(options.store) ? onClock(nodePlatform, clock) : nodePlatform),
     redact,
-    openStore: opening(options, clock),
+    openStore: opening(options, clock, internals),
     openKey: internals.openKey ?? (() => openKey(options)),
     deps: options.deps ?? {},
     relaxed: options.durability === "relaxed",
@@ -101,21 +112,49 @@ export function composeRath(options: RathOptions, internals: Internals): Rath {
     windows: (like) => windowOf(like, options.models),
     rules: new Rules(options.policy),
     places: placesFor(options, redact),
-    openMemory: () => openMemory(options),
+    telemetry: options.telemetry,
+    openMemory: () => openMemory(options, internals),
     embedder: async (like) => (await import("./model/ai-sdk-embedding.ts")).resolveEmbedder(like),
     times: { ...times, ...internals.times },
   });
   indexedBy(runtime, () => openIndex(options));
   const runs = new Runs(runtime, options.workflows ?? {}, internals.worker ?? newWorkerId());
+  tenanted(runtime, tenancyFor(options, internals, runs));
   const importing = async (host: Runtime, source: string | AsyncIterable<Uint8Array>) => {
     const { importSessions } = await import("./audit/import/import.ts");
     return (await importSessions(host, source)).session;
   };
-  const memory = new RathMemory(runtime, async (host, item) => {
+  const memory = new RathMemory(runtime, async (host, item, options) => {
     const { whyMemory } = await import("./audit/why.ts");
-    return whyMemory(host, item);
+    return whyMemory(host, item, options);
   });
   return new RathOnStore(runtime, runs, importing, memory);
+}
+
+function tenancyFor(options: RathOptions, internals: Internals, runs: Runs): Tenancy {
+  const { store } = options;
+  const named = typeof store !== "object" && store !== "memory";
+  let access: Promise<AccessStore> | undefined;
+  let pool: Promise<PostgresPool> | undefined;
+  return {
+    scope: scopeOf(options),
+    openAccess: async () => {
+      const opened = await openAccess(options);
+      if (opened !== undefined) return opened;
+      access ??= import("./access/volatile.ts").then(({ volatileAccess }) => volatileAccess());
+      return access;
+    },
+    isBusy: () => runs.busy,
+    open: (scope) => {
+      if (!named) return undefined;
+      // However many projects are open, they have so many connections together.
+      const share = async (url: string): Promise<PostgresPool> => {
+        pool ??= import("./store/postgres-pool.ts").then(({ sharedPool }) => sharedPool(url));
+        return pool;
+      };
+      return composeRath({ ...options, ...scope }, { ...internals, share });
+    },
+  };
 }
 
 /** Every option there is: one that is misspelt would be ignored in silence, and another store be written. */
@@ -130,6 +169,8 @@ const known: Readonly<Record<keyof RathOptions, true>> = {
   secrets: true,
   durability: true,
   deps: true,
+  telemetry: true,
+  tenant: true,
   project: true,
   implicitForks: true,
 };
@@ -178,25 +219,25 @@ function home(): string {
 }
 
 /** A file may be read again after its Rath was closed; what was in memory is gone then. */
-function opening(options: RathOptions, clock: { skewMs: number }): () => Promise<Store> {
+function opening(options: RathOptions, clock: { skewMs: number }, internals: Internals): () => Promise<Store> {
   let opened = false;
   return () => {
     if (options.store !== "memory" || !opened) {
       opened = true;
-      return openStore(options, clock);
+      return openStore(options, clock, internals);
     }
     const problem = "This Rath was closed, and what its store in memory held with it: use it before, or give the store a file.";
     return Promise.reject(new RathError("rath.closed", problem));
   };
 }
 
-async function openStore(options: RathOptions, clock: { skewMs: number }): Promise<Store> {
+async function openStore(options: RathOptions, clock: { skewMs: number }, { share }: Internals): Promise<Store> {
   const { store } = options;
   if (typeof store === "object") return store;
   if (store === ":memory:") throw new RathError("store.unavailable", 'A store in memory is called "memory" here, not ":memory:".');
   if (store === "memory") return (await import("./store/memory.ts")).memoryStore();
-  const opened = { project: options.project, durability: options.durability };
-  if (isPostgres(store)) return (await import("./store/postgres.ts")).postgresStore(store, { ...opened, clock });
+  const opened = { ...scopeOf(options), durability: options.durability };
+  if (isPostgres(store)) return (await import("./store/postgres.ts")).postgresStore((await share?.(store)) ?? store, { ...opened, clock });
   if (store !== undefined && /^[a-z]+:\/\//.test(store)) {
     throw new RathError(
       "store.unavailable",
@@ -214,16 +255,42 @@ function isPostgres(store: RathOptions["store"]): store is `postgres${string}` {
   return typeof store === "string" && /^postgres(?:ql)?:\/\//.test(store);
 }
 
+/** Whose data it is. */
+function scopeOf({ tenant = "default", project = "default" }: RathOptions): Scope {
+  return { tenant, project };
+}
+
+/** Beside the store: keys and the access log, of all tenants and projects in it. Undefined where the store keeps nothing, or nobody knows where. */
+async function openAccess({ store }: RathOptions): Promise<AccessStore | undefined> {
+  if (store === "memory") return undefined;
+  if (typeof store === "object") return accessOf(store);
+  if (isPostgres(store)) return (await import("./access/postgres.ts")).postgresAccess(store, { max: 4 });
+  const path = store ?? join(await makeHome(), "store.db");
+  return (await import("./access/sqlite.ts")).sqliteAccess(accessBeside(path));
+}
+
+async function accessOf(store: Store): Promise<AccessStore | undefined> {
+  const file = (await import("./store/sqlite-upkeep.ts")).storeFileOf(store);
+  if (file !== undefined) return (await import("./access/sqlite.ts")).sqliteAccess(accessBeside(file.path));
+  const { url, schema } = (await import("./store/postgres-upkeep.ts")).storeTablesOf(store) ?? {};
+  return url === undefined ? undefined : (await import("./access/postgres.ts")).postgresAccess(url, { schema, max: 4 });
+}
+
+/** Where the keys of a store in a file are. */
+export function accessBeside(path: string): string {
+  return join(dirname(path), `${parse(path).name}.access.db`);
+}
+
 /** Beside the store: what was remembered is there again in the next process. */
-async function openMemory(options: RathOptions): Promise<MemoryStore> {
-  const { memory, store, project } = options;
+async function openMemory(options: RathOptions, { share }: Internals): Promise<MemoryStore> {
+  const { memory, store } = options;
   if (memory !== undefined) return memory;
   if (store === "memory" || typeof store === "object") return (await import("./memory/volatile.ts")).volatileMemory();
   // In the same database. As a path its URL would name a file, with the password in it.
-  if (isPostgres(store)) return (await import("./memory/postgres.ts")).postgresMemory(store, project === undefined ? {} : { project });
+  if (isPostgres(store)) return (await import("./memory/postgres.ts")).postgresMemory((await share?.(store)) ?? store, scopeOf(options));
   const path = store ?? join(await makeHome(), "store.db");
   const { sqliteMemory } = await import("./memory/sqlite.ts");
-  return sqliteMemory(memoryBeside(path), project === undefined ? {} : { project });
+  return sqliteMemory(memoryBeside(path), scopeOf(options));
 }
 
 /** Where the memory of a store in a file is. */
@@ -232,11 +299,11 @@ export function memoryBeside(path: string): string {
 }
 
 /** Beside the store; for a database under this machine's home. A store in memory, and one nobody can name, has none. */
-async function openIndex({ store, project }: RathOptions): Promise<TextIndex | undefined> {
-  const path = await indexPath(store);
+async function openIndex(options: RathOptions): Promise<TextIndex | undefined> {
+  const path = await indexPath(options.store);
   if (path === undefined) return undefined;
   const { sqliteIndex } = await import("./store/sqlite-index.ts");
-  return sqliteIndex(path, { project });
+  return sqliteIndex(path, scopeOf(options));
 }
 
 async function indexPath(store: RathOptions["store"]): Promise<string | undefined> {
@@ -277,44 +344,12 @@ async function makeHome(folder = home()): Promise<string> {
 }
 
 /**
- * Beside the store it signs for; made at first use, readable by its owner alone. A store in memory gets a key of its own; a database
- * gets one on each machine, since whoever may read the database must not be able to sign for it.
+ * Beside the store it signs for. A store in memory gets a key of its own; a database gets one on each machine, since whoever may read the
+ * database must not be able to sign for it.
  */
-async function openKey(options: RathOptions): Promise<Key> {
-  if (typeof options.store === "object" || options.store === "memory") return new Key(undefined);
-  const folder = options.store === undefined || isPostgres(options.store) ? await makeHome() : dirname(resolve(options.store));
-  const file = join(folder, "signing-key.pem");
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const known = await readFile(file, "utf8").catch(ignoreMissing);
-  if (known !== undefined) return keyIn(file, known);
-  // Of several processes that begin at once one makes it, and nobody ever sees half of it, also when that one dies.
-  const made = `${file}.${process.pid}.${randomUUID()}`;
-  try {
-    await writeFile(made, new Key(undefined).pem, { flag: "wx", mode: 0o600 });
-    // Where there are no links it is copied.
-    await link(made, file)
-      .catch((error: NodeJS.ErrnoException) => (error.code === "EEXIST" ? undefined : copyFile(made, file, constants.COPYFILE_EXCL)))
-      .catch(ignoreExisting);
-  } finally {
-    await rm(made, { force: true });
-  }
-  return keyIn(file, await readFile(file, "utf8"));
-}
-
-function keyIn(file: string, pem: string): Key {
-  try {
-    return new Key(pem);
-  } catch (cause) {
-    throw new RathError(
-      "value.unsupported",
-      `${file} is no ed25519 key in PEM: put its copy back, or remove it, and the next run makes another. Nothing was signed.`,
-      { cause, details: { field: "signing key" } },
-    );
-  }
-}
-
-function ignoreMissing(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== "ENOENT") throw error;
+async function openKey({ store }: RathOptions): Promise<Key> {
+  if (typeof store === "object" || store === "memory") return new Key(undefined);
+  return signingKeyIn(store === undefined || isPostgres(store) ? await makeHome() : dirname(resolve(store)));
 }
 
 function ignoreExisting(error: NodeJS.ErrnoException): void {
@@ -427,7 +462,7 @@ function workspaceHome(options: RathOptions): {
     const own = (): readonly string[] => {
       if (store === undefined) return [home()];
       const file = resolve(store);
-      const databases = [file, memoryBeside(file), indexBeside(file)].flatMap((one) =>
+      const databases = [file, memoryBeside(file), indexBeside(file), accessBeside(file)].flatMap((one) =>
         ["", "-wal", "-shm", "-journal"].map((end) => one + end),
       );
       return [...databases, path(), join(dirname(file), "signing-key.pem")];

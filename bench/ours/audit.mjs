@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { blame, grep } from "../../dist/audit/audit.js";
 import { diff, openrath, verify, why } from "../../dist/index.js";
 import { sqliteStore } from "../../dist/store/sqlite.js";
+import { sqliteIndex } from "../../dist/store/sqlite-index.js";
 import { inDirectory, median, now, progress, settleHeap } from "../measure.mjs";
 import { row } from "../report.mjs";
 import { asked, path, words, writeLargeSession } from "./audit-session.mjs";
@@ -18,12 +19,14 @@ const QUESTIONS = {
   "diff of neighbours": {
     about: ({ branches }) => [branches.at(-3), branches.at(-2)],
     rows: ({ differing }, about) => differing(...about),
+    judged: "parsed",
     ask: (a, b) => diff(a, b),
     right: ({ events }) => events.length > 0,
   },
   "diff of far branches": {
     about: ({ branches }) => [branches[1], branches.at(-2)],
     rows: ({ differing }, about) => differing(...about),
+    judged: "parsed",
     ask: (a, b) => diff(a, b),
     right: ({ events }) => events.length > 0,
   },
@@ -35,22 +38,21 @@ const QUESTIONS = {
   "why a phrase": {
     rows: ({ lineage }) => lineage,
     ask: (session) => why(session, { answer: words }),
-    // In the full session what merges brought fills all hops there may be, before the file is reached.
-    right: ({ hops }) => hops[0]?.relation === "wrote" && hops.some(({ relation }) => relation === "was-in-context"),
+    right: ({ hops }) => hops[0]?.relation === "wrote" && hops.some(({ evidence }) => evidence.file?.path === path),
   },
   blame: {
     rows: ({ lineage }) => lineage,
     ask: (session) => blame(session, path),
     right: (lines) => lines[0]?.text === words,
   },
-  verify: { rows: ({ all }) => all, parsed: true, ask: (session) => verify(session), right: ({ ok }) => ok },
+  verify: { rows: ({ all }) => all, judged: "hashed and parsed", ask: (session) => verify(session), right: ({ ok }) => ok },
   "grep, one hit": {
-    rows: ({ once }) => [{ logs: true }, ...once],
+    rows: ({ once }) => [{ logs: true }, { index: asked.once }, ...once],
     ask: (session) => listed(grep(session, asked.once)),
     right: (hits) => hits.length === 1,
   },
   "grep, 100 hits": {
-    rows: ({ often }) => [{ logs: true }, ...often],
+    rows: ({ often }) => [{ logs: true }, { index: asked.often }, ...often],
     ask: (session) => listed(grep(session, asked.often)),
     right: (hits) => hits.length === 100,
   },
@@ -90,20 +92,33 @@ async function explore(directory, id) {
   await rath.close();
   const store = sqliteStore(join(directory, "rath.db"));
   const all = (await listed(store.sessions({}))).map((log) => ({ session: log.id }));
-  all.push(...(await blobsRead(store, id)).map((blob) => ({ blob })));
   await store[Symbol.asyncDispose]();
-  const differing = (a, b) => rowsOf([...only(eventsOf.get(a), eventsOf.get(b)), ...only(eventsOf.get(b), eventsOf.get(a))]);
+  all.push(...(await blobsRead(directory, [id], (session) => verify(session))));
+  const named = new Map();
+  for (const { about, ask } of Object.values(QUESTIONS)) {
+    const ids = about?.({ branches });
+    if (ids !== undefined) named.set(ids.join(), await blobsRead(directory, ids, ask));
+  }
+  const differing = (a, b) => [
+    ...rowsOf([...only(eventsOf.get(a), eventsOf.get(b)), ...only(eventsOf.get(b), eventsOf.get(a))]),
+    ...named.get([a, b].join()),
+  ];
   return { known: { branches, differing, once, often, all, lineage: [...logs].map((log) => ({ session: log })) }, filling };
 }
 
-/** The blobs that verifying reads. */
-async function blobsRead(store, id) {
+/** The blobs that a question reads once what it is about was opened and looked at. */
+async function blobsRead(directory, ids, ask) {
   const blobs = new Set();
+  const store = sqliteStore(join(directory, "rath.db"));
   const noting = { ...store, blob: (name) => store.blob(blobs.add(name) && name) };
   const rath = openrath({ store: noting });
-  await verify(await rath.open(id));
+  const sessions = [];
+  for (const id of ids) sessions.push(await rath.open(id));
+  for (const { usage, status } of sessions) if (usage === undefined || status === undefined) throw new Error("there is nothing to see");
+  blobs.clear();
+  await ask(...sessions);
   await rath.close();
-  return [...blobs];
+  return [...blobs].map((blob) => ({ blob }));
 }
 
 const only = (events, others) => [...events.values()].filter(({ id }) => !others.has(id));
@@ -139,14 +154,14 @@ async function opening({ directory, id, known, passes }) {
   ];
 }
 
-async function compare({ directory, id, known, passes }, name, { about, rows: needed, ask, right, parsed }) {
+async function compare({ directory, id, known, passes }, name, { about, rows: needed, ask, right, judged: how }) {
   const ids = about?.(known) ?? [id];
   const rows = needed(known, ids);
   const [raw, parsing, alone, both] = [[], [], [], []];
   for (let pass = 0; pass <= passes; pass++) {
     progress(`${name}, pass ${pass} of ${passes}`);
     const reading = await read(directory, rows, { warm: true });
-    const judged = parsed ? await read(directory, rows, { warm: true, parsed }) : reading;
+    const judged = how === undefined ? reading : await read(directory, rows, { warm: true, how });
     const { rath, sessions, viewed } = await open(directory, ids);
     const begin = now();
     const answer = await ask(...sessions);
@@ -160,8 +175,8 @@ async function compare({ directory, id, known, passes }, name, { about, rows: ne
     both.push(viewed + end - begin);
   }
   return [
-    row(`${name} / reading its rows`, ratio(alone, raw), "ratio", parsed ? undefined : "<= 2"),
-    ...(parsed ? [row(`${name} / reading, hashing and parsing its rows`, ratio(alone, parsing), "ratio", "<= 2")] : []),
+    row(`${name} / reading its rows`, ratio(alone, raw), "ratio", how === undefined ? "<= 2" : undefined),
+    ...(how === undefined ? [] : [row(`${name} / reading its rows, ${how}`, ratio(alone, parsing), "ratio", "<= 2")]),
     row(`${name}`, median(alone), "ms"),
     row(`${name}: reading its rows`, median(raw), "ms"),
     row(`open, view and ${name}`, median(both), "ms"),
@@ -179,8 +194,12 @@ async function open(directory, ids) {
   return { rath, sessions, ms, viewed: now() - begin };
 }
 
-/** Reads rows through the store port; `warm` leaves out opening the file, `parsed` hashes and parses what was read, as verifying must. */
-async function read(directory, queries, { warm, parsed }) {
+/**
+ * Reads rows through the store port; `warm` leaves out opening the file. Rows are bytes: whoever compares what they say must at least
+ * parse them, and whoever verifies them must hash them too; `how` says that.
+ */
+async function read(directory, queries, { warm, how }) {
+  const hashed = how === "hashed and parsed";
   settleHeap();
   const store = sqliteStore(join(directory, "rath.db"));
   if (warm) for await (const _ of store.sessions({ id: "none" }));
@@ -190,17 +209,25 @@ async function read(directory, queries, { warm, parsed }) {
     if (query.blob !== undefined) {
       const content = await store.blob(query.blob);
       bytes += content.length;
-      if (parsed && hash("sha256", content) !== query.blob) throw new Error("changed");
+      if (hashed && hash("sha256", content) !== query.blob) throw new Error("changed");
       continue;
     }
     if (query.logs === true) {
       for await (const { head } of store.sessions({})) bytes += head.length;
       continue;
     }
+    if (query.index !== undefined) {
+      // Every search opens the index, so that opening it is part of reading it.
+      const index = sqliteIndex(join(directory, "rath.index.db"));
+      bytes += (await index.candidates([query.index])).pieces.length;
+      await index[Symbol.asyncDispose]();
+      continue;
+    }
     for await (const { id, envelope, data } of store.events(query)) {
       bytes += envelope.length;
-      if (!parsed) continue;
-      if (hash("sha256", envelope) !== id || hash("sha256", data) !== JSON.parse(envelope.toString()).data) throw new Error("changed");
+      if (how === undefined) continue;
+      const said = JSON.parse(envelope.toString());
+      if (hashed && (hash("sha256", envelope) !== id || hash("sha256", data) !== said.data)) throw new Error("changed");
       JSON.parse(data.toString("utf8", SALT_BYTES));
     }
   }

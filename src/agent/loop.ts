@@ -14,6 +14,7 @@ import { callTools } from "./call-tools.ts";
 import { Fitting } from "./context/fitting.ts";
 import { handedOverTo, handoffTool } from "./handoff.ts";
 import { beforeModel } from "./hooks.ts";
+import { askedInstead } from "./instead.ts";
 import { memoryToolsOf, recallBefore } from "./memory.ts";
 import type { AgentOptions } from "./options.ts";
 import { outputSchemaOf, readOutput } from "./output.ts";
@@ -50,7 +51,8 @@ export async function converse<Output>(options: AgentOptions<Output>, session: S
     if (options.context !== undefined && (round > 1 || !remembered.fits)) at = await fitting.fit(at, prepared);
     const hooked = await beforeModel(options, at, { ...prepared, configuration, round }, name);
     if ("refuse" in hooked) return stopped(host, hooked.session, "refused", hooked.refuse);
-    const asked = await askModel(options, hooked.session, hooked, budgets, fitting.refusal(hooked));
+    const [asking, ready] = askedInstead(options, hooked);
+    const asked = await askModel(asking, ready.session, ready, budgets, fitting.refusal(hooked));
     at = asked.session;
     // The configuration is stored with the first call that names it; a hook may have put another one in its place.
     if (hooked.configuration === configuration) configuration = configuration.again();

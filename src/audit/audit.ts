@@ -5,9 +5,19 @@
  */
 
 export type { ReplayReport, ReplayStep } from "../runtime/replay.ts";
+export type { AskOptions } from "./ask-options.ts";
 export { type Bisection, type BisectOptions, type BisectStep, bisect } from "./bisect.ts";
 export { type BlameLine, blame } from "./blame.ts";
-export { type Cost, type CostBy, type CostRow, type CostSum, type CrossedBudget, cost, type Interruption } from "./cost.ts";
+export {
+  type Cost,
+  type CostBy,
+  type CostOptions,
+  type CostRow,
+  type CostSum,
+  type CrossedBudget,
+  cost,
+  type Interruption,
+} from "./cost.ts";
 export { decisions } from "./decisions.ts";
 export {
   type Both,
@@ -34,7 +44,7 @@ export type { ChatOptions } from "./export/chat.ts";
 export type { LineageRow } from "./export/lineage.ts";
 export type { MarkdownOptions } from "./export/markdown.ts";
 export type { OtlpOptions } from "./export/otlp.ts";
-export { type WriteFormat, type WriteOptions, write } from "./export/write.ts";
+export { type WriteFormat, type WriteOptions, type WriteProgress, write } from "./export/write.ts";
 export { type Graph, graph } from "./graph.ts";
 export type { GraphEdge, GraphNode } from "./graph-data.ts";
 export { type GrepHit, type GrepOptions, grep } from "./grep.ts";

@@ -5,6 +5,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { RathError } from "../session/errors.ts";
 import type { Event } from "../session/event.ts";
 import { callOf, stateOf } from "../session/fold.ts";
+import { givenOptions } from "../session/given.ts";
 import type { Node } from "../session/log.ts";
 import type { Session } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
@@ -13,6 +14,7 @@ import { blameOf } from "../workspace/blame.ts";
 import { splitLines, textFrom } from "../workspace/lines.ts";
 import { resolvePath } from "../workspace/path.ts";
 import type { Trees } from "../workspace/tree.ts";
+import type { AskOptions } from "./ask-options.ts";
 import { FileVersions, sourceOf, type Written } from "./file-versions.ts";
 
 /** A line of a file and the event that wrote it. */
@@ -34,9 +36,10 @@ export interface BlameLine {
  * for (const { line, text, event, call } of await blame(session, "src/a.ts"))
  *   console.log(line, event.by, session.calls.find(({ id }) => id === call)?.tool, text);
  */
-export async function blame(session: Session, path: string): Promise<readonly BlameLine[]> {
+export async function blame(session: Session, path: string, options: AskOptions = {}): Promise<readonly BlameLine[]> {
   const runtime = runtimeOf(session);
-  const { lines } = await writtenLines(runtime, placeOf(session).node, path, session);
+  const { signal } = givenOptions(options, ["signal"], "blame");
+  const { lines } = await writtenLines(runtime, placeOf(session).node, path, { session, signal });
   return lines.map(({ text, by: { node } }, index) => ({
     line: index + 1,
     text,
@@ -50,7 +53,7 @@ export async function writtenLines(
   runtime: Runtime,
   place: Node,
   path: string,
-  session?: Session,
+  { session, signal }: { readonly session?: Session | undefined; readonly signal?: AbortSignal | undefined } = {},
 ): Promise<{ readonly path: string; readonly lines: readonly { readonly text: string; readonly by: Written }[] }> {
   const { trees } = runtime.sandboxes;
   const tree = runtime.sandboxes.knownTreeAt(stateOf(place));
@@ -64,7 +67,7 @@ export async function writtenLines(
     throw new RathError("event.erased", `The content of ${JSON.stringify(path)} was erased: it has no lines any more.`, { session });
   if (entry.type !== "file")
     throw new RathError("workspace.not-found", `${JSON.stringify(path)} is a ${entry.type}: only files have lines.`, { session });
-  const versions = new FileVersions(trees, runtime.platform, real);
+  const versions = new FileVersions(trees, runtime.platform, real, signal);
   const text = textFrom(await trees.objects.get(entry.hash));
   if (text === undefined || source === undefined) {
     const by = source === undefined ? undefined : await versions.newestChange(source);

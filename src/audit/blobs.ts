@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import { RathError } from "../session/errors.ts";
 import { textOfThrown } from "../session/thrown.ts";
-import { decodeDirectory, emptyTree } from "../workspace/tree.ts";
+import { decodeDirectory, emptyTree, type KnownLines } from "../workspace/tree.ts";
 import { erasedBlobs } from "./erased.ts";
 import type { Gathered, Source } from "./gather.ts";
 import type { Entry } from "./inspect.ts";
@@ -37,6 +37,7 @@ class Checking implements CheckedBlobs {
   readonly #source: Source;
   readonly #erased: ReadonlySet<string>;
   readonly #lengths = new Map<string, number | undefined>();
+  readonly #lines: KnownLines = new Map();
 
   constructor(source: Source, erased: ReadonlySet<string>) {
     this.#source = source;
@@ -71,7 +72,7 @@ class Checking implements CheckedBlobs {
       const content = await this.blob(entry, name, undefined, "");
       if (content === undefined) continue;
       try {
-        for (const inner of decodeDirectory(content).values()) {
+        for (const inner of decodeDirectory(content, this.#lines).values()) {
           if (inner.type === "directory") waiting.push(inner.hash);
           else if (inner.type === "file" && !this.ofTrees.has(inner.hash)) {
             this.ofTrees.add(inner.hash);

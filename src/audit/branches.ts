@@ -31,10 +31,10 @@ export interface Join {
 }
 
 /** In the order in which they began. */
-export async function branchesOf(session: Session): Promise<readonly Branch[]> {
+export async function branchesOf(session: Session, signal?: AbortSignal): Promise<readonly Branch[]> {
   const runtime = runtimeOf(session);
   await flushBehind(session);
-  const found = new Finding(runtime, placeOf(session).node);
+  const found = new Finding(runtime, placeOf(session).node, signal);
   await found.all();
   return found.branches();
 }
@@ -42,12 +42,14 @@ export async function branchesOf(session: Session): Promise<readonly Branch[]> {
 class Finding {
   readonly #runtime: Runtime;
   readonly #place: Node;
+  readonly #signal: AbortSignal | undefined;
   readonly #tips = new Map<string, Node>();
   readonly #asked = new Set<string>();
 
-  constructor(runtime: Runtime, place: Node) {
+  constructor(runtime: Runtime, place: Node, signal: AbortSignal | undefined) {
     this.#runtime = runtime;
     this.#place = place;
+    this.#signal = signal;
     this.#tips.set(place.log.id, place);
     this.#ancestors(place);
   }
@@ -55,9 +57,11 @@ class Finding {
   async all(): Promise<void> {
     for (const [id, tip] of this.#tips) {
       // Grows while it is walked.
+      this.#signal?.throwIfAborted();
       if (tip.stored || tip.log.storedHead !== undefined) await this.#forksOf(id);
       for (const run of new Set(upTo(tip).map((node) => node.run))) if (run !== undefined) await this.#branchesOf(run);
     }
+    this.#signal?.throwIfAborted();
   }
 
   branches(): readonly Branch[] {

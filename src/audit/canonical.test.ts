@@ -83,3 +83,10 @@ test.each([["100"], ['{"1":1,"2":2}'], ["0.001"], ['"\\u0007\\n"'], ['"/"'], ['{
     expect(readCanonical(Buffer.from(text))).toHaveProperty("value");
   },
 );
+
+test("bytes that are no UTF-8 are refused, and the character that stands for such bytes is not", () => {
+  for (const bad of [[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf0, 0x9f]])
+    expect(readCanonical(Buffer.from([0xff, 0x22, ...bad, 0x22]), 1)).toEqual({ flaw: "is not UTF-8" });
+  expect(readCanonical(Buffer.from('"\ufffd"'))).toMatchObject({ value: "\ufffd" });
+  expect(readCanonical(new Uint8Array(Buffer.from([0xff, 0x22, 0x22])), 1)).toMatchObject({ value: "" });
+});

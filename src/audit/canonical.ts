@@ -12,10 +12,16 @@ export type Read =
   | { readonly value: unknown /** Some object in it has the key `$`. */; readonly marked: boolean }
   | { readonly flaw: string };
 
-/** Reads bytes that must be canonical JSON. */
-export function readCanonical(bytes: Uint8Array): Read {
-  if (!isUtf8(bytes)) return { flaw: "is not UTF-8" };
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+/** Reads bytes that must be canonical JSON, from a place in them on. */
+export function readCanonical(bytes: Uint8Array, from = 0): Read {
+  const text = (Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)).toString("utf8", from);
+  // Whatever is no UTF-8 was replaced by this character.
+  if (text.includes("\ufffd") && !isUtf8(bytes.subarray(from))) return { flaw: "is not UTF-8" };
+  return judged(text);
+}
+
+/** The value of a text that must be canonical JSON. */
+function judged(text: string): Read {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -23,9 +29,9 @@ export function readCanonical(bytes: Uint8Array): Read {
     return { flaw: "is not JSON" };
   }
   try {
-    const judged = new Plain();
+    const plain = new Plain();
     const escapes = plainEscapes(text);
-    if (escapes >= 0 && judged.length(value) + escapes === text.length) return { value, marked: judged.marked };
+    if (escapes >= 0 && plain.length(value) + escapes === text.length) return { value, marked: plain.marked };
     return canonicalize(value) === text ? { value, marked: true } : { flaw: "is not canonical JSON (RFC 8785)" };
   } catch (error) {
     return { flaw: `is not canonical JSON (RFC 8785): ${textOfThrown(error)}` };

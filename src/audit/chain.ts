@@ -18,8 +18,9 @@ export function checkChain(platform: Platform, gathered: Gathered): readonly Fin
     entries.forEach((entry, index) => {
       const say: Say = (problem, field, kind) => findings.push({ event: entry.id, problem, field, kind });
       if (entry.kind === undefined) return;
-      checkParents(gathered, entry, say);
-      checkPosition(log, entry, entries[index - 1], say);
+      const before = entries[index - 1];
+      checkParents(gathered, entry, before, say);
+      checkPosition(log, entry, before, say);
     });
     findings.push(...checkAnswers(platform, gathered, log, entries));
     findings.push(...checkSignals(platform, gathered, log, entries, taken));
@@ -29,11 +30,11 @@ export function checkChain(platform: Platform, gathered: Gathered): readonly Fin
 
 type Say = (problem: string, field: string, kind: ProblemKind) => unknown;
 
-function checkParents(gathered: Gathered, entry: Entry, say: Say): void {
+function checkParents(gathered: Gathered, entry: Entry, before: Entry | undefined, say: Say): void {
   let step = 1;
   let whole = true;
   for (const id of entry.parents) {
-    const parent = gathered.entries.get(id);
+    const parent = id === before?.id ? before : gathered.entries.get(id);
     if (parent === undefined) {
       whole = false; // gathering has said so
       continue;

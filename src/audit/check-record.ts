@@ -31,6 +31,7 @@ export interface VerifyOptions {
   readonly replay?: Workflow | true | undefined;
   /** Hears now and then how many more events were read. */
   readonly onProgress?: ((events: number) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** What `verify` found. */
@@ -83,7 +84,7 @@ async function verifyPlaces(
   }
   const unchecked = uncheckedIn(checked, unknownIn(checked), others);
   if (session === undefined) return verificationOf(checked, { findings, reports: [], unchecked });
-  const replayed = await replayRecord(session, options.replay, checked.gathered, findings.length === 0);
+  const replayed = await replayRecord(session, options, checked.gathered, findings.length === 0);
   return verificationOf(checked, {
     findings: [...findings, ...replayed.findings],
     reports: replayed.reports,
@@ -110,10 +111,31 @@ export async function checkPlaces(
   runtime: Runtime,
   places: readonly Place[],
   keys: ReadonlySet<string>,
-  { onProgress }: VerifyOptions,
+  { onProgress, signal }: VerifyOptions,
 ): Promise<Checked> {
-  const checked = await checkRecord(await runtime.store(), runtime.platform, places, keys, { sharedLogs: true, onEvents: onProgress });
+  const store = await runtime.store();
+  const source = signal === undefined ? store : heeding(store, signal);
+  const checked = await checkRecord(source, runtime.platform, places, keys, { sharedLogs: true, onEvents: onProgress });
   return { ...checked, findings: [...checked.findings, ...checkAbout(checked.gathered)] };
+}
+
+/** The same, which is not read on when nobody waits for it any more. */
+function heeding(source: Source, signal: AbortSignal): Source {
+  const items = async function* <T>(read: AsyncIterable<T>): AsyncGenerator<T> {
+    for await (const item of read) {
+      signal.throwIfAborted();
+      yield item;
+    }
+  };
+  return {
+    events: (query) => items(source.events(query)),
+    sessions: (query) => items(source.sessions(query)),
+    runs: (query) => items(source.runs(query)),
+    blob: async (hash) => {
+      signal.throwIfAborted();
+      return source.blob(hash);
+    },
+  };
 }
 
 /** What was found, for whoever asked. */

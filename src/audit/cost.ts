@@ -12,6 +12,7 @@ import type { Node } from "../session/log.ts";
 import type { Session, Totals, Usage } from "../session/session.ts";
 import { count, money, plural, seconds } from "../wire/format.ts";
 import { neutral } from "../wire/neutral.ts";
+import type { AskOptions } from "./ask-options.ts";
 import { branchesOf, compare } from "./branches.ts";
 import { insideOf } from "./diff-align.ts";
 
@@ -80,6 +81,11 @@ export interface Cost {
   toString(): string;
 }
 
+/** How costs are added up. */
+export interface CostOptions extends AskOptions {
+  readonly by?: CostBy | undefined;
+}
+
 /**
  * Adds up what a session cost, by branch (default), agent, model, tool or run.
  *
@@ -88,14 +94,14 @@ export interface Cost {
  * for (const { name, calls, usage } of rows) console.log(name, calls, usage.usd);
  * console.log(total.usage.usd, crossed.map(({ limit, of }) => `${limit} ${of}`), interrupted.filter(({ abandoned }) => abandoned).length);
  */
-export async function cost(session: Session, options: { readonly by?: CostBy | undefined } = {}): Promise<Cost> {
+export async function cost(session: Session, options: CostOptions = {}): Promise<Cost> {
   const runtime = runtimeOf(session);
-  givenOptions(options, ["by"], "cost");
+  givenOptions(options, ["by", "signal"], "cost");
   givenOneOf(options.by, ["branch", "agent", "model", "tool", "run"], "cost.by");
-  const { by = "branch" } = options;
-  const branches = await branchesOf(session);
+  const { by = "branch", signal } = options;
+  const branches = await branchesOf(session, signal);
   const nodes = branches.flatMap((branch) => branch.nodes);
-  const journals = await journalsOf(runtime, nodes);
+  const journals = await journalsOf(runtime, nodes, signal);
   const labels = by === "run" ? workflowsOf(journals) : new Map(branches.flatMap(({ log }) => labelled(log)));
   const found = {
     by,
@@ -243,12 +249,13 @@ interface Said<K extends EventKind = EventKind> {
 const told = ["run.started", "run.resumed", "budget.crossed"] as const;
 
 /** From the own logs of all runs that wrote any of the events, as far as they are about workflows, money and interruptions. */
-async function journalsOf(runtime: Runtime, nodes: readonly Node[]): Promise<readonly Said[]> {
+async function journalsOf(runtime: Runtime, nodes: readonly Node[], signal: AbortSignal | undefined): Promise<readonly Said[]> {
   const store = await runtime.store();
   const { platform } = runtime;
   const said: Said[] = [];
   for (const run of new Set(nodes.flatMap((node) => node.run ?? [])))
     for await (const { id, envelope, data } of store.events({ session: run })) {
+      signal?.throwIfAborted();
       const { kind, at } = parseEnvelope(platform.text(envelope));
       if (data === undefined || !told.includes(kind as (typeof told)[number])) continue;
       said.push({ event: id, run, at, kind, data: JSON.parse(dataText(platform, data)) });

@@ -15,7 +15,8 @@ import { diffHtml } from "./diff-html.ts";
 import { agentsIn, answersIn, callsIn, checksIn, memoryIn, messagesIn, modelsIn, reusedBy, routesIn, spentBy } from "./diff-sections.ts";
 import { diffText } from "./diff-text.ts";
 
-export async function diffBetween(runtime: Runtime, a: Session, b: Session): Promise<Diff> {
+export async function diffBetween(runtime: Runtime, a: Session, b: Session, signal?: AbortSignal): Promise<Diff> {
+  signal?.throwIfAborted();
   const [left, right] = [placeOf(a).node, runtime.here(b).node];
   const [ourPast, theirPast] = [new Past(left), new Past(right)];
   const [ours, theirs] = [ownEvents(left, theirPast), ownEvents(right, ourPast)];
@@ -31,9 +32,11 @@ export async function diffBetween(runtime: Runtime, a: Session, b: Session): Pro
     ancestors: ancestors.map(diffPlaceOf),
     detached: ancestors.some((place) => !ourPast.hasDirectly(place) || !theirPast.hasDirectly(place)),
     first: firstOf(pairs, runtime),
-    events: pairs.map((pair) => stepOf(pair, runtime)),
+    events: Object.freeze(pairs.map((pair) => stepOf(pair, runtime))),
     messages: messagesIn(pairs, platform),
-    files: await filesBetween(runtime.sandboxes.trees, runtime.treeAt(stateOf(left), right), runtime.treeAt(stateOf(right), left)),
+    files: await filesBetween(runtime.sandboxes.trees, runtime.treeAt(stateOf(left), right), runtime.treeAt(stateOf(right), left), {
+      signal,
+    }),
     memory: memoryIn(ours.nodes, theirs.nodes, platform),
     calls: callsIn(pairs, platform),
     agents: agentsIn(ours.nodes, theirs.nodes, platform),
@@ -76,22 +79,22 @@ function firstOf(pairs: readonly Pair[], { platform }: Runtime): Diff["first"] {
 function stepOf({ relation, a, b }: Pair, runtime: Runtime): DiffStep {
   const side = (node: Node | undefined): DiffEvent | undefined =>
     node === undefined ? undefined : diffEventOf(node, relation === "changed", runtime);
-  return { relation, a: side(a), b: side(b) };
+  return Object.freeze({ relation, a: side(a), b: side(b) });
 }
 
 const longestLine = 300;
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 function diffEventOf(node: Node, changed: boolean, { platform }: Runtime): DiffEvent {
   const { id, log, step, kind, at, by, facts } = node;
   const call = isReturned(kind) ? callOf(node) : undefined;
   const line = eventLine(node.event(platform), () => call?.event(platform));
+  const found: Writable<DiffEvent> = { id, session: log.id, step, kind, at, by, line: line.slice(0, longestLine) };
   const inside = insideOf(node);
-  return {
-    ...{ id, session: log.id, step, kind, at, by, line: line.slice(0, longestLine) },
-    ...(inside === undefined ? {} : { inside }),
-    // One that somebody replaced was not used again.
-    ...(facts.source === undefined || changed ? {} : { source: facts.source }),
-  };
+  if (inside !== undefined) found.inside = inside;
+  // One that somebody replaced was not used again.
+  if (facts.source !== undefined && !changed) found.source = facts.source;
+  return Object.freeze(found);
 }
 
 function renamedIn(pairs: readonly Pair[]): readonly Both<string>[] {

@@ -4,7 +4,7 @@
  */
 import { isReturned, isStarted } from "../session/event.ts";
 import { callOf } from "../session/fold.ts";
-import { ancestorsOf, isAncestor, type Node } from "../session/log.ts";
+import { isAncestor, type Node, rootsOf } from "../session/log.ts";
 
 /** The past of a place, over the beginnings of detached sessions too. */
 export class Past {
@@ -15,10 +15,10 @@ export class Past {
     const seen = new Set<Node>();
     for (const at of this.#places) {
       // Grows while it is walked.
-      for (const { key: log } of ancestorsOf(at)) {
-        if (log.origin === undefined || seen.has(log.origin)) continue;
-        seen.add(log.origin);
-        this.#places.push(log.origin);
+      for (const { origin } of rootsOf(at)) {
+        if (origin === undefined || seen.has(origin)) continue;
+        seen.add(origin);
+        this.#places.push(origin);
       }
     }
   }

@@ -29,11 +29,13 @@ import type {
 
 /** Rows of a kind that are not the same, each side as a view. */
 function differing<T>(pairs: readonly Pair[], view: (node: Node) => T | undefined): readonly Differing<T>[] {
-  return pairs.flatMap(({ relation, a, b }) => {
-    if (relation === "same") return [];
-    const sides = { a: a === undefined ? undefined : view(a), b: b === undefined ? undefined : view(b) };
-    return sides.a === undefined && sides.b === undefined ? [] : [sides];
-  });
+  const rows: Differing<T>[] = [];
+  for (const { relation, a, b } of pairs) {
+    if (relation === "same") continue;
+    const [ours, theirs] = [a && view(a), b && view(b)];
+    if (ours !== undefined || theirs !== undefined) rows.push({ a: ours, b: theirs });
+  }
+  return rows;
 }
 
 /** What people and models said; results of tools are among the calls, and so is what was said inside them. */
@@ -103,7 +105,8 @@ export function callsIn(pairs: readonly Pair[], platform: Platform): readonly Di
   const answered = new Set<Node>();
   const partner = new Map<Node, Node>();
   for (const { a, b } of pairs) {
-    for (const node of [a, b]) if (node !== undefined && isReturned(node.kind)) answered.add(callOf(node));
+    if (a !== undefined && isReturned(a.kind)) answered.add(callOf(a));
+    if (b !== undefined && isReturned(b.kind)) answered.add(callOf(b));
     if (a === undefined || b === undefined) continue;
     partner.set(a, b);
     partner.set(b, a);
@@ -114,17 +117,20 @@ export function callsIn(pairs: readonly Pair[], platform: Platform): readonly Di
     const call = result === undefined || !isReturned(result.kind) ? undefined : partner.get(callOf(result));
     return call === undefined || answered.has(call) ? undefined : diffCallOf(call, platform);
   };
-  return pairs.flatMap(({ relation, a, b }) => {
-    const [ours, theirs] = [a === undefined ? undefined : view(a), b === undefined ? undefined : view(b)];
-    if (relation === "same" || (ours === undefined && theirs === undefined)) return [];
+  const found: Differing<DiffCall>[] = [];
+  for (const { relation, a, b } of pairs) {
+    const [ours, theirs] = relation === "same" ? [] : [a && view(a), b && view(b)];
+    if (ours === undefined && theirs === undefined) continue;
     const both = { a: ours ?? open(b), b: theirs ?? open(a) };
-    return differ(both) ? [both] : [];
-  });
+    if (differ(both)) found.push(both);
+  }
+  return found;
 }
 
 /** The same input and the same outcome may still come of another way. */
 function differ({ a, b }: Differing<DiffCall>): boolean {
-  const said = (call: DiffCall | undefined): string => neutralJson([call?.name, call?.input, call?.outcome, call?.changes]);
+  if (a === undefined || b === undefined) return true;
+  const said = (call: DiffCall): string => neutralJson([call.name, call.input, call.outcome, call.changes]);
   return said(a) !== said(b);
 }
 
@@ -233,11 +239,10 @@ function modelsOf(nodes: readonly Node[], platform: Platform): ReadonlyMap<strin
 /** What one side spent. */
 export function spentBy(nodes: readonly Node[]): DiffSpent {
   let [calls, failed, effectMs, usage] = [0, 0, 0, nothing];
-  let [began, newest]: [number | undefined, number] = [undefined, Number.NEGATIVE_INFINITY];
+  let [began, newest] = ["", ""];
   for (const node of nodes) {
-    const at = Date.parse(node.at);
-    if (isCalled(node.kind)) began = Math.min(began ?? at, at);
-    if (at > newest) newest = at;
+    if (isCalled(node.kind) && (began === "" || node.at < began)) began = node.at;
+    if (node.at > newest) newest = node.at;
     if (!isReturned(node.kind)) continue;
     calls++;
     if (node.facts.outcome !== "ok") failed++;
@@ -245,11 +250,12 @@ export function spentBy(nodes: readonly Node[]): DiffSpent {
     usage = addTotals(usage, paid(node));
   }
   const round = Math.round(effectMs * 1000) / 1000;
-  return { events: nodes.length, calls, failed, usage, effectMs: round, wallMs: began === undefined ? 0 : Math.max(0, newest - began) };
+  return { events: nodes.length, calls, failed, usage, effectMs: round, wallMs: began === "" ? 0 : Date.parse(newest) - Date.parse(began) };
 }
 
 /** What one side took from the record of the other; a result that somebody put another in place of is none. */
 export function reusedBy(nodes: readonly Node[], other: readonly Node[], pairs: readonly Pair[]): DiffReuse | undefined {
+  if (nodes.every(({ facts }) => facts.source === undefined)) return undefined;
   const changed = new Set(pairs.flatMap(({ relation, a, b }) => (relation === "changed" ? [a, b] : [])));
   const theirs = new Map(other.flatMap((node) => (isReturned(node.kind) ? [[node.id as string, node] as const] : [])));
   const sources = nodes.flatMap((node) => (changed.has(node) ? [] : (theirs.get(node.facts.source ?? "") ?? [])));

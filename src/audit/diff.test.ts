@@ -8,6 +8,7 @@ import { runtimeOf } from "../runtime/replay.ts";
 import { rerun } from "../runtime/rerun.ts";
 import { Node } from "../session/log.ts";
 import type { Session } from "../session/session.ts";
+import { testRath } from "../testing/test-rath.ts";
 import { writeFile } from "../tool/builtin/tools.ts";
 import { tool } from "../tool/tool.ts";
 import { diff } from "./diff.ts";
@@ -58,6 +59,22 @@ describe("diff", () => {
     const same = await diff(done, (await rerun(done, flow)).session);
     expect(same.identical).toBe(true);
     expect(String(same)).toContain("The same happened on both sides");
+  });
+
+  test("holds calls that one side has alone, and how long each side took (mutants: only calls of both; from the last call on)", async () => {
+    const rath = testRath({ implicitForks: "allow" });
+    const base = await rath.session("go").do("before", () => 0);
+    const busy = await (await base.fork("busy").do("one", () => 1)).do("two", () => 2);
+    const found = await diff(base.fork("idle").say("nothing"), busy);
+    expect(found.calls.map(({ a, b }) => [a, b?.name])).toEqual([
+      [undefined, "one"],
+      [undefined, "two"],
+    ]);
+    const times = [...busy.events()].filter(({ session }) => session === busy.id).map(({ at }) => Date.parse(at));
+    const first = [...busy.events()].find(({ session, kind }) => session === busy.id && kind === "do.called");
+    expect(found.spent.b.wallMs).toBe(Math.max(...times) - Date.parse(first?.at as string));
+    expect(found.spent.b.wallMs).toBeGreaterThan(0);
+    expect(found.spent.a.wallMs).toBe(0);
   });
 
   test("says which files, messages and memories differ, with patches", async () => {

@@ -3,8 +3,10 @@
  * means for messages, files, memory, calls, checks, tokens, money and time. Reads what differs, not the whole history.
  */
 import { runtimeOf } from "../runtime/replay.ts";
+import { givenOptions } from "../session/given.ts";
 import type { Session } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
+import type { AskOptions } from "./ask-options.ts";
 import type { Diff } from "./diff-data.ts";
 
 export type {
@@ -37,10 +39,11 @@ export type {
  * console.log(String(found)); // the first difference, figures, then what differs
  * for (const { a, b } of found.checks) console.log(b?.name, a?.passed, "→", b?.passed);
  */
-export async function diff(a: Session, b: Session): Promise<Diff> {
+export async function diff(a: Session, b: Session, options: AskOptions = {}): Promise<Diff> {
   const runtime = runtimeOf(a);
   placeOf(b);
+  const { signal } = givenOptions(options, ["signal"], "diff");
   // Loaded when somebody asks: most programs that import the package never do.
   const { diffBetween } = await import("./diff-between.ts");
-  return diffBetween(runtime, a, b);
+  return diffBetween(runtime, a, b, signal);
 }

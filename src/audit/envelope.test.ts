@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Envelope, envelopeText, facts } from "../session/codec.ts";
@@ -17,7 +18,7 @@ const envelope = fc.record({
   ),
   kind: fc.constantFrom("do.called", "do.returned", "message.added", "future.happened"),
   parents: fc.array(hex, { maxLength: 3 }),
-  session: fc.oneof(fc.uuid(), fc.string({ minLength: 1, unit: "grapheme-ascii" })),
+  session: fc.oneof(fc.uuid(), fc.string({ unit: "grapheme-ascii" })),
   step: fc.integer({ min: 1, max: 1e9 }),
   version: fc.integer({ min: 1, max: 3 }),
 });
@@ -30,9 +31,10 @@ function plainly(bytes: Uint8Array): Envelope | undefined {
 
 describe("reading envelopes by a match", () => {
   const read = envelopeReader({ envelope: envelopeSchema, facts: envelopeSchema.shape.facts });
-  const reading = (bytes: Uint8Array): Envelope | undefined => {
+  const reading = (bytes: Uint8Array, place: { session: string; step: number }, data?: string): Envelope | undefined => {
     const flaws: Flaw[] = [];
-    const found = read({ id: "", session: "", step: 1, run: undefined, order: 0, envelope: bytes, data: undefined }, flaws);
+    const hashes = { envelope: hash("sha256", bytes), data };
+    const found = read({ id: hashes.envelope, ...place, run: undefined, order: 0, envelope: bytes, data: undefined }, hashes, flaws);
     expect(flaws.length).toBe(found === undefined ? 1 : 0);
     return found;
   };
@@ -42,9 +44,24 @@ describe("reading envelopes by a match", () => {
       fc.property(envelope, hex, fc.nat(), fc.nat(255), fc.boolean(), (fields, digest, at, byte, change) => {
         const bytes = Buffer.from(envelopeText(fields as never, digest));
         if (change) bytes[at % bytes.length] = byte;
-        expect(reading(bytes)).toEqual(plainly(bytes));
+        expect(reading(bytes, fields)).toEqual(plainly(bytes));
       }),
       { numRuns: 2000 },
+    );
+  });
+
+  it("gives the same after any neighbour, which may be its parent and agree with it in anything", () => {
+    fc.assert(
+      fc.property(envelope, envelope, hex, hex, fc.nat(), fc.nat(255), fc.boolean(), (first, fields, digest, data, at, byte, change) => {
+        const before = Buffer.from(envelopeText(first as never, digest));
+        reading(before, first, digest);
+        const next = { ...fields, by: at % 3 === 0 ? first.by : fields.by, session: at % 2 === 0 ? first.session : fields.session };
+        const parents = [hash("sha256", before), ...fields.parents.slice(1)];
+        const bytes = Buffer.from(envelopeText({ ...next, parents } as never, data));
+        if (change) bytes[at % bytes.length] = byte;
+        expect(reading(bytes, next, data)).toEqual(plainly(bytes));
+      }),
+      { numRuns: 1000 },
     );
   });
 
@@ -67,14 +84,32 @@ describe("reading envelopes by a match", () => {
       good.replace('"facts":{}', '"facts":{"ms":1},"facts":{}'),
       good.replace('"facts":{}', '"facts":{"ms":01}'),
       good.replace(`["${"a".repeat(64)}"]`, `["${"a".repeat(30)}","${"a".repeat(31)}"]`),
+      good.replace(`["${"a".repeat(64)}"]`, `["${"a".repeat(64)}",]`),
+      good.replace(`["${"a".repeat(64)}"]`, `["${"a".repeat(64)}","${"c".repeat(64)}",]`),
+      good.replace(`["${"a".repeat(64)}"]`, `["${"a".repeat(64)}";"${"c".repeat(64)}"]`),
       good.replace("b".repeat(64), "b".repeat(63)),
       good.replace('"step":1', '"step":1.0'),
       `${good} `,
     ]) {
-      expect(reading(Buffer.from(bad)), bad).toBeUndefined();
+      expect(reading(Buffer.from(bad), { session: "s", step: 1 }), bad).toBeUndefined();
       expect(plainly(Buffer.from(bad)), bad).toBeUndefined();
     }
-    expect(reading(Buffer.from(good))).toEqual(plainly(Buffer.from(good)));
+    expect(reading(Buffer.from(good), { session: "s", step: 1 })).toEqual(plainly(Buffer.from(good)));
+    // Whatever place it is read at: it says what it says.
+    for (const place of [
+      { session: "t", step: 1 },
+      { session: "s", step: 2 },
+    ])
+      expect(reading(Buffer.from(good), place)).toEqual(plainly(Buffer.from(good)));
+    for (const [session, step] of [
+      ["s", 1.5],
+      ["s", 0],
+      ["", 1],
+      ['s","x":"', 1],
+    ] as const) {
+      const odd = Buffer.from(good.replace('"s"', `"${session}"`).replace('"step":1', `"step":${step}`));
+      expect(reading(odd, { session, step }), String(odd)).toBeUndefined();
+    }
   });
 });
 

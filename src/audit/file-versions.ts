@@ -53,12 +53,14 @@ export class FileVersions {
   readonly #platform: Platform;
   readonly #path: string;
   readonly #name: Buffer | undefined;
+  readonly #signal: AbortSignal | undefined;
   readonly #known = new Map<Node, Version<Written> | undefined>();
 
-  constructor(trees: Trees, platform: Platform, path: string) {
+  constructor(trees: Trees, platform: Platform, path: string, signal?: AbortSignal) {
     this.#trees = trees;
     this.#platform = platform;
     this.#path = path;
+    this.#signal = signal;
     this.#name = plainName.test(path) ? Buffer.from(`"${path}"`) : undefined;
   }
 
@@ -66,6 +68,7 @@ export class FileVersions {
   async at(source: Node): Promise<Version<Written> | undefined> {
     const waiting = [source];
     for (let next = waiting.at(-1); next !== undefined; next = waiting.at(-1)) {
+      this.#signal?.throwIfAborted();
       const missing = this.#known.has(next) ? [] : sourcesOf(next).filter((before) => !this.#known.has(before));
       if (missing.length > 0) for (const one of missing) waiting.push(one);
       else {
@@ -81,6 +84,7 @@ export class FileVersions {
     const seen = new Set([source]);
     const waiting = [source];
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      this.#signal?.throwIfAborted();
       const before = sourcesOf(next);
       if (next.kind !== "placement.changed" && this.#mayChange(next)) {
         const now = await this.#entry(treeOf(next, this.#platform));

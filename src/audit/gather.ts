@@ -167,8 +167,11 @@ class Gathering {
   #take(log: OpenLog, last: number): void {
     for (; log.length <= last; log.length++) {
       const entry = log.entries[log.length] as Entry;
+      const before = log.entries[log.length - 1]?.id;
       for (const flaw of entry.flaws) this.findings.push({ event: entry.id, ...flaw });
-      for (const parent of entry.parents) this.#want(parent, { by: entry.id, as: "its parent", field: "envelope.parents" });
+      // Most stand on the one before them, which is taken already.
+      for (const parent of entry.parents)
+        if (parent !== before) this.#want(parent, { by: entry.id, as: "its parent", field: "envelope.parents" });
       const { origin, answer, signal } = entry.names;
       if (origin !== undefined)
         this.#want(origin.head, {

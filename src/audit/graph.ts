@@ -1,6 +1,8 @@
 /** The lineage of a session as data and as pictures: which branches there were, where they came from, and which one won. */
 import { runtimeOf } from "../runtime/replay.ts";
+import { givenOptions } from "../session/given.ts";
 import type { Session } from "../session/session.ts";
+import type { AskOptions } from "./ask-options.ts";
 import { branchesOf, joinsOf } from "./branches.ts";
 import { edgeOf, type GraphEdge, type GraphNode, nodeOf, winners } from "./graph-data.ts";
 import { toSvg } from "./graph-svg.ts";
@@ -28,8 +30,9 @@ export interface Graph {
  * console.log(nodes.filter((branch) => branch.status === "rejected").map((branch) => branch.reason));
  * await writeFile("lineage.mmd", toMermaid());
  */
-export async function graph(session: Session): Promise<Graph> {
-  const branches = await branchesOf(session);
+export async function graph(session: Session, options: AskOptions = {}): Promise<Graph> {
+  const { signal } = givenOptions(options, ["signal"], "graph");
+  const branches = await branchesOf(session, signal);
   const joins = joinsOf(branches);
   const won = winners(branches);
   const { platform } = runtimeOf(session);

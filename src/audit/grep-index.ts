@@ -9,7 +9,7 @@ import type { ScopedLog } from "./grep-scope.ts";
 import { type BlobForm, type EventTexts, textsOfBlob } from "./grep-text.ts";
 
 /** Events of a piece. Larger ones make a smaller index, and more to read for each match. */
-const pieceEvents = 32;
+const pieceEvents = 8;
 const pieceLength = 16_384;
 /** So much is added in one commit. */
 const commitLength = 4_000_000;

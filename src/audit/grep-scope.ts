@@ -59,7 +59,9 @@ class Family {
   readonly #store: Store;
   readonly #place: Node;
   readonly #logs = new Map<string, ScopedLog>();
-  readonly #waiting: LogRow[] = [];
+  /** Known logs by the log they continue: their rows are not read again. */
+  readonly #forks = new Map<string, string[]>();
+  #waiting: LogRow[] = [];
   readonly #runs = new Set<string>();
 
   constructor(store: Store, place: Node) {
@@ -69,10 +71,13 @@ class Family {
 
   async all(): Promise<readonly ScopedLog[]> {
     await this.#behind(this.#place);
-    for (let row = this.#waiting.shift(); row !== undefined; row = this.#waiting.shift()) {
-      for await (const fork of this.#store.sessions({ parent: row.id }))
-        if (!this.#logs.has(fork.id) && (await this.#leftInTime(fork))) this.#add(fork);
-      if (row.run !== undefined) await this.#run(row.run);
+    while (this.#waiting.length > 0) {
+      const rows = this.#waiting;
+      this.#waiting = [];
+      for (const { run } of rows) if (run !== undefined) await this.#run(run);
+      const parent = rows.map(({ id }) => id);
+      const except = parent.flatMap((id) => this.#forks.get(id) ?? []);
+      for await (const fork of this.#store.sessions({ parent, except })) if (await this.#leftInTime(fork)) this.#add(fork);
     }
     return [...this.#logs.values()];
   }
@@ -81,6 +86,10 @@ class Family {
     if (this.#logs.has(row.id)) return;
     this.#logs.set(row.id, { id: row.id, head: row.head, ...(row.id === this.#place.log.id ? { to: this.#place.step } : {}) });
     this.#waiting.push(row);
+    if (row.parent === undefined) return;
+    const forks = this.#forks.get(row.parent);
+    if (forks === undefined) this.#forks.set(row.parent, [row.id]);
+    else forks.push(row.id);
   }
 
   /** The logs a place stands on, and where a detached one comes from. */

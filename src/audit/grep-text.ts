@@ -71,29 +71,30 @@ function walk(root: unknown, freeFields: ReadonlySet<string>, configuration?: st
       else if (mark === "tree") trees.push(hash ?? "");
       else if (mark === "utf16") texts.push({ where, text: fromUnits(String(marked["units"])) });
       else if (mark === "number") texts.push({ where, text: String(marked["is"]) });
-      else if (mark !== "undefined") {
-        const inner = innerOf(mark === "object" ? (marked["of"] ?? {}) : value, next, freeFields, where === under);
-        for (let index = inner.length - 1; index >= 0; index--) waiting.push(inner[index] as Inner);
-      }
+      else if (mark !== "undefined")
+        pushInner(waiting, mark === "object" ? (marked["of"] ?? {}) : value, next, where === under ? freeFields : noFields);
     }
   }
   return { texts, blobs, trees };
 }
 
-function innerOf(value: object, around: Inner, freeFields: ReadonlySet<string>, top: boolean): readonly Inner[] {
-  const { where } = around;
-  if (Array.isArray(value)) return value.map((one, index) => ({ value: one, where: `${where}[${index}]`, free: around.free }));
-  return Object.entries(value).flatMap(([key, one]): Inner[] => {
-    const at = where === "" ? key : `${where}.${key}`;
-    if (around.free)
-      return [
-        { value: key, where: at, free: true },
-        { value: one, where: at, free: true },
-      ];
+/** Last ones first, so that the first is taken next. */
+function pushInner(waiting: Inner[], value: object, { where, free: inFree }: Inner, freeFields: ReadonlySet<string>): void {
+  if (Array.isArray(value)) {
+    for (let index = value.length - 1; index >= 0; index--)
+      waiting.push({ value: value[index], where: `${where}[${index}]`, free: inFree });
+    return;
+  }
+  const keys = Object.keys(value);
+  for (let index = keys.length - 1; index >= 0; index--) {
+    const key = keys[index] as string;
+    const one = (value as Readonly<Record<string, unknown>>)[key];
     // Trees and blobs are found wherever they are named.
-    if (silent.has(key) && typeof one === "string") return [];
-    return [{ value: one, where: at, free: top && freeFields.has(key) }];
-  });
+    if (!inFree && typeof one === "string" && silent.has(key)) continue;
+    const at = where === "" ? key : `${where}.${key}`;
+    waiting.push({ value: one, where: at, free: inFree || freeFields.has(key) });
+    if (inFree) waiting.push({ value: key, where: at, free: true });
+  }
 }
 
 function formOf(type: unknown): BlobForm {

@@ -121,9 +121,16 @@ function timeOf(time: Date | string | undefined, field: string): string | undefi
   throw new RathError("value.unsupported", `${field} is no time: give a Date or an ISO time like 2026-01-31.`, { details: { field } });
 }
 
-/** A text to be looked at, and the hit it would be. */
+/** What an event says, and the texts in it. */
+interface ReadEvent extends EventTexts {
+  readonly said: Said;
+}
+
+/** A text to be looked at, and where it stands. */
 interface Waiting {
-  readonly hit: Omit<GrepHit, "line" | "excerpt" | "start" | "end">;
+  readonly of: Pick<GrepHit, "session" | "step" | "event" | "kind" | "by" | "at">;
+  readonly where: string;
+  readonly file: boolean;
   readonly text: string;
 }
 
@@ -274,21 +281,22 @@ class Searching {
     }
   }
 
-  #textsOf({ envelope, data }: StoredEvent): EventTexts | undefined {
+  #textsOf({ envelope, data }: StoredEvent): ReadEvent | undefined {
     if (data === undefined) return undefined;
     const { platform } = this.#runtime;
-    return textsIn(saidIn(platform.text(envelope)).kind, dataText(platform, data));
+    const said = saidIn(platform.text(envelope));
+    return { said, ...textsIn(said.kind, dataText(platform, data)) };
   }
 
   /** Puts the texts of an event among those that are looked at next. With `files`, which of these it brought in is known. */
-  async #add(event: StoredEvent, texts: EventTexts, fresh: Fresh, files?: ReadonlyMap<string, string | undefined>): Promise<void> {
+  async #add(event: StoredEvent, texts: ReadEvent, fresh: Fresh, files?: ReadonlyMap<string, string | undefined>): Promise<void> {
     this.#options.signal?.throwIfAborted();
     this.#progress(1);
-    const { kind, by, at } = saidIn(this.#runtime.platform.text(event.envelope));
-    const wanted = this.#filter({ kind, by, at });
-    const hit = { session: event.session, step: event.step, event: event.id, kind, by, at };
+    const { kind, by, at } = texts.said;
+    const wanted = this.#filter(texts.said);
+    const of = { session: event.session, step: event.step, event: event.id, kind, by, at };
     const add = (where: string, file: boolean, text: string): void => {
-      this.#waiting.push({ hit: { ...hit, where, file }, text });
+      this.#waiting.push({ of, where, file, text });
       this.#length += text.length;
     };
     if (wanted) for (const { where, text } of texts.texts) add(where, false, text);
@@ -324,7 +332,10 @@ class Searching {
     if (waiting.length === 0) return;
     const matches = this.#pattern.find(waiting.map(({ text }) => text));
     if (matches.length > 0) this.#portion = portion;
-    for (const { index, ...match } of matches) yield { ...(waiting[index] as Waiting).hit, ...match };
+    for (const { index, ...match } of matches) {
+      const { of, where, file } = waiting[index] as Waiting;
+      yield { ...of, where, file, ...match };
+    }
   }
 
   #progress(events: number): void {

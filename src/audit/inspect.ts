@@ -12,7 +12,7 @@ import { textOfThrown } from "../session/thrown.ts";
 import type { StoredEvent } from "../store/store.ts";
 import { type BlobReference, blobReferences } from "./blob-references.ts";
 import { readCanonical } from "./canonical.ts";
-import { envelopeReader, type ReadEnvelope } from "./envelope.ts";
+import { envelopeReader, type Hashes, type ReadEnvelope } from "./envelope.ts";
 import { misfit, type Schema } from "./misfit.ts";
 import type { Flaw } from "./problem.ts";
 
@@ -100,10 +100,11 @@ const namesNothing: Names = Object.freeze({});
 function inspect(reading: Reading, event: StoredEvent, index: number): Entry {
   const flaws: Flaw[] = [];
   const { id, session, step, run, order } = event;
-  if (hash("sha256", event.envelope) !== id)
+  const hashes = { envelope: hash("sha256", event.envelope), data: event.data === undefined ? undefined : hash("sha256", event.data) };
+  if (hashes.envelope !== id)
     flaws.push({ problem: "its envelope was changed: the SHA-256 of the envelope is not the event's id", field: "id" });
-  const envelope = readEnvelope(reading, event, flaws);
-  const data = envelope === undefined ? undefined : readData(reading, event, envelope, flaws);
+  const envelope = readEnvelope(reading, event, hashes, flaws);
+  const data = envelope === undefined ? undefined : readData(reading, event, envelope, hashes, flaws);
   return {
     id,
     session,
@@ -127,8 +128,8 @@ function inspect(reading: Reading, event: StoredEvent, index: number): Entry {
   };
 }
 
-function readEnvelope({ readEnvelope: read }: Reading, event: StoredEvent, flaws: Flaw[]): Envelope | undefined {
-  const envelope = read(event, flaws);
+function readEnvelope({ readEnvelope: read }: Reading, event: StoredEvent, hashes: Hashes, flaws: Flaw[]): Envelope | undefined {
+  const envelope = read(event, hashes, flaws);
   if (envelope === undefined) return undefined;
   if (envelope.session !== event.session)
     flaws.push({
@@ -152,7 +153,7 @@ interface Data {
   readonly trees: readonly string[];
 }
 
-function readData(reading: Reading, event: StoredEvent, envelope: Envelope, flaws: Flaw[]): Data | undefined {
+function readData(reading: Reading, event: StoredEvent, envelope: Envelope, hashes: Hashes, flaws: Flaw[]): Data | undefined {
   const { kind, version } = envelope;
   const known = Object.hasOwn(versions, kind) ? versions[kind] : undefined;
   if (known === undefined)
@@ -174,9 +175,9 @@ function readData(reading: Reading, event: StoredEvent, envelope: Envelope, flaw
     flaws.push({ problem: "its data is shorter than its salt", field: "data" });
     return undefined;
   }
-  if (hash("sha256", event.data) !== envelope.data)
+  if (hashes.data !== envelope.data)
     flaws.push({ problem: "its data or salt was changed: their SHA-256 is not the digest in its envelope", field: "data" });
-  const read = readCanonical(event.data.subarray(saltBytes));
+  const read = readCanonical(event.data, saltBytes);
   if ("flaw" in read) flaws.push({ problem: `its data ${read.flaw}`, field: "data", kind: "malformed" });
   if ("flaw" in read || known === undefined || version > known) return undefined;
   // Without a `$` there is nothing in it that stands for something else.

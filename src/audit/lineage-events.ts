@@ -15,12 +15,16 @@ export async function lineageEvents(session: Session): Promise<readonly Event[]>
 
 /** The same of branches that are known already. */
 export function eventsOf(branches: readonly Branch[], platform: Platform): readonly Event[] {
+  return inOrder(branches).map((node) => node.event(platform));
+}
+
+/** Without reading what the events say. */
+export function inOrder(branches: readonly Branch[]): readonly Node[] {
   const nodes = branches.flatMap((branch) => branch.nodes);
   const times = happened(nodes);
   const timeOf = (node: Node): string => times.get(node) ?? node.at;
   // An event is always a step after its parents, and happened no earlier.
-  nodes.sort((a, b) => compare(timeOf(a), timeOf(b)) || a.step - b.step || a.order - b.order || compare(a.id, b.id));
-  return nodes.map((node) => node.event(platform));
+  return nodes.sort((a, b) => compare(timeOf(a), timeOf(b)) || a.step - b.step || a.order - b.order || compare(a.id, b.id));
 }
 
 /** Forks, messages and the like carry the time of what they follow. They happened when the first thing was done that follows them. */

@@ -18,7 +18,7 @@ export interface Replayed {
 /** Replays with the workflow given, or every run with the workflow of its name. A record that does not hold is not executed. */
 export async function replayRecord(
   session: Session,
-  workflow: Workflow | true | undefined,
+  { replay: workflow, signal }: { readonly replay?: Workflow | true | undefined; readonly signal?: AbortSignal | undefined },
   gathered: Gathered,
   holds: boolean,
 ): Promise<Replayed> {
@@ -27,14 +27,14 @@ export async function replayRecord(
   const runtime = runtimeOf(session);
   const reports: ReplayReport[] = [];
   const unchecked: Unchecked[] = [];
-  if (workflow instanceof Workflow) reports.push(await replay(session, workflow));
+  if (workflow instanceof Workflow) reports.push(await replay(session, workflow, { signal }));
   else
     for (const { id, shared } of gathered.runs.values()) {
       if (shared) continue;
       const record = await loadRun(runtime, id);
       const { workflow: name } = record.started;
       const known = Object.hasOwn(runtime.workflows, name) ? runtime.workflows[name] : undefined;
-      if (known instanceof Workflow) reports.push(await replayRun(runtime, record, known));
+      if (known instanceof Workflow) reports.push(await replayRun(runtime, record, known, signal));
       else
         unchecked.push({ part: "replay", count: 1, why: `run ${id} was made by "${name}", which openrath({ workflows }) does not name` });
     }

@@ -125,7 +125,7 @@ class Scanning {
   }
 
   async logs(): Promise<void> {
-    for await (const { id, ...row } of this.#store.sessions({})) {
+    for await (const { id, created: _, ...row } of this.#store.sessions({})) {
       this.#looked.logs++;
       this.#texts({ in: "log", id, session: id }, stringsIn(row));
       await this.#unlessDamaged(`log ${id}`, async () => {

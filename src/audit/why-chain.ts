@@ -12,7 +12,10 @@ import { branchesOf, contextOf, modelStep, replacedBy } from "./why-read.ts";
 import { inside, type Step, stepTo, type Tracing } from "./why-step.ts";
 import { wordsOf } from "./why-words.ts";
 
-/** Each event once for each way in which it led to others, and followed once. */
+/**
+ * Each event once for each way in which it led to others, and followed once. Where words are asked about, what models had read that
+ * does not have them comes last: in a long session it would fill all hops there may be.
+ */
 export async function trace(
   tracing: Tracing,
   starts: readonly Step[],
@@ -22,9 +25,11 @@ export async function trace(
   const placeOf = new Map<string, number>();
   // Somebody may ask about an event that its own past leads to only by way of itself.
   const followed = new Set<string>();
-  const waiting = starts.map((step) => ({ step, explained: -1 }));
-  for (let index = 0; index < waiting.length; index++) {
-    const { step, explained } = waiting[index] as (typeof waiting)[number];
+  const waiting = new Waiting(tracing.words);
+  for (const step of starts) waiting.add(step, -1);
+  for (let next = waiting.next(); next !== undefined; next = waiting.next()) {
+    tracing.signal?.throwIfAborted();
+    const { step, explained } = next;
     const name = `${step.relation} ${step.node.id}`;
     const known = placeOf.get(name);
     if (known === undefined && hops.length >= most) return { hops: hops.map(frozen), more: true };
@@ -32,12 +37,41 @@ export async function trace(
     placeOf.set(name, place);
     const { explains } = hops[place] as (typeof hops)[number];
     if (explained >= 0 && explained !== place && explains.at(-1) !== explained && !explains.includes(explained)) explains.push(explained);
-    if (known === undefined) for (const next of step.next ?? []) waiting.push({ step: next, explained: place });
+    if (known === undefined) for (const led of step.next ?? []) waiting.add(led, place);
     if (step.leaf === true || followed.has(step.node.id)) continue;
     followed.add(step.node.id);
-    for (const next of await nextOf(tracing, step.node, step.item)) waiting.push({ step: next, explained: place });
+    for (const led of await nextOf(tracing, step.node, step.item)) waiting.add(led, place);
   }
   return { hops: hops.map(frozen), more: false };
+}
+
+/** A step, and the place of the hop it explains. */
+interface WaitingStep {
+  readonly step: Step;
+  readonly explained: number;
+}
+
+/** Steps that are still to be taken: the nearest first, once those are taken that are about the words. */
+class Waiting {
+  readonly #words: string | undefined;
+  readonly #first: WaitingStep[] = [];
+  readonly #last: WaitingStep[] = [];
+  #firstTaken = 0;
+  #lastTaken = 0;
+
+  constructor(words: string | undefined) {
+    this.#words = words;
+  }
+
+  add(step: Step, explained: number): void {
+    const onlyRead = step.relation === "was-in-context" || step.relation === "compressed";
+    const last = this.#words !== undefined && onlyRead && step.evidence?.words === undefined;
+    (last ? this.#last : this.#first).push({ step, explained });
+  }
+
+  next(): WaitingStep | undefined {
+    return this.#firstTaken < this.#first.length ? this.#first[this.#firstTaken++] : this.#last[this.#lastTaken++];
+  }
 }
 
 function hopOf({ runtime: { platform } }: Tracing, { relation, node, words, evidence }: Step): WhyHop & { readonly explains: number[] } {

@@ -29,7 +29,7 @@ export async function filesNamed(tracing: Tracing, call: Node, result: Node | un
     if (steps.length >= mostFiles) break;
     // What it wrote itself is its own.
     if ((await sandboxes.trees.entry(tree, path))?.type !== "file" || acted?.changes.some((change) => change.path === path)) continue;
-    const { lines } = await writtenLines(runtime, place, path).catch(noLines);
+    const { lines } = await writtenLines(runtime, place, path, { signal: tracing.signal }).catch(noLines);
     const newest = newestOf(lines, tracing.words);
     if (newest !== undefined) steps.push(writtenStep(tracing, path, newest, `${nameWords(path)}, which the call names: `));
   }

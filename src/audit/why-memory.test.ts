@@ -40,6 +40,7 @@ describe("why of a memory", () => {
       'justified tool.called: tests {}: "3 passed with npm test"',
     ]);
     expect(chain.hops[1]?.event.id).toBe(session.calls[0]?.id);
+    await expect(rath.memory.why("test-command", { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: "AbortError" });
     expect(told(await rath.memory.why("test-command"))).toEqual(told(chain).map((line) => line.replace(", staged", "")));
     expect((await why(session, { memory: "memory://project/test-command@1" })).hops).toHaveLength(2);
   });

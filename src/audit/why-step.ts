@@ -26,6 +26,8 @@ export interface Tracing {
   readonly finder: EventFinder;
   /** The words that are asked about: what has them too is followed farther. */
   readonly words?: string | undefined;
+  /** Nobody waits for the answer any more. */
+  readonly signal?: AbortSignal | undefined;
   /** Where they stand in what was looked at already. */
   readonly places: Map<Node, number>;
 }

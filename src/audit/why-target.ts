@@ -99,7 +99,7 @@ function given(target: unknown): Asked {
 async function lineStarts(tracing: Tracing, session: Session, path: string, line: number): Promise<Starts> {
   const [{ writtenLines }, { mergesBetween }] = await Promise.all([import("./blame.ts"), import("./file-versions.ts")]);
   const { node } = placeOf(session);
-  const { path: real, lines } = await writtenLines(tracing.runtime, node, path, session);
+  const { path: real, lines } = await writtenLines(tracing.runtime, node, path, { session, signal: tracing.signal });
   const written = lines[line - 1];
   if (written === undefined)
     throw new RathError("workspace.not-found", `${JSON.stringify(path)} has ${plural(lines.length, "line")}: there is no line ${line}.`, {

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { Agent } from "../agent/agent.ts";
 import { Selector } from "../agent/selector.ts";
 import { scripted } from "../model/scripted.ts";
+import type { Session } from "../session/session.ts";
 import type { Why } from "../session/why.ts";
 import { memoryStore } from "../store/memory.ts";
 import { testRath } from "../testing/test-rath.ts";
@@ -301,6 +302,30 @@ describe("why of a named thing", () => {
     const farther = await why(learned, { memory: "all" });
     expect(farther.hops).toHaveLength(500);
     expect(String(farther).split("\n").at(-1)).toContain("left out");
+  });
+
+  // Mutant: the nearest steps are always taken first.
+  test("what has the words is followed, however many branches a model had read about", async () => {
+    await using rath = testRath();
+    const writer = new Agent({ name: "writer", model: scripted(writes("the tide turns\n"), "Done."), tools: [put] });
+    let line: Session = await writer.forward(rath.session("Write it down").to("memory"));
+    for (let n = 0; n < 120; n++) {
+      const branch = line.fork().say(`part ${n}`);
+      line = await line.say("meanwhile").merge(branch);
+    }
+    const look = tool({
+      name: "look",
+      description: "Reads a file.",
+      input: z.object({ path: z.string() }),
+      repeat: "safe",
+      run: async ({ path }, { sandbox }) => Buffer.from(await sandbox.read(path)).toString(),
+    });
+    const model = scripted({ calls: [{ tool: "look", input: { path: "a.ts" } }] }, "I read that the tide turns.");
+    const { hops } = await why(await new Agent({ name: "reader", model, tools: [look] }).forward(line), { answer: "the tide turns" });
+    expect(hops.length).toBeGreaterThan(120);
+    const at = hops.findIndex(({ evidence }) => evidence.file?.path === "a.ts");
+    expect([hops[at]?.relation, hops[at]?.event.kind]).toEqual(["wrote", "tool.returned"]);
+    expect(at).toBeLessThan(10);
   });
 
   test("a session that was opened again, forked and detached leads to the same events", async () => {

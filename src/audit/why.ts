@@ -5,9 +5,11 @@
 import type { MemoryItem } from "../memory/memory.ts";
 import { flushBehind, runtimeOf } from "../runtime/replay.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import { givenOptions } from "../session/given.ts";
 import type { Session } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
 import type { Why, WhyHop } from "../session/why.ts";
+import type { AskOptions } from "./ask-options.ts";
 import type { WhyTarget } from "./why-target.ts";
 
 export type { Why, WhyEvidence, WhyHop } from "../session/why.ts";
@@ -19,7 +21,7 @@ const idLength = 12;
 const deepest = 20;
 
 /**
- * The events that led to something, nearest first, each with the hops that it explains: of a line of a file, an answer or words in
+ * The events that led to something, nearest first (of words, what else models had read comes last), each with the hops that it explains: of a line of a file, an answer or words in
  * it, an event, a call, a memory, a route, a check or a cost. Follows forks, merges, nested agents and summaries, and memories into the
  * sessions of this store that wrote them. Rejects with `session.not-found`, `memory.not-found` or `workspace.not-found` when there is
  * no such thing here.
@@ -29,8 +31,9 @@ const deepest = 20;
  * for (const { relation, explains, event, summary } of hops) console.log(relation, explains, event.id, summary);
  * console.log(String(await why(session, { memory: "test-command" })));
  */
-export async function why(session: Session, target: WhyTarget): Promise<Why> {
+export async function why(session: Session, target: WhyTarget, options: AskOptions = {}): Promise<Why> {
   const runtime = runtimeOf(session);
+  const { signal } = givenOptions(options, ["signal"], "why");
   await flushBehind(session);
   // Loaded when somebody asks: most programs that import the package never do.
   const [{ EventFinder }, { trace }, { startsOf }] = await Promise.all([
@@ -39,18 +42,18 @@ export async function why(session: Session, target: WhyTarget): Promise<Why> {
     import("./why-target.ts"),
   ]);
   const finder = new EventFinder(runtime, placeOf(session).node);
-  const { starts, words } = await startsOf({ runtime, finder, places: new Map() }, session, target);
-  return whyOf(await trace({ runtime, finder, words, places: new Map() }, starts, mostHops));
+  const { starts, words } = await startsOf({ runtime, finder, signal, places: new Map() }, session, target);
+  return whyOf(await trace({ runtime, finder, words, signal, places: new Map() }, starts, mostHops));
 }
 
 /** The events that led to a memory. */
-export async function whyMemory(runtime: Runtime, item: MemoryItem): Promise<Why> {
+export async function whyMemory(runtime: Runtime, item: MemoryItem, { signal }: AskOptions = {}): Promise<Why> {
   const [{ EventFinder }, { trace }, { originOfMemory }] = await Promise.all([
     import("./find-event.ts"),
     import("./why-chain.ts"),
     import("./why-memory.ts"),
   ]);
-  const tracing = { runtime, finder: new EventFinder(runtime), places: new Map() };
+  const tracing = { runtime, finder: new EventFinder(runtime), signal, places: new Map() };
   return whyOf(await trace(tracing, await originOfMemory(tracing, item), mostHops));
 }
 

@@ -1,4 +1,6 @@
-/** The databases behind a project, as whoever operates them sees them: that of the store and that of its memory. */
+/** The databases behind a project, as whoever operates them sees them: those of the store, of its memory and of its keys. */
+import type { Runtime } from "../runtime/runtime.ts";
+import { tenancyOf } from "../runtime/tenancy.ts";
 import type { DatabaseTables } from "../store/postgres-upkeep.ts";
 import { type DatabaseFile, storeFileOf } from "../store/sqlite-upkeep.ts";
 import { plural, seconds, size } from "../wire/format.ts";
@@ -8,7 +10,7 @@ import type { Finding } from "./finding.ts";
 import { show } from "./shown.ts";
 
 export interface Database {
-  readonly what: "store" | "memory";
+  readonly what: "store" | "memory" | "access";
   /** Never with a password. */
   readonly place: string;
   readonly newest: number;
@@ -33,10 +35,34 @@ export async function databasesOf(cli: Cli, store: string | undefined): Promise<
   const tables = storeTablesOf(open);
   if (kept === undefined && tables === undefined)
     throw new Fault(exits.usage, "This store is neither a file nor a PostgreSQL database of ours: look after it with its own tools.");
+  const main = tables === undefined ? inFile(cli, "store", kept as DatabaseFile) : inTables("store", tables, () => checkTables(tables));
+  return [main, ...(await memoryOf(cli, runtime)), ...(await accessOf(cli, runtime))];
+}
+
+async function memoryOf(cli: Cli, runtime: Runtime): Promise<readonly Database[]> {
+  const memory = await runtime.memories.store();
   const { memoryFileOf } = await import("../memory/sqlite-upkeep.ts");
-  const memory = memoryFileOf(await runtime.memories.store());
-  const main = tables === undefined ? inFile(cli, "store", kept as DatabaseFile) : inTables(tables);
-  return [main, ...(memory === undefined ? [] : [inFile(cli, "memory", memory)])];
+  const file = memoryFileOf(memory);
+  if (file !== undefined) return [inFile(cli, "memory", file)];
+  const { memoryTablesOf } = await import("../memory/postgres-upkeep.ts");
+  const tables = memoryTablesOf(memory);
+  return tables === undefined ? [] : [inTables("memory", tables, () => checkFormat("memory", tables))];
+}
+
+export async function accessOf(cli: Cli, runtime: Runtime): Promise<readonly Database[]> {
+  await using access = await tenancyOf(runtime).openAccess();
+  const { accessFileOf } = await import("../access/sqlite-upkeep.ts");
+  const file = accessFileOf(access);
+  if (file !== undefined) return [inFile(cli, "access", file)];
+  const { accessTablesOf } = await import("../access/postgres-upkeep.ts");
+  const tables = accessTablesOf(access);
+  return tables === undefined ? [] : [inTables("access", tables, () => checkFormat("access", tables))];
+}
+
+async function checkFormat(what: Database["what"], tables: DatabaseTables): Promise<readonly Finding[]> {
+  const format = await tables.format();
+  if (format === undefined) return [{ check: what, status: "none", detail: `${tables.place} has no tables for it yet` }];
+  return [formatFinding(what, format, tables.newest)];
 }
 
 function inFile(cli: Cli, what: Database["what"], file: DatabaseFile): Database {
@@ -51,13 +77,12 @@ function inFile(cli: Cli, what: Database["what"], file: DatabaseFile): Database 
   };
 }
 
-function inTables(tables: DatabaseTables): Database {
+function inTables(what: Database["what"], tables: DatabaseTables, check: Database["check"]): Database {
   const { place, newest, schema } = tables;
   return {
-    ...{ what: "store", tables, newest, place: `${place}, schema ${schema}` },
+    ...{ what, tables, newest, check, place: `${place}, schema ${schema}` },
     format: () => tables.format(),
     migrate: () => tables.migrate(),
-    check: () => checkTables(tables),
   };
 }
 
@@ -120,5 +145,5 @@ function countsOf(counts: Readonly<Record<string, number>>): string {
 }
 
 function singular(noun: string): string {
-  return noun === "memories" ? "memory" : noun.replace(/s$/, "");
+  return noun.endsWith("ies") ? noun.replace(/ies$/, "y") : noun.replace(/s$/, "");
 }

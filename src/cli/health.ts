@@ -5,7 +5,7 @@
  * `/health`: 200 while the worker does its work, 503 when it cannot. `/ready`: 200 only while it takes new runs.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { WorkState } from "../runtime/worker.ts";
+import { type WorkState, worksWell } from "../runtime/worker.ts";
 import { exits, Fault } from "./fault.ts";
 
 export interface HealthSource {
@@ -21,8 +21,6 @@ export interface HealthServer extends AsyncDisposable {
   readonly url: string;
 }
 
-/** One that has not looked for longer does not work, whatever it says. */
-const freshMs = 5000;
 /** Nobody who asks needs longer. */
 const requestMs = 2000;
 
@@ -76,7 +74,7 @@ function answer(source: HealthSource, { method, url = "" }: IncomingMessage, res
     return;
   }
   const state = source.state();
-  const works = worksWell(source, state);
+  const works = worksWell(state, source.concurrency, source.now());
   const good = path === "/health" ? works : works && state?.status === "working";
   give(response, method, good ? 200 : 503, {
     status: state === undefined ? "starting" : works ? state.status : "failing",
@@ -84,13 +82,6 @@ function answer(source: HealthSource, { method, url = "" }: IncomingMessage, res
     ...{ executing: state?.executing ?? 0, taken: state?.taken ?? 0, looked: state?.looked ?? null },
     ...(state?.problem === undefined ? {} : { problem: state.problem }),
   });
-}
-
-/** It looked for work a moment ago and the store answered, or it has all it can do, or it finishes what it has. */
-function worksWell({ concurrency, now }: HealthSource, state: WorkState | undefined): boolean {
-  if (state === undefined || state.status === "stopped" || state.problem !== undefined) return false;
-  if (state.status === "draining" || state.executing >= concurrency) return true;
-  return state.looked !== undefined && now().getTime() - Date.parse(state.looked) < freshMs;
 }
 
 function give(

@@ -17,6 +17,7 @@ interface Definition {
 const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Definition>>>>> = {
   "Start:": {
     init: () => import("./commands/init.ts"),
+    dev: () => import("./commands/dev.ts"),
     doctor: () => import("./commands/doctor.ts"),
     completion: () => import("./commands/completion.ts"),
   },
@@ -61,9 +62,12 @@ const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Defi
     scan: () => import("./commands/scan.ts"),
     export: () => import("./commands/export.ts"),
     import: () => import("./commands/import.ts"),
+    inspect: () => import("./commands/inspect.ts"),
   },
   "Operate:": {
+    serve: () => import("./commands/serve.ts"),
     worker: () => import("./commands/worker.ts"),
+    keys: () => import("./commands/keys.ts"),
     db: () => import("./commands/db.ts"),
   },
 };

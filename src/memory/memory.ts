@@ -139,6 +139,8 @@ export interface MemoryUsage extends MemoryUse {
 export interface MemorySearch {
   /** Default: everybody's. */
   readonly scope?: MemoryScope | readonly MemoryScope[] | undefined;
+  /** Of what belongs to people only what is this one's; everybody's when left out. */
+  readonly user?: string | undefined;
   /** At most so many; 5 when not given. */
   readonly limit?: number | undefined;
   /** Only what is trusted. */
@@ -152,6 +154,8 @@ export interface MemorySearch {
 export interface MemoryListing {
   /** Default: everybody's. */
   readonly scope?: MemoryScope | readonly MemoryScope[] | undefined;
+  /** Of what belongs to people only what is this one's; everybody's when left out. */
+  readonly user?: string | undefined;
   /** Default: both. */
   readonly state?: "published" | "retracted" | undefined;
   /** As it was at this revision; the newest when left out. */
@@ -177,7 +181,7 @@ export interface Memory {
   /** Every version, oldest first. */
   history(name: string): Promise<readonly MemoryRecord[]>;
   /** The events that led to it. */
-  why(name: string): Promise<Why>;
+  why(name: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<Why>;
   /** Where it was recalled, and which model calls read it. */
   usedBy(name: string): AsyncIterable<MemoryUsage>;
   /** What was made after reading this memory, or because of this event, however far away. */

@@ -4,6 +4,7 @@
  */
 import { Connection, type PostgresOptions } from "../postgres/connection.ts";
 import type { PostgresPool } from "../postgres/driver.ts";
+import { keptAt } from "../postgres/upkeep.ts";
 import { vacuum } from "../postgres/vacuum.ts";
 import type { EmbedderLike } from "../session/embedding.ts";
 import { givenOptions } from "../session/given.ts";
@@ -49,7 +50,7 @@ export function postgresMemory(database: string | PostgresPool, options: Postgre
   };
   const vectors = new Vectors(place);
   const revision = async (): Promise<number> => (await projectAt(place))?.newest ?? 0;
-  return {
+  const memory: MemoryStore = {
     embedder,
     revision,
     write: async (writes, { whole = false } = {}) =>
@@ -62,6 +63,8 @@ export function postgresMemory(database: string | PostgresPool, options: Postgre
     scrub: () => vacuum(connection, ["memory_bodies", "memory_words", "memory_vectors"]),
     [Symbol.asyncDispose]: () => connection.close(),
   };
+  keptAt(memory, database, rest, memoryFormat);
+  return memory;
 }
 
 async function* items<T>(pages: AsyncIterable<readonly T[]>): AsyncGenerator<T, void> {

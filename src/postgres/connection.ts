@@ -9,6 +9,7 @@ import { RathError } from "../session/errors.ts";
 import { type Address, addressOf } from "./address.ts";
 import { type Client, failureOf, loadDriver, type Pool, type PooledClient, type PostgresPool, type Query, type Result } from "./driver.ts";
 import { type Format, migrate } from "./format.ts";
+import { SharedPool } from "./shared-pool.ts";
 
 const longestWaitMs = 500;
 const statementMs = 60_000;
@@ -36,6 +37,7 @@ export class Connection {
   /** The database as errors name it. */
   readonly place: string;
   readonly #source: string | PostgresPool;
+  readonly #shared: SharedPool | undefined;
   readonly #address: Address | undefined;
   readonly #options: PostgresOptions;
   readonly #format: Format;
@@ -48,8 +50,9 @@ export class Connection {
   constructor(source: string | PostgresPool, options: PostgresOptions, format: Format) {
     this.tenant = options.tenant ?? "default";
     this.project = options.project ?? "default";
-    this.#source = source;
-    this.#address = typeof source === "string" ? addressOf(source) : undefined;
+    this.#shared = source instanceof SharedPool ? source : undefined;
+    this.#source = this.#shared?.url ?? source;
+    this.#address = typeof this.#source === "string" ? addressOf(this.#source) : undefined;
     this.place = this.#address?.place ?? "The PostgreSQL database";
     this.#options = options;
     this.#format = format;
@@ -164,12 +167,12 @@ export class Connection {
   }
 
   async #connect(): Promise<PooledClient> {
-    this.#pool ??= this.#makePool();
+    this.#pool ??= this.#shared?.join(() => this.#makePool()) ?? this.#makePool();
     try {
       const pool = await this.#pool;
       return await pool.connect();
     } catch (error) {
-      if (RathError.is(error)) this.#pool = undefined;
+      if (RathError.is(error)) await this.#leavePool();
       throw RathError.is(error) ? error : new NotConnected(error);
     }
   }
@@ -178,7 +181,7 @@ export class Connection {
     const { Pool } = await loadDriver();
     const pool = new Pool({
       ...this.#clientOptions(),
-      max: this.#options.max ?? 6,
+      max: this.#shared?.max ?? this.#options.max ?? 6,
       idleTimeoutMillis: 30_000,
       allowExitOnIdle: true,
       statement_timeout: statementMs,
@@ -294,9 +297,14 @@ export class Connection {
   async close(): Promise<void> {
     this.#closed = true;
     this.#queries.clear();
+    await this.#leavePool();
+  }
+
+  async #leavePool(): Promise<void> {
     const pool = this.#pool;
     this.#pool = undefined;
-    await pool?.then((open) => open.end()).catch(() => {});
+    if (pool === undefined) return;
+    await (this.#shared === undefined ? pool.then((open) => open.end()) : this.#shared.leave()).catch(() => {});
   }
 }
 

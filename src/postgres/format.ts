@@ -3,7 +3,7 @@ import { RathError } from "../session/errors.ts";
 
 export interface Format {
   /** Whose tables these are; each family has a number of its own in the table `formats`. */
-  readonly family: "store" | "memory";
+  readonly family: "store" | "memory" | "access";
   /** Released steps are never changed; a new format adds one. Tables are named `openrath.x`, whatever the schema is called. */
   readonly steps: readonly string[];
   /** The function that opens such a database, for messages. */

@@ -4,13 +4,13 @@
  */
 import { parseEnvelope } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
-import { isCalled, isReturned, isStarted, opOf } from "../session/event.ts";
+import { type Event, isCalled, isReturned, isStarted, opOf } from "../session/event.ts";
 import { Log, type Node } from "../session/log.ts";
 import { modelCallBefore } from "../session/request.ts";
 import type { Decided, Decision, Pending } from "../session/session.ts";
 import { deadlineOf, pendingOf } from "../session/views.ts";
 import { validating } from "../tool/schema.ts";
-import { fetchBlobs, fromStored } from "./load.ts";
+import { fetchBlobs, fromStored, readEvent } from "./load.ts";
 import { findEvent } from "./run-record.ts";
 import { rowOfRun } from "./run-row.ts";
 import { mayBeLost } from "./run-view.ts";
@@ -33,7 +33,36 @@ export async function decide(runtime: Runtime, id: string, decision: Decision): 
 
 /** What was decided about something that waited, or still waits: who said what, when and why. */
 export async function decisionOn(runtime: Runtime, id: string): Promise<Decided> {
-  const { mark, call } = await asked(runtime, id);
+  return decidedOn(runtime, await asked(runtime, id));
+}
+
+/** What is to be decided, with everything that whoever decides needs to see. */
+export interface Question {
+  readonly decided: Decided;
+  /** Whether it still waits: nobody decided it, it has no result, and its time is not over. */
+  readonly waits: boolean;
+  /** The event that asked. */
+  readonly call: Event;
+  /** JSON Schema of the input that an approval is for. */
+  readonly schema: object | undefined;
+}
+
+export async function questionUnder(runtime: Runtime, id: string): Promise<Question> {
+  const found = await asked(runtime, id);
+  const decided = await decidedOn(runtime, found);
+  const { call } = found;
+  const deadline = deadlineOf(call, runtime.platform);
+  const isOver = deadline !== undefined && deadline <= runtime.platform.time();
+  const waits = decided.id === undefined && !isOver && (await newestOf(runtime, call)) === id;
+  const store = await runtime.store();
+  const schema = decided.pending.kind === "approval" ? await inputSchemaOf(runtime, call) : undefined;
+  for await (const stored of store.events({ ids: [call.id] }))
+    return { decided, waits, call: await readEvent(runtime.platform, store, stored), schema };
+  throw notPending(id);
+}
+
+async function decidedOn(runtime: Runtime, { mark, call }: { readonly mark: Node; readonly call: Node }): Promise<Decided> {
+  const { id } = mark;
   const given = await runtime.answers.find(id);
   const { answer, approve, input, outcome, reason, expired } = given?.data ?? {};
   const said = { answer, approve, input, outcome, reason, expired };
@@ -64,7 +93,11 @@ async function asked(runtime: Runtime, id: string): Promise<{ readonly mark: Nod
     }
     next = found !== undefined && isStarted(found.kind) ? before : undefined;
   }
-  throw new RathError("pending.not-found", `Nothing is pending under ${id}: see rath.pending().`, { details: { pending: id } });
+  throw notPending(id);
+}
+
+function notPending(id: string): RathError {
+  return new RathError("pending.not-found", `Nothing is pending under ${id}: see rath.pending().`, { details: { pending: id } });
 }
 
 /** The event a call is pending under now: itself, or the newest mark that it was started. Undefined when it has a result on disk. */

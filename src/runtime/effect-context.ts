@@ -120,7 +120,7 @@ export class InnerContext implements InnerEffectContext {
     this.#end = placeOf(session).node;
   }
   emit(part: WatchedPart): void {
-    this.#execution.watched?.({ ...part, by: this.#context.by, session: this.#called.log.id });
+    this.#execution.watched?.({ ...part, by: this.#context.by, session: this.#called.log.id }, this.#called.id);
   }
 
   abort(reason: string): void {

@@ -58,7 +58,9 @@ function within(execution: Execution, node: Node, context: Context, { name, work
     ...limited(execution, context, how, entered, path),
   });
   // Also a `forward` that is not async and throws at once must end what was begun.
-  const left = (async () => forward(inner))().then((returned) => {
+  const { telemetry } = execution.runtime;
+  const work = async (): Promise<Session> => forward(inner);
+  const left = (telemetry === undefined || execution.mode === "replay" ? work() : telemetry.workflow(entered, work)).then((returned) => {
     const place = placeOfReturned(returned, execution, name);
     const left = execution.add(place, context.scope, "workflow.left", { entered: current(entered).id }, path);
     if (unwatch !== undefined) execution.record(left);

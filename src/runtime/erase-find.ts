@@ -74,6 +74,8 @@ export class Finding implements Found {
   readonly #wanted: Wanted;
   readonly #rows = new Map<string, LogRow>();
   readonly #children = new Map<string, LogRow[]>();
+  /** Logs that were searched. */
+  readonly #looked = new Set<string>();
   readonly #holding = new Map<string, boolean>();
   readonly #directories = new Set<string>([emptyTree]);
 
@@ -100,6 +102,7 @@ export class Finding implements Found {
         roots.add(row.id);
     if (roots.size > 0) await this.#takeSessions(roots);
     else if (matching !== undefined) for (const row of this.#rows.values()) if (row.log !== "erasure") await this.#takeLog(row.id);
+    if (this.words !== undefined) await this.#searchKeys(this.words);
     this.memories = await this.#findMemories(await memory());
     return this;
   }
@@ -180,7 +183,15 @@ export class Finding implements Found {
     }
   }
 
+  /** What a run was started with stays, and its key with it. */
+  async #searchKeys(words: Words): Promise<void> {
+    for await (const { id, key, session } of this.#store.runs({}))
+      if (words.isIn(key) && (this.#looked.has(session) || this.#looked.has(id)))
+        this.left.push({ what: "run", id, why: "its key holds the text, and stays until retention lets the whole run go" });
+  }
+
   async #takeLog(log: string): Promise<void> {
+    this.#looked.add(log);
     let first: string | undefined;
     for await (const event of this.#store.events({ session: log })) {
       first ??= event.id;

@@ -8,7 +8,7 @@ import { givenName, givenOptions, givenText, unsupported } from "../session/give
 import { isMemoryUri } from "../session/memory-uri.ts";
 import { versionName } from "../session/remembered.ts";
 import type { Session } from "../session/session.ts";
-import type { Store } from "../store/store.ts";
+import type { RunRow, Store } from "../store/store.ts";
 import { Finding, kindOf, type Left, lasting, type Wanted } from "./erase-find.ts";
 import { type EraseReport, reportOf } from "./erase-report.ts";
 import { Survey, sweepSurveyed } from "./erase-survey.ts";
@@ -100,6 +100,7 @@ export async function erase(
     left: [
       ...found.left,
       ...survey.left,
+      ...(entries.length === 0 ? [] : await begunMeanwhile(store, survey, shared)),
       ...(await recalledElsewhere(runtime, memories, found.events)),
       ...guessable(found, survey),
       ...(store.sweep === undefined || blobs.length === gone.length ? [] : gone.filter((blob) => !removed.has(blob)).map(putAgain)),
@@ -181,8 +182,7 @@ async function refuseUnknown(runtime: Runtime, store: Store, { events = [], memo
 
 /** A run that goes on reads what it wrote, and writes what it read again. */
 async function refuseOpenRuns(runtime: Runtime, store: Store, logs: ReadonlySet<string>, runs: ReadonlySet<string>): Promise<void> {
-  for await (const { id, status, session } of store.runs({})) {
-    if (hasEnded(status) || !(logs.has(session) || runs.has(id))) continue;
+  for await (const { id, status, session } of openRuns(store, logs, runs)) {
     throw refused(
       `Run ${id} on session ${session} has not ended (${status}): end it with run.cancel() or "openrath cancel ${id}", then erase. Nothing was erased.`,
       { run: id, session, status },
@@ -194,6 +194,18 @@ async function refuseOpenRuns(runtime: Runtime, store: Store, logs: ReadonlySet<
     `An effect of session ${open.log.id} is still going on in this process (event ${open.id}): wait for it, then erase. Nothing was erased.`,
     { session: open.log.id, event: open.id },
   );
+}
+
+async function* openRuns(store: Store, logs: ReadonlySet<string>, runs: ReadonlySet<string>): AsyncGenerator<RunRow, void> {
+  for await (const row of store.runs({})) if (!hasEnded(row.status) && (logs.has(row.session) || runs.has(row.id))) yield row;
+}
+
+/** Whoever began between the last look and the removal may have read what is gone now. */
+async function begunMeanwhile(store: Store, { logs, runs }: Survey, shared: readonly string[]): Promise<readonly Left[]> {
+  const left: Left[] = [];
+  for await (const { id } of openRuns(store, new Set([...logs, ...shared]), runs))
+    left.push({ what: "run", id, why: "it was begun meanwhile: what it had read by then it may say again" });
+  return left;
 }
 
 function refused(problem: string, details: Readonly<Record<string, unknown>>): RathError {

@@ -67,6 +67,9 @@ function pureFacts(kind: EventKind, data: unknown): Facts | undefined {
   return undefined;
 }
 
+/** Gets a part, and the call that it belongs to where it is no event. */
+type Watcher = (part: StreamPart, call?: string) => void;
+
 export class Execution {
   readonly id: string;
   readonly mode: ExecutionMode;
@@ -87,6 +90,8 @@ export class Execution {
   closed = false;
   /** Nothing new begins here: the run is about to be left for others. */
   draining = false;
+  /** Effects whose call is being stored, as one that has begun: they will in a moment. */
+  beginning = 0;
   /** `forward` has ended: frames it left behind go no further. */
   ending = false;
   /** Where the run's work began, and the newest event of its program. */
@@ -106,8 +111,8 @@ export class Execution {
   /** Nothing moves although recorded work was not asked for again. */
   onStill: () => void = () => {};
   /** Gets what happens, as it happens, when anybody watches. */
-  watched: ((part: StreamPart) => void) | undefined;
-  readonly #watchers = new Set<(part: StreamPart) => void>();
+  watched: Watcher | undefined;
+  readonly #watchers = new Set<Watcher>();
   /** How many tool calls rules have seen. */
   readonly #judged = new Map<object, number>();
   readonly #owned = new Set<Log>();
@@ -280,10 +285,10 @@ export class Execution {
   }
 
   /** Whoever watches gets every part from now on, until the function it was given back is called. */
-  watch(watcher: (part: StreamPart) => void): () => void {
+  watch(watcher: Watcher): () => void {
     this.#watchers.add(watcher);
-    this.watched ??= (part) => {
-      for (const each of this.#watchers) each(part);
+    this.watched ??= (part, call) => {
+      for (const each of this.#watchers) each(part, call);
     };
     return () => {
       this.#watchers.delete(watcher);

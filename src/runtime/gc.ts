@@ -21,7 +21,7 @@ export interface GcOptions {
   readonly dryRun?: boolean | undefined;
   /** Contents that were put or touched since then stay, whoever names them: their event may be on the way. At least "1h"; default "1d". */
   readonly olderThan?: Duration | undefined;
-  /** Sessions whose newest event is older go. None do when left out. */
+  /** Sessions that were made and last changed before then go. None do when left out. */
   readonly sessionsOlderThan?: Duration | undefined;
   /** Of those, only sessions with this tag. Forks have the tags of what they were forked from. */
   readonly tag?: string | undefined;

@@ -5,9 +5,20 @@ import type { Runtime } from "./runtime.ts";
 import type { Services } from "./services.ts";
 import { isFinal } from "./worker.ts";
 
+const known = new WeakMap<Services, Hints>();
+
+/** Of a Rath in this process: one that listens is enough. */
+export function hintsOf(runtime: Services): Hints {
+  const hints = known.get(runtime) ?? new Hints(runtime);
+  known.set(runtime, hints);
+  return hints;
+}
+
 export class Hints {
   readonly #runtime: Services;
   readonly #listeners = new Set<(news: News) => void>();
+  readonly #words = new Set<(words: unknown) => void>();
+  readonly #opened = new Set<() => void>();
   #watching: Promise<AsyncDisposable | undefined> | undefined;
 
   constructor(runtime: Services) {
@@ -21,6 +32,12 @@ export class Hints {
     return () => this.#listeners.delete(hear);
   }
 
+  /** Hears what others tell, as long as anybody listens to changes; `opened` is called when that begins. */
+  onWords(hear: (words: unknown) => void, opened: () => void): void {
+    this.#words.add(hear);
+    this.#opened.add(opened);
+  }
+
   async close(): Promise<void> {
     this.#listeners.clear();
     await (await this.#watching)?.[Symbol.asyncDispose]();
@@ -29,9 +46,12 @@ export class Hints {
   async #watch(): Promise<AsyncDisposable | undefined> {
     try {
       const store = await this.#runtime.store();
-      return await store.watch?.((news) => {
-        for (const hear of [...this.#listeners]) hear(news);
+      const watching = await store.watch?.((news) => {
+        if (news.words === undefined) for (const hear of [...this.#listeners]) hear(news);
+        else for (const hear of this.#words) hear(news.words);
       });
+      if (watching !== undefined) for (const tell of this.#opened) tell();
+      return watching;
     } catch (error) {
       this.#runtime.warn(`The store does not tell of changes (${textOfThrown(error)}): they are seen by looking from time to time.`);
       return undefined;

@@ -33,6 +33,8 @@ export async function assertHeld(execution: Holder): Promise<void> {
   if (lease === undefined) return;
   const store = await runtime.store();
   const renewed = await held(runtime, () => store.renew(lease, runtime.times.leaseMs));
+  // It was taken again here meanwhile: that this lease is over says nothing of the new one.
+  if (execution.lease !== undefined && execution.lease.epoch > lease.epoch) return assertHeld(execution);
   if (renewed === undefined) {
     execution.fence(lease.epoch + 1);
     throw fenced(execution.id, lease.epoch + 1);
@@ -45,7 +47,18 @@ export async function assertHeld(execution: Holder): Promise<void> {
  * Before something that must not happen twice: the store's word that its intent is written may have come so late that the run is
  * somebody else's by now, who says that nobody knows whether it happened.
  */
-export async function assureHeld(execution: Holder): Promise<void> {
-  const { lease, runtime } = execution;
-  if (lease !== undefined && runtime.platform.elapsed() >= lease.sureUntil) await patiently(execution, () => assertHeld(execution));
+export async function announced(execution: Beginner): Promise<void> {
+  execution.beginning++;
+  try {
+    await patiently(execution, () => execution.writer.flush());
+    const { lease, runtime } = execution;
+    if (lease !== undefined && runtime.platform.elapsed() >= lease.sureUntil) await patiently(execution, () => assertHeld(execution));
+  } finally {
+    execution.beginning--;
+  }
+}
+
+interface Beginner extends Holder {
+  beginning: number;
+  readonly writer: { flush(): Promise<unknown> };
 }

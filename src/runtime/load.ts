@@ -231,17 +231,31 @@ function asBuffer(bytes: Uint8Array): Buffer {
 /** Brings the blobs that events name into memory. */
 export async function fetchBlobs(platform: Platform, store: Store, nodes: readonly Node[]): Promise<void> {
   const loaded = new Map<string, Uint8Array>();
+  // Most model calls name one and the same configuration: what names the same blobs shares them.
+  const shared = new Map<string, ReadonlyMap<string, Uint8Array>>();
   for (const node of nodes) {
     if (node.bytes === undefined || node.bytes.length < shortestReference || asBuffer(node.bytes).indexOf(blobMark) < 0) continue;
-    const blobs = new Map<string, Uint8Array>();
-    for (const hash of blobsIn(dataText(platform, node.bytes))) {
-      const bytes = loaded.get(hash) ?? (await store.blob(hash));
-      if (bytes === undefined) continue; // reading it fails by name, verify lists it
-      loaded.set(hash, bytes);
-      blobs.set(hash, bytes);
-    }
+    const hashes = blobsIn(dataText(platform, node.bytes));
+    const names = hashes.join();
+    const blobs = shared.get(names) ?? (await readBlobs(store, hashes, loaded));
+    shared.set(names, blobs);
     node.blobs = blobs;
   }
+}
+
+async function readBlobs(
+  store: Store,
+  hashes: readonly string[],
+  loaded: Map<string, Uint8Array>,
+): Promise<ReadonlyMap<string, Uint8Array>> {
+  const blobs = new Map<string, Uint8Array>();
+  for (const hash of hashes) {
+    const bytes = loaded.get(hash) ?? (await store.blob(hash));
+    if (bytes === undefined) continue; // reading it fails by name, verify lists it
+    loaded.set(hash, bytes);
+    blobs.set(hash, bytes);
+  }
+  return blobs;
 }
 
 /** One stored event by itself, as whoever reads a stream gets it. */

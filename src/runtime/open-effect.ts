@@ -17,7 +17,7 @@ import { closedRath, never } from "./closed.ts";
 import { InnerContext, reasonOf } from "./effect-context.ts";
 import type { Execution, Open } from "./execution.ts";
 import { Interrupted, interruptible, unless } from "./interrupt.ts";
-import { assureHeld } from "./lease.ts";
+import { announced } from "./lease.ts";
 import { link } from "./link.ts";
 import { noMailbox } from "./mailbox.ts";
 import { patiently } from "./patience.ts";
@@ -159,7 +159,11 @@ export class OpenEffect implements Open {
     this.queued = false;
   }
 
-  async #live(): Promise<Node> {
+  #live(): Promise<Node> {
+    return this.#execution.runtime.telemetry?.effect(this.called, () => this.#now()) ?? this.#now();
+  }
+
+  async #now(): Promise<Node> {
     const execution = this.#execution;
     const { op, repeat } = this.effect;
     const { signal } = this.#context;
@@ -168,8 +172,7 @@ export class OpenEffect implements Open {
     if (!this.#started) this.#start();
     if (repeat === "once" || repeat === "keyed") {
       try {
-        await patiently(execution, () => execution.writer.flush());
-        await assureHeld(execution);
+        await announced(execution);
       } catch (error) {
         // It has not begun, and will not: that is its result.
         return this.#settled("error", { message: `it did not begin, because its call could not be stored: ${failure(error).message}` });

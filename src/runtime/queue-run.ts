@@ -137,7 +137,13 @@ function startedAs(
     ...(hasOnCancel(workflow) && compensates === undefined ? { onCancel: true } : {}),
     ...(compensates === undefined ? {} : { compensates }),
     ...(parent === undefined ? {} : { parent: parent.id }),
+    ...traced(runtime),
   };
+}
+
+function traced({ telemetry }: Runtime): { readonly trace?: string } {
+  const trace = telemetry?.trace();
+  return trace === undefined ? {} : { trace };
 }
 
 export function hasOnCancel(workflow: Workflow | undefined): boolean {
@@ -185,14 +191,16 @@ function readings(said: string | undefined): readonly unknown[] {
   }
 }
 
+/** The place that a run was given: where others were writing, it began on a fork of it. */
+export function givenTo({ id, input }: Pick<RunRecord, "id" | "input">): Node {
+  return input.kind === "session.forked" && input.log.fork?.label === `run ${id.slice(0, 8)}` ? (input.parent as Node) : input;
+}
+
 /** Refuses a key that was used for another workflow or another input. */
 export async function sameRun(runtime: Runtime, record: RunRecord, name: string, session: Session, key: string): Promise<void> {
   const { node } = placeOf(session);
   const what = (place: Node): string => whatOf(place, runtime.platform, (at) => runtime.textOf(at), new Map());
-  const original =
-    record.input.kind === "session.forked" && record.input.log.fork?.label === `run ${record.id.slice(0, 8)}`
-      ? (record.input.parent as Node)
-      : record.input;
+  const original = givenTo(record);
   const sameInput = node.stored ? original.id === node.id || record.input.id === node.id : what(original) === what(node);
   if (record.started.workflow === name && sameInput) return;
   throw new RathError(

@@ -13,9 +13,9 @@ import type {
 import { RathError } from "../session/errors.ts";
 import { callOf, stateOf } from "../session/fold.ts";
 import { givenOneOf, givenOptions, givenText, shown, unsupported } from "../session/given.ts";
-import { defaultHits, givenHits, givenOrigin, givenScopes, givenTrust } from "../session/given-memory.ts";
+import { defaultHits, givenHits, givenOrigin, givenScopes, givenTrust, memoryScopes } from "../session/given-memory.ts";
 import type { Node } from "../session/log.ts";
-import { ambiguousKey, isMemoryUri, noMemory, readVersionName } from "../session/memory-uri.ts";
+import { ambiguousKey, isMemoryUri, memoryPrefix, noMemory, readVersionName } from "../session/memory-uri.ts";
 import { versionName } from "../session/remembered.ts";
 import type { MemoryHit, MemoryScope, Session } from "../session/session.ts";
 import type { Why } from "../session/why.ts";
@@ -25,6 +25,8 @@ import type { Runtime } from "./runtime.ts";
 /** How often a decision is made again when others write meanwhile. */
 const tries = 10;
 
+type Explain = (runtime: Runtime, item: MemoryItem, options: { readonly signal?: AbortSignal | undefined }) => Promise<Why>;
+
 /** A recall of a session, and what it gave. */
 interface Recalled {
   readonly call: Node;
@@ -33,9 +35,9 @@ interface Recalled {
 
 export class RathMemory implements Memory {
   readonly #runtime: Runtime;
-  readonly #explain: (runtime: Runtime, item: MemoryItem) => Promise<Why>;
+  readonly #explain: Explain;
 
-  constructor(runtime: Runtime, explain: (runtime: Runtime, item: MemoryItem) => Promise<Why>) {
+  constructor(runtime: Runtime, explain: Explain) {
     this.#runtime = runtime;
     this.#explain = explain;
   }
@@ -50,13 +52,13 @@ export class RathMemory implements Memory {
   }
 
   async search(query: string, options: MemorySearch = {}): Promise<readonly MemoryHit[]> {
-    const known = ["scope", "limit", "trust", "origin", "asOf"] as const;
-    const { scope, limit = defaultHits, trust, origin, asOf } = givenOptions(options, known, "search");
+    const known = ["scope", "user", "limit", "trust", "origin", "asOf"] as const;
+    const { scope, user, limit = defaultHits, trust, origin, asOf } = givenOptions(options, known, "search");
     givenHits(limit, "search.limit");
     givenTrust(trust, "search.trust");
     givenOrigin(origin, "search.origin");
     const text = givenText(query, "search.query");
-    const within = beginnings(scope, "search.scope");
+    const within = beginnings(scope, user, "search");
     const store = await this.#store();
     await this.#givenRevision(asOf, "search.asOf");
     const { embed } = await import("./embedding.ts");
@@ -71,9 +73,9 @@ export class RathMemory implements Memory {
   }
 
   async *list(query: MemoryListing = {}): AsyncIterable<MemoryRecord> {
-    const { scope, state, asOf } = givenOptions(query, ["scope", "state", "asOf"], "list");
+    const { scope, user, state, asOf } = givenOptions(query, ["scope", "user", "state", "asOf"], "list");
     givenOneOf(state, ["published", "retracted"], "list.state");
-    const within = beginnings(scope, "list.scope");
+    const within = beginnings(scope, user, "list");
     await this.#givenRevision(asOf, "list.asOf");
     yield* (await this.#store()).list({ within, state, asOf });
   }
@@ -84,10 +86,11 @@ export class RathMemory implements Memory {
     return newest === undefined ? [] : this.#versions(newest.uri);
   }
 
-  async why(name: string): Promise<Why> {
+  async why(name: string, options: { readonly signal?: AbortSignal | undefined } = {}): Promise<Why> {
+    const { signal } = givenOptions(options, ["signal"], "why");
     const item = await this.get(name);
     if (item === undefined) throw noMemory(name);
-    return this.#explain(this.#runtime, item);
+    return this.#explain(this.#runtime, item, { signal });
   }
 
   async *usedBy(name: string): AsyncIterable<MemoryUsage> {
@@ -314,6 +317,9 @@ function holds(then: MemoryRecord, now: MemoryRecord): boolean {
   return then.version === now.version || same;
 }
 
-function beginnings(scope: MemoryScope | readonly MemoryScope[] | undefined, field: string): readonly string[] {
-  return givenScopes(scope, field)?.map((one) => `memory://${one}/`) ?? ["memory://"];
+function beginnings(scope: MemoryScope | readonly MemoryScope[] | undefined, user: string | undefined, field: string): readonly string[] {
+  const scopes = givenScopes(scope, `${field}.scope`);
+  if (user === undefined) return scopes?.map((one) => memoryPrefix(one, undefined)) ?? ["memory://"];
+  givenText(user, `${field}.user`);
+  return (scopes ?? memoryScopes).map((one) => memoryPrefix(one, one === "user" ? user : undefined));
 }

@@ -145,6 +145,12 @@ function givenTarget(target: EraseTarget): EraseTarget {
   return target;
 }
 
+const wholeId = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+function noSession(name: string): RathError {
+  return new RathError("session.not-found", `There is no session ${name || "(empty id)"} in this store.`, { details: { session: name } });
+}
+
 export class RathOnStore implements Rath {
   readonly #runtime: Runtime;
   readonly #runs: Runs;
@@ -184,8 +190,10 @@ export class RathOnStore implements Rath {
     this.#runtime.assertOpen();
     await this.#runtime.effects.writer.flush();
     const [name = "", step] = id.split("@");
-    const row = await this.#find(name);
-    const log = (await this.#runtime.load([row.id])).get(row.id) as Log;
+    // A whole id is looked up once.
+    const whole = wholeId.test(name) ? name : (await this.#find(name)).id;
+    const log = (await this.#runtime.load([whole])).get(whole) as Log;
+    if (log.kind !== "session") throw noSession(name);
     const session = this.#runtime.outside(log.storedHead ?? (log.tip as NonNullable<typeof log.tip>));
     return step === undefined ? session : session.at(/^\d+$/.test(step) ? Number(step) : step);
   }
@@ -196,10 +204,7 @@ export class RathOnStore implements Rath {
     const exact = rows.find((row) => row.id === name);
     if (exact !== undefined) return exact;
     const [row, ...others] = rows;
-    if (row === undefined)
-      throw new RathError("session.not-found", `There is no session ${name || "(empty id)"} in this store.`, {
-        details: { session: name },
-      });
+    if (row === undefined) throw noSession(name);
     if (others.length > 0)
       throw new RathError("session.ambiguous-id", `${name} is the beginning of ${rows.length} session ids: write more of it.`, {
         details: { ids: rows.map((found) => found.id) },

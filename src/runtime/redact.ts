@@ -15,6 +15,7 @@ const shapes: Readonly<Record<string, string>> = {
   "Stripe key": "(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}",
   "npm token": "npm_[A-Za-z0-9]{36}",
   "Hugging Face token": "hf_[A-Za-z0-9]{34,}",
+  "OpenRath key": "rath_[a-z2-7]{10}_[A-Za-z0-9_-]{43}",
   // A header ends where another one may begin, so that each character is looked at once.
   "JSON web token": "eyJ(?:(?!-eyJ)[A-Za-z0-9_-]){10,}\\.eyJ[A-Za-z0-9_-]{10,}\\.[A-Za-z0-9_-]{10,}",
 };
@@ -77,8 +78,8 @@ function kindOf(found: string, declared: readonly string[]): { readonly kind: st
 }
 
 /** How shapes begin, where a word does. */
-const starts = "sk- sk_ rk_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- AKIA ASIA AIza xox npm_ hf_ eyJ".split(" ");
-const begun = /\b(?:[sr]k[-_]|gh[pousr]_|github_pat_|glpat-|AKIA|ASIA|AIza|xox[abeprs]-|npm_|hf_|eyJ)/;
+const starts = "sk- sk_ rk_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- AKIA ASIA AIza xox npm_ hf_ rath_ eyJ".split(" ");
+const begun = /\b(?:[sr]k[-_]|gh[pousr]_|github_pat_|glpat-|AKIA|ASIA|AIza|xox[abeprs]-|npm_|hf_|rath_|eyJ)/;
 const partOfShape = /[A-Za-z0-9_.-]/;
 /** What has not become a secret by then is none that we know. */
 const longest = 16_384;

@@ -8,6 +8,7 @@ import { placeOf, SessionValue } from "../session/value.ts";
 import type { Workflow } from "../workflow/workflow.ts";
 import { type Divergence, describe, divergenceOf } from "./divergence.ts";
 import { Execution } from "./execution.ts";
+import { askedInstead } from "./instead.ts";
 import { type RunRecord, refuseErased, runBehind } from "./run-record.ts";
 import { Runtime } from "./runtime.ts";
 import { inside } from "./services.ts";
@@ -52,21 +53,20 @@ export type ReplayReport = {
 export async function replay(
   session: Session,
   workflow: Workflow,
-  options: { readonly from?: number | undefined } = {},
+  options: { readonly from?: number | undefined; readonly signal?: AbortSignal | undefined } = {},
 ): Promise<ReplayReport> {
   const runtime = runtimeOf(session);
   const { node } = placeOf(options.from === undefined ? session : session.at(options.from));
   await flushBehind(session);
   const record = await runBehind(runtime, node);
   refuseErased(record);
-  return replayRun(runtime, record, workflow);
+  return replayRun(runtime, record, workflow, options.signal);
 }
 
 /** Executes one run against its record. */
-export async function replayRun(runtime: Runtime, record: RunRecord, workflow: Workflow): Promise<ReplayReport> {
+export async function replayRun(runtime: Runtime, record: RunRecord, workflow: Workflow, signal?: AbortSignal): Promise<ReplayReport> {
   const execution = new Execution(runtime, record.id, "replay");
-  const divergence = await execute(runtime, execution, record, workflow);
-  execution.close();
+  const divergence = await unlessAborted(signal, () => execute(runtime, execution, record, workflow)).finally(() => execution.close());
   const steps = stepsOf(execution, record, divergence);
   const found = { run: record.id, workflow: record.started.workflow, events: steps.length, steps };
   const renamed = [...execution.renames].map(([from, to]) => ({ from, to }));
@@ -75,6 +75,22 @@ export async function replayRun(runtime: Runtime, record: RunRecord, workflow: W
     return { identical: true, ...found, renamed, toString: () => `identical: ${steps.length} events compared, nothing called${names}` };
   const { at, field, expected, got, text } = divergence;
   return { identical: false, ...found, renamed, at, field, expected, got, toString: () => `diverged ${text}${names}` };
+}
+
+/** What the work gives, unless it is aborted first: a program that waits for something of its own cannot be ended, only left. */
+async function unlessAborted<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+  if (signal === undefined) return work();
+  signal.throwIfAborted();
+  let left = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    left = () => reject(signal.reason);
+    signal.addEventListener("abort", left);
+  });
+  try {
+    return await Promise.race([work(), aborted]);
+  } finally {
+    signal.removeEventListener("abort", left);
+  }
 }
 
 function stepsOf({ recorded }: Execution, { program }: RunRecord, divergence: Divergence | undefined): readonly ReplayStep[] {
@@ -101,7 +117,8 @@ async function execute(runtime: Runtime, execution: Execution, record: RunRecord
     if (execution.recorded !== undefined) execution.recorded.onProgress = check;
     check();
   });
-  const session = new SessionValue(record.input, { host: runtime, execution, scope: execution.scope, by: "" });
+  const instead = askedInstead(record.started.instead, workflow);
+  const session = new SessionValue(record.input, { host: runtime, execution, scope: execution.scope, by: "", instead });
   const forward = inside
     .run({ execution, scope: execution.scope }, () => workflow.forward(session))
     .then(

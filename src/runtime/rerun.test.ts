@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Flow } from "../../test/support/flow.ts";
 import { composeRath } from "../openrath.ts";
 import type { Session } from "../session/session.ts";
-import { rerun } from "./rerun.ts";
+import { beginRerun, rerun, withMessage } from "./rerun.ts";
 
 function memory() {
   return composeRath({ store: "memory", implicitForks: "allow" }, {});
@@ -129,6 +129,22 @@ describe("rerun", () => {
     const again = await rerun(done, flow, { from: step, change: (session) => session.say("more") });
     expect(again).toMatchObject({ reused: 1, of: 2 });
     expect(again.session.messages.map((message) => message.text)).toEqual(["go", "more"]);
+    expect(again.session.messages.map((message) => message.by)).toEqual(["user", "user"]);
+  });
+
+  // Mutant: what is changed is changed in nobody's name.
+  test("what is changed is changed by whoever asks, and what follows is done by the workflow", async () => {
+    await using rath = memory();
+    const flow = new Flow(async (session) => (await session.do("one", () => 1)).say("done"), "flow");
+    const done = await (await rath.run(flow, rath.session("go", { principal: "human:bob" }))).result();
+    const change = (session: Session): Session => withMessage(session, "go back", true);
+    const { session } = await (await beginRerun(done, flow, { change, effects: "live", by: "human:ada" })).ended;
+    expect(session.messages.map(({ text, by }) => [text, by])).toEqual([
+      ["go back", "human:ada"],
+      ["done", done.messages.at(-1)?.by],
+    ]);
+    const unnamed = await rerun(done, flow, { change, effects: "live" });
+    expect(unnamed.session.messages[0]).toMatchObject({ text: "go back", by: "human:bob" });
   });
 
   test("an event of another run is refused", async () => {

@@ -8,6 +8,7 @@ import { placeOf, SessionValue } from "../session/value.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
 import { conclude } from "./enter.ts";
 import { Execution } from "./execution.ts";
+import { askedInstead, insteadOf } from "./instead.ts";
 import { firstRevision } from "./memories.ts";
 import { flushBehind, runtimeOf } from "./replay.ts";
 import { Reuse } from "./reuse.ts";
@@ -20,7 +21,12 @@ export interface RerunOptions {
   /** The step whose value `change` replaces; default: the run's input. */
   readonly from?: number | undefined;
   /** Another value in place of the one the program holds there, or another result for one effect (its call's or result's id). */
-  readonly change?: ((session: Session) => Session) | { readonly event: string; readonly output: unknown } | undefined;
+  readonly change?:
+    | ((session: Session) => Session)
+    | { readonly event: string; readonly output: unknown }
+    /** From this model call on, the agent that made it asks another model or with other instructions. */
+    | { readonly event: string; readonly model?: string | undefined; readonly instructions?: string | undefined }
+    | undefined;
   /** What `once` and `keyed` effects do that find no equal result: stop and ask (default), or run. */
   readonly effects?: "ask" | "live" | undefined;
   /** Which memory is recalled: what was there for the earlier run (default), or what is there now. */
@@ -46,8 +52,27 @@ export interface Rerun<Output> {
  * console.log(`${again.reused} of ${again.of} results reused`);
  */
 export async function rerun<W extends Workflow>(session: Session, workflow: W, options: RerunOptions = {}): Promise<Rerun<OutputOf<W>>> {
-  const runtime = runtimeOf(session);
   givenOptions(options, ["from", "change", "effects", "memory"], "rerun");
+  return (await beginRerun(session, workflow, options)).ended;
+}
+
+/** A rerun that goes on. */
+export interface BegunRerun<Output> {
+  readonly run: string;
+  /** The fork that the workflow was given. */
+  readonly session: string;
+  readonly ended: Promise<Rerun<Output>>;
+  /** Resolves when the fork is stored: anybody can open it then. */
+  stored(): Promise<void>;
+}
+
+/** Begins one for whoever asks, if that is not who made the session, and does not wait for its end. */
+export async function beginRerun<W extends Workflow>(
+  session: Session,
+  workflow: W,
+  options: RerunOptions & { readonly by?: string | undefined },
+): Promise<BegunRerun<OutputOf<W>>> {
+  const runtime = runtimeOf(session);
   givenOneOf(options.effects, ["ask", "live"], "rerun.effects");
   givenOneOf(options.memory, ["recorded", "latest"], "rerun.memory");
   await flushBehind(session);
@@ -65,9 +90,12 @@ export async function rerun<W extends Workflow>(session: Session, workflow: W, o
   const latest = options.memory === "latest" && record.program.some(({ kind }) => kind === "recall.returned");
   const revision = latest ? await (await runtime.memories.store()).revision() : undefined;
   const captured = capturedBy(runtime, record);
-  const reuse = new Reuse(runtime, record.program, { effects: options.effects ?? "ask", change, captured, latest: revision });
+  const output = change !== undefined && "output" in change ? change : undefined;
+  const instead = change === undefined || output !== undefined ? undefined : insteadOf(runtime, record, change);
+  const reuse = new Reuse(runtime, record.program, { effects: options.effects ?? "ask", change: output, captured, latest: revision });
   execution.memory = options.memory === "latest" ? "latest" : firstRevision(record.program, runtime.platform);
-  const input = execution.fork(record.input, execution.scope, "rerun", record.input.by);
+  const by = options.by ?? record.input.by;
+  const input = execution.fork(record.input, execution.scope, "rerun", by);
   reuse.standsFor(input, record.input);
   execution.reuse = reuse;
   execution.journal("run.started", {
@@ -75,23 +103,38 @@ export async function rerun<W extends Workflow>(session: Session, workflow: W, o
     input: { session: input.log.id, head: input.id },
     bare: true,
     rerun: record.id,
+    ...(instead === undefined ? {} : { instead }),
   });
-  const context = { host: runtime, execution, scope: execution.scope, by: "" };
+  // The run names it, also where what it is changed to does not come from it.
+  execution.writer.add(input);
+  const context = { host: runtime, execution, scope: execution.scope, by: "", instead: askedInstead(instead, workflow) };
   const changing = typeof options.change === "function" ? options.change : undefined;
-  if (changing !== undefined && options.from !== undefined)
-    reuse.replaceAfter(start, (node) => placeOf(changing(new SessionValue(node, context))).node);
-  const forward = inside.run({ execution, scope: execution.scope }, () => {
-    const given = new SessionValue(input, context);
-    return workflow.forward(changing !== undefined && options.from === undefined ? changing(given) : given);
-  });
-  const end = await conclude(runtime, execution, forward, start.by);
-  return {
-    session: end as Session<OutputOf<W>>,
+  // What is changed is changed by whoever asks; what follows is done by the workflow.
+  const changed = (node: Node): Node =>
+    changing === undefined ? node : placeOf(changing(new SessionValue(node, { ...context, by }))).node;
+  if (changing !== undefined && options.from !== undefined) reuse.replaceAfter(start, changed);
+  const within = <T>(work: () => T): T => inside.run({ execution, scope: execution.scope }, work);
+  const given = new SessionValue(options.from === undefined ? within(() => changed(input)) : input, context);
+  const forward = within(() => workflow.forward(given));
+  const ended = async (): Promise<Rerun<OutputOf<W>>> => ({
+    session: (await conclude(runtime, execution, forward, start.by)) as Session<OutputOf<W>>,
     reused: reuse.taken.length,
     of: reuse.of,
     saved: savedBy(reuse.taken),
     split: reuse.split?.event(runtime.platform),
+  });
+  const stored = async (): Promise<void> => {
+    execution.writer.add(placeOf(given).node);
+    await execution.writer.flush();
   };
+  return { run: execution.id, session: given.id, ended: ended(), stored };
+}
+
+/** The last thing said replaced; where the program holds a later value, something more is said. */
+export function withMessage(session: Session, text: string, replace: boolean): Session {
+  const last = session.messages.findLast((message) => message.role === "user");
+  const before = last === undefined ? undefined : session.at(last.event).step - 1;
+  return replace && before !== undefined && before >= 1 ? session.at(before).fork("changed").say(text) : session.say(text);
 }
 
 /** The files that directories held when the run first used them, by placement. */

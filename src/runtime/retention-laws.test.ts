@@ -34,7 +34,7 @@ class Asks extends Workflow {
 const pick = fc.nat(1000);
 const act = fc.oneof(
   fc.record({ kind: fc.constant("new" as const), flow: fc.constantFrom("work", "outer", "asks") }),
-  fc.record({ kind: fc.constantFrom("fork" as const, "detach" as const), of: pick, flow: fc.constantFrom("work", "outer") }),
+  fc.record({ kind: fc.constantFrom("fork" as const, "detach" as const), of: pick, flow: fc.constantFrom("work", "outer", undefined) }),
   fc.record({ kind: fc.constant("merge" as const), of: pick, with: pick }),
 );
 const step = fc.record({ act, day: fc.constantFrom(0, 100) });
@@ -42,10 +42,10 @@ const step = fc.record({ act, day: fc.constantFrom(0, 100) });
 test("what hangs together with a young session stays, verifies and replays; the rest goes", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 9 }), async (steps) => {
-      const store = memoryStore();
       let now = 0;
       const start = Date.parse("2026-01-01T00:00:00.000Z");
       const platform = { ...nodePlatform, time: () => new Date(start + now++).toISOString() };
+      const store = memoryStore({ clock: () => start + now });
       const workflows = { work: new Work(), outer: new Outer(), asks: new Asks() };
       await using rath = composeRath({ store, workflows, implicitForks: "allow" }, { platform });
       const made: { session: Session; day: number; group: number; flow: string | undefined }[] = [];
@@ -61,21 +61,22 @@ test("what hangs together with a young session stays, verifies and replays; the 
         now = Math.max(now, day * 86_400_000);
         const other = "of" in one && made.length > 0 ? made[one.of % made.length] : undefined;
         if (one.kind === "new" || other === undefined) {
-          const flow = "flow" in one ? one.flow : "work";
+          const flow = ("flow" in one ? one.flow : undefined) ?? "work";
           made.push({ session: await ended(flow, rath.session(`session ${made.length}`)), day, group: made.length, flow });
         } else if (one.kind === "merge") {
           const second = made[one.with % made.length] as (typeof made)[number];
           if (second.session.id === other.session.id) continue;
           // Two that were merged hang together, whichever way.
           const [into, from] = [other.session.fork(), second.session];
-          // A merge has the time of what was merged, so something is done to it that has its own.
-          const merged = await (await into.merge(from)).do("look", () => "merged");
+          const merged = await into.merge(from);
+          await rath.save(merged);
           const joined = second.group;
           for (const each of made) if (each.group === joined) each.group = other.group;
           made.push({ session: merged, day, group: other.group, flow: undefined });
         } else {
           const from = one.kind === "fork" ? other.session.fork() : other.session.detach();
-          made.push({ session: await ended(one.flow, from), day, group: other.group, flow: one.flow });
+          if (one.flow === undefined) await rath.save(from);
+          made.push({ session: one.flow === undefined ? from : await ended(one.flow, from), day, group: other.group, flow: one.flow });
         }
       }
       now = 120 * 86_400_000;

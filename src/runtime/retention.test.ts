@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
+import { kept } from "../../test/support/other-process.ts";
 import { dropSchemas, freshSchema, sharedPostgres } from "../../test/support/postgres.ts";
 import { verify } from "../audit/verify.ts";
 import { Workflow } from "../index.ts";
@@ -26,6 +27,11 @@ class Ask extends Workflow {
     return session.ask("May I?", z.string());
   }
 }
+class Quiet extends Workflow {
+  override async forward(session: Session): Promise<Session> {
+    return session.say("again");
+  }
+}
 class Work extends Workflow {
   override async forward(session: Session): Promise<Session> {
     const side = await session.fork("side").do("side", () => "s".repeat(5000));
@@ -33,24 +39,36 @@ class Work extends Workflow {
   }
 }
 
-/** A Rath whose clock stands where it is put. */
-function ageing(store: Store): { readonly rath: Rath; at(day: number): void } {
-  let now = Date.parse("2026-01-01T00:00:00.000Z");
+interface Ageing {
+  readonly rath: Rath;
+  readonly store: Store;
+  /** Another process on the same store. */
+  another(): Rath;
+  at(day: number): void;
+}
+
+/** A Rath and a store whose clocks stand where they are put. The clock of a database server does not: they begin with it. */
+function ageing(open: (clock: () => number) => Store): Ageing {
+  const start = Date.now();
+  let now = start;
   const platform = { ...nodePlatform, time: () => new Date(now++).toISOString() };
-  const rath = composeRath({ store, workflows: { ask: new Ask(), work: new Work() } }, { platform });
+  const store = open(() => now);
+  const another = (): Rath =>
+    composeRath({ store: kept(store), workflows: { ask: new Ask(), work: new Work(), quiet: new Quiet() } }, { platform });
   const at = (day: number): void => {
-    now = Date.parse("2026-01-01T00:00:00.000Z") + day * 86_400_000;
+    now = start + day * 86_400_000;
   };
-  return { rath, at };
+  return { rath: another(), store, another, at };
 }
 
 const ended = async (rath: Rath, workflow: string, session: Session): Promise<Session> =>
   (await (await rath.run(workflow, session)).settle()).session;
 
+const dayOf = (session: Session): string | undefined => [...session.events()].at(-1)?.at.slice(0, 10);
+
 describe("retention", () => {
   test("lets old sessions go with their runs, keeps what others need, and what stays verifies", async () => {
-    const store = memoryStore({ clock: () => Date.parse("2025-01-01") });
-    const { rath, at } = ageing(store);
+    const { rath, store, at } = ageing((clock) => memoryStore({ clock }));
     await using _ = rath;
     const old = await ended(rath, "work", rath.session("old"));
     const kept = await ended(rath, "work", rath.session("kept", { tags: ["keep"] }));
@@ -85,8 +103,7 @@ describe("retention", () => {
   });
 
   test("by tag takes those alone; a session that is continued meanwhile stays", async () => {
-    const store = memoryStore();
-    const { rath, at } = ageing(store);
+    const { rath, at } = ageing((clock) => memoryStore({ clock }));
     await using _ = rath;
     const tagged = await ended(rath, "work", rath.session("a", { tags: ["test"] }));
     const other = await ended(rath, "work", rath.session("b"));
@@ -106,14 +123,43 @@ describe("retention", () => {
       await expect(rath.gc(options as never)).rejects.toMatchObject({ code: "value.unsupported" });
   });
 
+  test.each(["fork", "detach", "merge", "merge into it", "say in a workflow"])(
+    "counts from when a session was made or changed: %s",
+    async (how) => {
+      const { rath, another, at } = ageing((clock) => memoryStore({ clock }));
+      await using _ = rath;
+      const [a, b] = [await ended(rath, "work", rath.session("a")), await ended(rath, "work", rath.session("b"))];
+      at(100);
+      // Nothing of this has a time of its own: it has that of what it was made of.
+      const change = async (now: Rath): Promise<Session> => {
+        const [one, two] = [await now.open(a.id), await now.open(b.id)];
+        if (how === "say in a workflow") return ended(now, "quiet", one);
+        if (how === "merge into it") return one.merge(two);
+        return how === "fork" ? one.fork("young") : how === "detach" ? one.detach() : one.fork("young").merge(two);
+      };
+      const changing = another();
+      const young = await change(changing);
+      await changing.save(young);
+      expect(dayOf(young)).toBe(dayOf(b));
+      // Until its process signs, nothing but the store tells when; a log that was there before is known by what is signed.
+      if (how === "merge into it") await changing[Symbol.asyncDispose]();
+      at(110);
+      const { sessions, held } = await rath.gc({ sessionsOlderThan: "90d" });
+      expect([...sessions, ...held]).not.toContain(young.id);
+      expect(await verify(await rath.open(young.id))).toMatchObject({ problems: [] });
+      await changing[Symbol.asyncDispose]();
+      at(300);
+      expect((await rath.gc({ sessionsOlderThan: "90d" })).sessions).toContain(young.id);
+    },
+  );
+
   test("is not done before the files are clean", async () => {
-    const store = memoryStore();
     let full = true;
     const scrub = async (): Promise<boolean> => {
       if (full) throw new RathError("store.unavailable", "database or disk is full");
       return true;
     };
-    const { rath, at } = ageing({ ...store, scrub });
+    const { rath, at } = ageing((clock) => ({ ...memoryStore({ clock }), scrub }));
     await using _ = rath;
     const old = await ended(rath, "work", rath.session("old"));
     at(100);
@@ -128,9 +174,11 @@ describe("retention", () => {
   test.each(["sqlite", "postgres"])("and erasing work the same on %s", async (kind) => {
     const url = kind === "sqlite" ? "" : await sharedPostgres();
     const schema = freshSchema();
-    const store = kind === "sqlite" ? sqliteStore(join(folder, "store.db")) : postgresStore(url, { schema });
     if (url !== "") onTestFinished(() => dropSchemas(url, [schema]));
-    const { rath, at } = ageing(store);
+    const { rath, store, at } = ageing((clock) =>
+      kind === "sqlite" ? sqliteStore(join(folder, "store.db"), { clock }) : postgresStore(url, { schema }),
+    );
+    await using __ = store;
     await using _ = rath;
     const old = await ended(rath, "work", rath.session("old"));
     const said = await ended(rath, "work", rath.session("My name is Ann Smith", { title: "Ann Smith" }));

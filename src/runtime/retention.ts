@@ -73,7 +73,10 @@ class Logs {
   readonly rows = new Map<string, LogRow>();
   readonly #platform: Platform;
   readonly #store: Store;
+  /** The newest time that a log tells itself. Forks, merges and what workflows say have the time of what they were made of. */
   readonly #newest = new Map<string, string>();
+  /** The run that wrote the last event of a log. */
+  readonly #lastRun = new Map<string, string | undefined>();
   readonly #needs = new Map<string, Set<string>>();
   /** The logs that a run wrote to. */
   readonly #written = new Map<string, Set<string>>();
@@ -94,7 +97,7 @@ class Logs {
     for (const [run, logs] of this.#written)
       for (const log of logs) {
         this.#need(log, run);
-        for (const other of logs) this.#need(run, other);
+        this.#need(run, log);
       }
     for await (const { id, status, session } of this.#store.runs({}))
       if (!hasEnded(status)) for (const log of [id, session, ...(this.#written.get(id) ?? [])]) this.#open.add(log);
@@ -110,6 +113,7 @@ class Logs {
       last = id;
       if (at > (this.#newest.get(log) ?? "")) this.#newest.set(log, at);
       if (run !== undefined) this.#written.set(run, (this.#written.get(run) ?? new Set()).add(log));
+      this.#lastRun.set(log, run);
       const answer = answerLogId(this.#platform, id);
       if (this.rows.has(answer)) this.#need(log, answer);
       const named = data === undefined ? {} : namedIn(kind, dataText(this.#platform, data));
@@ -136,8 +140,15 @@ class Logs {
   }
 
   #isOld(row: LogRow, before: string, { tag, keepTag }: RetentionOptions): boolean {
-    if ((this.#newest.get(row.id) ?? "") >= before) return false;
+    if (this.#touched(row) >= before) return false;
     return (tag === undefined || this.#isTagged(row, tag)) && !(keepTag !== undefined && this.#isTagged(row, keepTag));
+  }
+
+  /** When it was made here or last changed, whichever is later, as far as anything tells. */
+  #touched({ id, created = "" }: LogRow): string {
+    // What a run says in its own log has the time at which it is said, and it is said after the rest.
+    const times = [created, this.#newest.get(id), this.#newest.get(this.#lastRun.get(id) ?? "")];
+    return times.reduce<string>((latest, time = "") => (time > latest ? time : latest), "");
   }
 
   /** Forks have the tags of what they were forked from. */

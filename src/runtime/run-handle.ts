@@ -1,12 +1,13 @@
 /** A handle on a run: what anybody may ask of it, whoever executes it. */
 import { RathError } from "../session/errors.ts";
+import { givenName, givenOptions } from "../session/given.ts";
 import type { RunStatus, Session } from "../session/session.ts";
 import type { Stream } from "../session/stream.ts";
 import type { RunRow } from "../store/store.ts";
 import type { RunExecution, Settled } from "./run.ts";
 import { loadRun } from "./run-record.ts";
 import { hasEnded } from "./run-row.ts";
-import { runStream } from "./run-stream.ts";
+import { canBeFollowed, runStream } from "./run-stream.ts";
 import { settledOf } from "./run-view.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -30,9 +31,10 @@ export interface Run<out Output = unknown> {
   stream(options?: { readonly after?: string | undefined }): Stream<Output>;
   /**
    * Durable, from any process: the request outlives whoever made it and reaches a running model call, tool or command within a
-   * second. Effects in flight are aborted and recorded as cancelled. A run that has ended refuses with `run.ended`.
+   * second. Effects in flight are aborted and recorded as cancelled. A run that has ended refuses with `run.ended`. `by` is who asks;
+   * "user" when left out.
    */
-  cancel(reason?: string): Promise<void>;
+  cancel(reason?: string, options?: { readonly by?: string | undefined }): Promise<void>;
 }
 
 interface Access {
@@ -43,7 +45,7 @@ interface Access {
   paused(id: string): RunExecution | undefined;
   /** Looks for news of the runs that wait here. */
   look(): Promise<void>;
-  cancel(id: string, reason: string): Promise<void>;
+  cancel(id: string, reason: string, by?: string): Promise<void>;
   /** Hears which logs have grown, where the store tells. */
   listen(hear: (logs: readonly string[]) => void): () => void;
 }
@@ -52,7 +54,15 @@ const pollMs = 250;
 
 export function handleOf<Output>(runtime: Runtime, { id, workflow, session }: RunRow, access: Access): Run<Output> {
   const settle = (): Promise<Settled<Output>> => settled(runtime, id, access) as Promise<Settled<Output>>;
-  return {
+  const streamed = {
+    id,
+    session,
+    executing: () => access.executing(id),
+    settle,
+    cancel: (reason: string) => access.cancel(id, reason),
+    listen: (hear: (logs: readonly string[]) => void) => access.listen(hear),
+  };
+  const handle: Run<Output> = {
     id,
     workflow,
     session,
@@ -86,18 +96,14 @@ export function handleOf<Output>(runtime: Runtime, { id, workflow, session }: Ru
         runtime.assertOpen();
       }
     },
-    stream: (options = {}) =>
-      runStream<Output>(runtime, {
-        id,
-        session,
-        after: options.after,
-        executing: () => access.executing(id),
-        settle,
-        cancel: (reason) => access.cancel(id, reason),
-        listen: (hear) => access.listen(hear),
-      }),
-    cancel: (reason = "cancelled") => access.cancel(id, reason),
+    stream: (options = {}) => runStream<Output>(runtime, { ...streamed, after: options.after }),
+    cancel: async (reason = "cancelled", options = {}) => {
+      const { by } = givenOptions(options, ["by"], "cancel");
+      await access.cancel(id, reason, by === undefined ? undefined : givenName(by, "cancel.by"));
+    },
   };
+  canBeFollowed(runtime, handle, streamed);
+  return handle;
 }
 
 async function settled(runtime: Runtime, id: string, access: Access): Promise<Settled> {

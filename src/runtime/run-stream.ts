@@ -1,15 +1,17 @@
 /**
  * The stream of a run: what it recorded, in its order, then what it does as it does it. Another process reads the same from the
- * store; only deltas and progress are seen nowhere but where the run is executed.
+ * store; deltas and progress it is told, where the store can tell, and otherwise not.
  */
 import { RathError } from "../session/errors.ts";
-import type { Event } from "../session/event.ts";
+import { type Event, isReturned } from "../session/event.ts";
 import type { Session } from "../session/session.ts";
 import type { Stream, StreamPart } from "../session/stream.ts";
 import { LiveStream } from "../workflow/stream.ts";
+import { ToolParts } from "../workflow/tool-parts.ts";
 import { readEvent } from "./load.ts";
 import type { RunExecution, Settled } from "./run.ts";
 import type { Runtime } from "./runtime.ts";
+import { toldPartsOf } from "./told-parts.ts";
 
 interface Streamed<Output> {
   readonly id: string;
@@ -31,6 +33,45 @@ const pollMs = 250;
 /** How soon something that just happened is on disk. */
 const soonMs = 5;
 
+/** How a run is read by somebody who keeps nothing of it. */
+export interface Following {
+  readonly after: string | undefined;
+  readonly watch: (part: StreamPart) => void;
+  /** Resolves when more of what is on record can be taken. */
+  readonly room: () => Promise<void>;
+  /** Ends the reading; the run goes on. */
+  readonly left: AbortSignal;
+}
+
+const followable = new WeakMap<object, (how: Following) => Promise<void>>();
+
+/** Hands on what happened in a run and happens, each part once. Resolves when the run has ended well or nobody reads any more, else rejects. */
+export async function followRun(run: object, how: Following): Promise<void> {
+  const follow = followable.get(run);
+  if (follow === undefined) throw new Error("this run is no handle of a Rath");
+  await follow(how);
+}
+
+/** Said once, by whoever makes the handle of a run. */
+export function canBeFollowed(runtime: Runtime, handle: object, run: Omit<Streamed<unknown>, "after">): void {
+  followable.set(handle, async ({ after, watch, room, left }) => {
+    const tools = new ToolParts();
+    const handOn = (part: StreamPart): void => {
+      watch(part);
+      for (const more of tools.of(part)) watch(more);
+    };
+    const reader = new RunReader(runtime, { ...run, after }, handOn, room);
+    await Promise.race([reader.read(new AbortController().signal, left), aborted(left)]);
+  });
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
 export function runStream<Output>(runtime: Runtime, run: Streamed<Output>): Stream<Output> {
   return new LiveStream<Output>((watch, signal) => new RunReader(runtime, run, watch).read(signal), {
     main: run.session,
@@ -42,12 +83,15 @@ class RunReader<Output> {
   readonly #runtime: Runtime;
   readonly #run: Streamed<Output>;
   readonly #watch: (part: StreamPart) => void;
+  readonly #room: (() => Promise<void>) | undefined;
   readonly #seen = new Set<string>();
   /** What has happened here and was not handed on: deltas wait until the events before them are on disk. */
   readonly #queue: StreamPart[] = [];
   /** What was shown of the newest reply on each session. */
   readonly #shown = new Map<string, string>();
   readonly #told = new Set<string>();
+  /** Calls that have returned: what is told of them now is old. */
+  readonly #returned = new Set<string>();
   /** The logs it is known to write. */
   readonly #logs: Set<string>;
   #order = -1;
@@ -56,23 +100,33 @@ class RunReader<Output> {
   #wake: () => void = () => {};
   #settled: () => void = () => {};
 
-  constructor(runtime: Runtime, run: Streamed<Output>, watch: (part: StreamPart) => void) {
+  constructor(runtime: Runtime, run: Streamed<Output>, watch: (part: StreamPart) => void, room?: () => Promise<void>) {
+    this.#room = room;
     this.#runtime = runtime;
     this.#run = run;
     this.#watch = watch;
     this.#logs = new Set([run.id, run.session]);
   }
 
-  async read(signal: AbortSignal): Promise<Session<Output>> {
+  /** Aborting `signal` stops the work; `left` stops reading. */
+  async read(signal: AbortSignal, left?: AbortSignal): Promise<Session<Output>> {
     const stop = (): void => void this.#run.cancel(String((signal.reason as Error | undefined)?.message ?? "cancelled")).catch(() => {});
     signal.addEventListener("abort", stop, { once: true });
     const unlisten = this.#run.listen((logs) => {
       if (logs.length === 0 || logs.some((log) => this.#logs.has(log))) this.#wake();
     });
+    let deaf: () => void = () => {};
     try {
       if (this.#run.after !== undefined) await this.#skipTo(this.#run.after);
+      deaf = toldPartsOf(this.#runtime).hear(
+        () => (this.#live === undefined ? [this.#run.id] : []),
+        (part, run, call) => {
+          if (run === this.#run.id && this.#live === undefined && !this.#returned.has(call)) this.#show(part);
+        },
+      );
       let settling: Settling<Output> | undefined;
       for (;;) {
+        left?.throwIfAborted();
         this.#follow();
         await this.#stored();
         settling ??= this.#settling();
@@ -95,6 +149,7 @@ class RunReader<Output> {
     } finally {
       signal.removeEventListener("abort", stop);
       unlisten();
+      deaf();
       this.#unwatch?.();
     }
   }
@@ -163,6 +218,7 @@ class RunReader<Output> {
       if (this.#seen.has(stored.id)) continue;
       this.#seen.add(stored.id);
       this.#logs.add(stored.session);
+      await this.#room?.();
       this.#hand(await readEvent(platform, store, stored));
     }
   }
@@ -178,6 +234,7 @@ class RunReader<Output> {
     }
     // Not when it is called: whoever comes late may have heard its beginning before the call is on disk.
     if (event.kind === "model.returned") this.#shown.delete(session);
+    if (isReturned(event.kind)) this.#returned.add(event.facts.call ?? event.parents[0] ?? "");
     this.#watch({ type: "event", event, by, session });
     this.#release();
   }

@@ -56,11 +56,12 @@ export function pendingIn(runtime: Runtime, record: RunRecord): readonly Pending
 
 /** It was started, or runs without ever saying so. */
 function isBegun(call: Node, mark: Node): boolean {
-  return (
-    mark !== call ||
-    call.facts.started === true ||
-    !["ask.called", "wait.called", "receive.called", "tool.called", "do.called"].includes(call.kind)
-  );
+  return mark !== call || !waitsAtFirst(call);
+}
+
+/** A call that waits for somebody or for a time before anything is done. */
+export function waitsAtFirst({ kind, facts }: Pick<Node, "kind" | "facts">): boolean {
+  return facts.started !== true && ["ask.called", "wait.called", "receive.called", "tool.called", "do.called"].includes(kind);
 }
 
 /** Whether nobody knows what became of a call that was started and has no result; any other is made again. */

@@ -116,13 +116,21 @@ export class RunExecution {
     const { limits, compensates } = this.#how;
     const budgets = limits === undefined ? undefined : [budgetOf(execution, limits, execution.log.first?.at ?? this.#input.at, "run")];
     const session = new SessionValue(this.#input, { host: this.#runtime, execution, scope: execution.scope, by: "", budgets });
-    const forward = inside.run({ execution, scope: execution.scope }, () =>
-      compensates === undefined ? this.workflow.forward(session) : compensateWith(this.workflow, session),
-    );
+    const work = async (): Promise<Session> =>
+      compensates === undefined ? this.workflow.forward(session) : compensateWith(this.workflow, session);
+    const forward = inside.run({ execution, scope: execution.scope }, () => this.#traced(work));
     forward.then(
       (result) => this.#ended({ status: "done", node: placeOf(result).node }),
       (error: unknown) => this.#ended({ status: "failed", error }),
     );
+  }
+
+  #traced(work: () => Promise<Session>): Promise<Session> {
+    const { telemetry, platform } = this.#runtime;
+    if (telemetry === undefined) return work();
+    const { workflow, session } = this.row;
+    const trace = this.#execution.log.first?.data<"run.started">(platform).trace;
+    return telemetry.run({ run: this.id, workflow, session, trace }, work);
   }
 
   /** Whoever watches gets what happens from now on. */
@@ -193,7 +201,8 @@ export class RunExecution {
     const execution = this.#execution;
     execution.draining = true;
     const until = performance.now() + forMs;
-    while (!this.#over && this.#busy && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 10));
+    const underWay = (): boolean => this.#busy || execution.beginning > 0;
+    while (!this.#over && underWay() && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 10));
     await this.leave();
   }
 
@@ -291,6 +300,8 @@ export class RunExecution {
     if (lease === undefined || this.#over) return;
     const store = await this.#runtime.store();
     const renewed = await held(this.#runtime, () => store.renew(lease, leaseMs)).catch(() => lease);
+    // It was taken again here meanwhile: that this lease is over says nothing of the new one.
+    if (this.#execution.lease?.epoch !== lease.epoch) return;
     if (renewed === undefined) this.#execution.fence(lease.epoch + 1);
     else this.#execution.lease = renewed;
   }

@@ -12,7 +12,7 @@ import { Attention } from "./attention.ts";
 import { cancelChildren, cancelOf, isToBeMadeGood, requestCancel } from "./cancel.ts";
 import type { Execution } from "./execution.ts";
 import type { Ending } from "./finish.ts";
-import { Hints, openWakeups } from "./hints.ts";
+import { type Hints, hintsOf, openWakeups } from "./hints.ts";
 import { type HeldLease, held } from "./lease.ts";
 import { Obedience } from "./obedience.ts";
 import { checkInput, compensationOf, queueRun, type RunOptions, sameRun } from "./queue-run.ts";
@@ -22,7 +22,8 @@ import { loadRun, type RunRecord } from "./run-record.ts";
 import { hasEnded, rowOfRun } from "./run-row.ts";
 import type { Runtime } from "./runtime.ts";
 import { busy, claimRun, deathsOf, endUnexecuted, overdue, poisoned, rests, takeUp, unknownWorkflow } from "./take-up.ts";
-import { type RunWork, telling, type WorkOptions, work } from "./worker.ts";
+import { toldPartsOf } from "./told-parts.ts";
+import { type RunWork, telling, tellOf, type WorkOptions, type WorkState, work } from "./worker.ts";
 
 /** How a run is taken up again. */
 export interface ResumeOptions {
@@ -37,6 +38,13 @@ interface TakeUp {
   readonly signal?: AbortSignal | undefined;
   /** Nobody asked for this run: one that workers died of is left alone for a while. */
   readonly patient?: boolean | undefined;
+}
+
+const startedBefore = new WeakSet<Run>();
+
+/** Whether a run that `start` gave had been started with its key before, here or by somebody who was faster. */
+export function wasThere(run: Run): boolean {
+  return startedBefore.has(run);
 }
 
 export class Runs {
@@ -64,7 +72,8 @@ export class Runs {
     this.#runtime = runtime;
     this.#workflows = workflows;
     this.#worker = worker;
-    this.#hints = new Hints(runtime);
+    this.#hints = hintsOf(runtime);
+    toldPartsOf(runtime);
     this.#attention = new Attention(runtime, this.#hints, {
       any: () => this.#executing.size + this.#parked.size > 0,
       woken: async (id, held) => {
@@ -133,10 +142,12 @@ export class Runs {
     const row = await this.#row(keyedRunId(this.#runtime.platform, key));
     const record = await loadRun(this.#runtime, row.id);
     await sameRun(this.#runtime, record, name, session, key);
-    if (hasEnded(row.status)) return this.#handle(row);
+    const run = this.#handle(row);
+    startedBefore.add(run);
+    if (hasEnded(row.status)) return run;
     if (options.queue !== true && workflow !== undefined) await this.#takeUp(row, workflow, { onDivergence: "pause" });
     this.#obedience.heed(row.id, options.signal);
-    return this.#handle(row);
+    return run;
   }
 
   async resume(id: string, { onDivergence = "pause", workflow: given }: ResumeOptions = {}): Promise<Run> {
@@ -161,6 +172,11 @@ export class Runs {
     this.#runtime.assertOpen();
     const warn = (message: string): void => this.#runtime.warn(message);
     const onRun = telling(options.onRun, warn);
+    const told = telling(options.report, warn);
+    const report = (state: WorkState): void => {
+      tellOf(this.#runtime, state, options.concurrency);
+      told(state);
+    };
     return work(
       {
         worker: this.#worker,
@@ -174,7 +190,7 @@ export class Runs {
         },
         warn,
       },
-      { ...options, report: telling(options.report, warn) },
+      { ...options, report },
     );
   }
 
@@ -188,6 +204,11 @@ export class Runs {
       if (RathError.is(error, "run.busy")) this.#parked.delete(id);
       else if (!this.#runtime.closed) this.#runtime.warn(`Run ${id} could not go on: ${textOfThrown(error)}`);
     });
+  }
+
+  /** Something is under way here, or waits here for its time. */
+  get busy(): boolean {
+    return this.#executing.size + this.#parked.size + this.#paused.size + this.#taking.size + this.#going.size + this.#pokes.size > 0;
   }
 
   async close(): Promise<void> {
@@ -420,11 +441,11 @@ export class Runs {
 
   // ── handles ──
 
-  async #cancel(id: string, reason: string): Promise<void> {
+  async #cancel(id: string, reason: string, by = "user"): Promise<void> {
     const row = await this.#row(id);
     if (hasEnded(row.status))
       throw new RathError("run.ended", `Run ${id} has ended (${row.status}): there is nothing left to cancel.`, { details: { run: id } });
-    await requestCancel(this.#runtime, id, reason, "user");
+    await requestCancel(this.#runtime, id, reason, by);
     const running = this.#executing.get(id) ?? this.#paused.get(id);
     if (running !== undefined) return running.cancel(reason);
     const lease = await claimRun(this.#runtime, await this.#runtime.store(), id, this.#worker);
@@ -453,7 +474,7 @@ export class Runs {
       executing: (id) => this.#executing.get(id),
       paused: (id) => this.#paused.get(id),
       look: () => this.#attention.look(),
-      cancel: (id, reason) => this.#cancel(id, reason),
+      cancel: (id, reason, by) => this.#cancel(id, reason, by),
       listen: (hear) => this.#hints.listen(({ logs }) => hear(logs)),
     });
   }

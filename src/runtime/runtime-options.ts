@@ -8,6 +8,7 @@ import type { Key } from "./key.ts";
 import type { MemoryOptions } from "./memories.ts";
 import type { Places } from "./sandboxes.ts";
 import type { Times } from "./services.ts";
+import type { Telemetry } from "./telemetry.ts";
 
 export interface RuntimeOptions extends MemoryOptions {
   readonly platform: Platform;
@@ -23,4 +24,5 @@ export interface RuntimeOptions extends MemoryOptions {
   readonly prices: (model: string, input?: number) => Price | undefined;
   readonly windows?: (like: ModelLike) => number | undefined;
   readonly places: Places;
+  readonly telemetry?: Telemetry | undefined;
 }

@@ -7,7 +7,7 @@ import { dataText } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import type { DataOf } from "../session/event.ts";
 import type { State } from "../session/fold.ts";
-import { givenName, givenText } from "../session/given.ts";
+import { givenName } from "../session/given.ts";
 import type { Context, Effect, Entering, ForgetRequest, Host, Judgement, Place, Price, PureKind, RecallRequest } from "../session/host.ts";
 import { forkId, type Scope, sameScope } from "../session/id.ts";
 import { encode, type Redact, SharedText } from "../session/json.ts";
@@ -29,9 +29,11 @@ import { closedRath, never } from "./closed.ts";
 import { enter } from "./enter.ts";
 import { Execution } from "./execution.ts";
 import { applyFiles, filesAt } from "./file-verbs.ts";
+import { givenPrincipal } from "./given-about.ts";
 import type { Key } from "./key.ts";
 import { KnownLogs } from "./known-logs.ts";
 import { link } from "./link.ts";
+import { LiveParts } from "./live-parts.ts";
 import { inTurn, loadLogs, rowOf } from "./load.ts";
 import { Mailbox } from "./mailbox.ts";
 import { Memories } from "./memories.ts";
@@ -42,6 +44,7 @@ import { forgetEffect, rememberEffect } from "./remember.ts";
 import type { RuntimeOptions } from "./runtime-options.ts";
 import { Sandboxes } from "./sandboxes.ts";
 import { inside, type Living, type Owner, type Services, type Times } from "./services.ts";
+import type { Telemetry } from "./telemetry.ts";
 
 const unjudged: Judgement = Object.freeze({ asks: () => undefined });
 
@@ -55,8 +58,10 @@ export class Runtime implements Host, Services {
   readonly deps: object;
   readonly relaxed: boolean;
   readonly times: Times;
+  readonly telemetry: Telemetry | undefined;
   readonly answers: Answers;
   readonly mailbox: Mailbox = new Mailbox(this);
+  readonly live = new LiveParts();
   readonly sandboxes: Sandboxes;
   readonly memories: Memories;
   /** Effects outside any workflow belong to one run per runtime. */
@@ -76,6 +81,7 @@ export class Runtime implements Host, Services {
     this.deps = options.deps;
     this.relaxed = options.relaxed;
     this.times = options.times;
+    this.telemetry = options.telemetry;
     this.answers = new Answers(this);
     this.sandboxes = new Sandboxes(this, options.places);
     this.memories = new Memories(this, options);
@@ -85,7 +91,8 @@ export class Runtime implements Host, Services {
 
   // ── what sessions ask of their host ──
 
-  session(content: DataOf<"session.created">): Session {
+  /** Made by whom it belongs to, unless somebody else is said to make it. */
+  session(content: DataOf<"session.created">, maker?: string): Session {
     if (inside.getStore() !== undefined)
       throw new RathError(
         "session.in-run",
@@ -93,9 +100,7 @@ export class Runtime implements Host, Services {
       );
     const log = new Log(this.platform.newId());
     this.assertOpen();
-    if (content.title !== undefined) givenName(content.title, "title");
-    for (const tag of content.tags ?? []) givenName(tag, "tag");
-    const by = content.principal === undefined ? "user" : givenName(this.clean(givenText(content.principal, "principal")), "principal");
+    const by = maker ?? givenPrincipal(content, (text) => this.clean(text)) ?? "user";
     const node = link(this, { log, parents: [], kind: "session.created", data: content, by });
     log.about = node.data<"session.created">(this.platform);
     return new SessionValue(node, this.#bare(by));
@@ -451,6 +456,7 @@ export class Runtime implements Host, Services {
 
   watch(execution: Living): void {
     this.#executions = [...this.#executions.filter((known) => !known.closed), execution];
+    this.live.add(execution);
   }
 
   async close(): Promise<void> {

@@ -41,7 +41,10 @@ function readOnly(store: Store): Store {
       return { ok: true };
     },
     events: (query) => store.events(query),
+    feed: (query) => store.feed(query),
+    fedTo: () => store.fedTo(),
     sessions: (query) => store.sessions(query),
+    branches: (parents) => store.branches(parents),
     runs: (query) => store.runs(query),
     claim: async () => undefined,
     take: async () => [],

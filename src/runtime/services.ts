@@ -8,9 +8,11 @@ import type { Redact } from "../session/json.ts";
 import type { Log, Node } from "../session/log.ts";
 import type { Platform } from "../session/platform.ts";
 import type { Session } from "../session/session.ts";
+import type { StreamPart } from "../session/stream.ts";
 import type { Store, StoredEvent } from "../store/store.ts";
 import type { Stage } from "./acting.ts";
 import type { Key } from "./key.ts";
+import type { Telemetry } from "./telemetry.ts";
 
 /** Which execution and scope the running user code belongs to. */
 export interface Inside {
@@ -48,7 +50,9 @@ export interface Given {
 
 /** An execution as others see it. */
 export interface Living {
+  readonly id: string;
   readonly closed: boolean;
+  watch(watcher: (part: StreamPart, call?: string) => void): () => void;
   readonly open: ReadonlySet<{ readonly waiting: boolean; readonly mark: Node; readonly effect: Effect }>;
   close(gone?: Error): void;
 }
@@ -81,6 +85,7 @@ export interface Services {
   /** The name a workflow is registered under, its own, or where it is found in the one around it. */
   nameOf(workflow: object, around?: object): string;
   readonly times: Times;
+  readonly telemetry: Telemetry | undefined;
   readonly answers: {
     wait(
       question: string,

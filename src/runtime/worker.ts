@@ -56,12 +56,31 @@ export interface Executes {
 }
 
 const most = 10_000;
+const usualConcurrency = 16;
 const gatherMs = 3;
 const longestPauseMs = 5000;
 
+/** How the worker of a runtime is doing, as it last said. */
+const workers = new WeakMap<object, { readonly state: WorkState; readonly concurrency: number }>();
+
+/** Remembers it for whoever asks whether this process does its work. */
+export function tellOf(runtime: object, state: WorkState, concurrency = usualConcurrency): void {
+  if (state.status === "stopped") workers.delete(runtime);
+  else workers.set(runtime, { state, concurrency });
+}
+
+/** What is wrong with the worker of a runtime; undefined where it takes runs, and where none works here. */
+export function workerProblem(runtime: object, now: Date): string | undefined {
+  const worker = workers.get(runtime);
+  if (worker === undefined) return undefined;
+  const { state, concurrency } = worker;
+  if (state.status === "draining") return "the worker is finishing what it has";
+  return worksWell(state, concurrency, now) ? undefined : `the worker does not look for work: ${state.problem ?? "it does not say why"}`;
+}
+
 export async function work(runs: Executes, options: WorkOptions): Promise<void> {
   const {
-    concurrency = 16,
+    concurrency = usualConcurrency,
     signal,
     drain = "10s",
     report,
@@ -127,6 +146,16 @@ async function takeOrSay(
     tell({ problem });
     return undefined;
   }
+}
+
+/** One that has not looked for longer does not work, whatever it says. */
+const freshMs = 5000;
+
+/** It looked for work a moment ago and the store answered, or it has all it can do, or it finishes what it has. */
+export function worksWell(state: WorkState | undefined, concurrency: number, now: Date): boolean {
+  if (state === undefined || state.status === "stopped" || state.problem !== undefined) return false;
+  if (state.status === "draining" || state.executing >= concurrency) return true;
+  return state.looked !== undefined && now.getTime() - Date.parse(state.looked) < freshMs;
 }
 
 /** Trying again would not help. */

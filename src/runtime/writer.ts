@@ -6,7 +6,8 @@
 import { RathError } from "../session/errors.ts";
 import type { Scope } from "../session/id.ts";
 import type { Log, Node } from "../session/log.ts";
-import type { BranchWrite, Lease, RunRow, Store, StoredEvent, Write, Written } from "../store/store.ts";
+import type { BranchWrite, Lease, RunRow, Store, Write, Written } from "../store/store.ts";
+import { piecesOf } from "./parents-first.ts";
 import { relink } from "./relink.ts";
 import type { Services } from "./services.ts";
 
@@ -198,9 +199,10 @@ export class Writer {
     } catch (error) {
       // The outcome is not known: it is, once the heads are read again, now or when the next write meets them.
       this.#doubtful = nodes;
-      const heads = await Promise.all(branches.map(async ({ session }) => this.#runtime.storedHead(session)));
+      const ends = new Map(branches.map(({ session, events }) => [session, events.at(-1)?.id]));
+      const heads = await Promise.all([...ends.keys()].map(async (session) => this.#runtime.storedHead(session)));
       this.#doubtful = undefined;
-      if (branches.length > 0 && branches.every((branch, index) => heads[index] === branch.events.at(-1)?.id)) {
+      if (branches.length > 0 && [...ends.values()].every((end, index) => heads[index] === end)) {
         if (release) this.released = true;
         return { ok: true };
       }
@@ -217,16 +219,13 @@ export class Writer {
     return true;
   }
 
+  /** Whoever follows the feed is given parents first: a log that another one stands on, and that stands on it, comes in pieces. */
   #branches(nodes: readonly Node[]): BranchWrite[] {
-    const byLog = new Map<Log, StoredEvent[]>();
-    for (const node of nodes) {
-      const events = byLog.get(node.log);
-      const event = this.#runtime.toStored(node);
-      if (events === undefined) byLog.set(node.log, [event]);
-      else events.push(event);
-    }
-    return [...byLog].map(([log, events]) => {
-      const expectedHead = log.storedHead?.id;
+    const heads = new Map<Log, string>();
+    return piecesOf(nodes, (node) => ({ log: node.log, id: node, parents: standsOn(node) })).map(({ log, events: piece }) => {
+      const events = piece.map((node) => this.#runtime.toStored(node));
+      const expectedHead = heads.get(log) ?? log.storedHead?.id;
+      heads.set(log, (piece.at(-1) as Node).id);
       if (expectedHead !== undefined) return { session: log.id, expectedHead, events };
       const parent = log.first?.parent?.log.id;
       return { session: log.id, expectedHead, events, about: { log: log.kind, ...log.about, ...(parent === undefined ? {} : { parent }) } };

@@ -76,6 +76,21 @@ export type ErrorCode =
   | "memory.changed"
   | "mcp.unavailable"
   | "mcp.failed"
+  | "request.invalid"
+  | "request.not-found"
+  | "request.not-allowed"
+  | "request.timeout"
+  | "request.too-large"
+  | "request.limited"
+  | "access.unauthenticated"
+  | "access.forbidden"
+  | "access.not-found"
+  | "access.conflict"
+  | "stream.slow"
+  | "stream.gone"
+  | "server.busy"
+  | "server.failed"
+  | "server.unreachable"
   | "rath.closed";
 
 /** What an error holds beside its message. */

@@ -3,16 +3,12 @@
  * costs what is new. Places keep their state; lists are chains that views turn into arrays when somebody looks.
  * Conversation, checks and placement follow first parents and merges; usage follows all parents.
  */
+import { type Chain, chain, isPrefix, joined, list, suffix } from "./chain.ts";
 import { type EventKind, isCalled, isReturned, isStarted } from "./event.ts";
 import { ancestorsOf, isAncestor, type Log, type Node } from "./log.ts";
 import type { Totals } from "./session.ts";
 
-/** A chain, newest first. */
-export interface Chain {
-  readonly node: Node;
-  readonly before: Chain | undefined;
-  readonly length: number;
-}
+export { type Chain, list } from "./chain.ts";
 
 export interface State {
   /** Events that carry conversation. */
@@ -62,6 +58,7 @@ export interface State {
 }
 
 export const nothing: Totals = Object.freeze({ input: 0, output: 0, cached: 0, cacheWrite: 0, reasoning: 0, usd: 0 });
+const none: readonly Node[] = Object.freeze([]);
 const empty: State = Object.freeze({
   talk: undefined,
   context: undefined,
@@ -76,8 +73,8 @@ const empty: State = Object.freeze({
   said: undefined,
   stopped: undefined,
   turns: Object.freeze({}),
-  open: [],
-  inherited: [],
+  open: none,
+  inherited: none,
   output: undefined,
   placement: undefined,
   base: undefined,
@@ -137,25 +134,27 @@ function foundation(node: Node): State {
   const origin = node.log.origin?.state as State | undefined;
   return origin === undefined
     ? empty
-    : { ...origin, open: [], inherited: [], processes: undefined, rejected: undefined, borrowed: true, usage: nothing, own: nothing };
+    : { ...origin, open: none, inherited: none, processes: undefined, rejected: undefined, borrowed: true, usage: nothing, own: nothing };
 }
 
-/** The next state. Returns the same object for events that change nothing. */
+/** The next state. */
 function step(state: State, node: Node): State {
-  const counted = count(state, node);
-  const kind: EventKind = node.kind;
+  const next: Draft = { ...state };
+  count(next, node);
+  turn(next, node);
   const { acted, files, processes } = node.facts;
-  if ((acted === undefined && files === undefined) || kind === "placement.changed") return turn(counted, node, kind);
-  const next = turn(counted, node, kind);
-  return {
-    ...next,
-    acted: acted === undefined ? next.acted : node,
-    files: files === undefined ? next.files : node,
-    processes: processes === undefined ? next.processes : chain(node, next.processes),
-  };
+  if ((acted === undefined && files === undefined) || node.kind === "placement.changed") return next;
+  if (acted !== undefined) next.acted = node;
+  if (files !== undefined) next.files = node;
+  if (processes !== undefined) next.processes = chain(node, next.processes);
+  return next;
 }
 
-function turn(counted: State, node: Node, kind: EventKind): State {
+/** A state that nobody has seen yet: one copy for each event, however much of it changes. */
+type Draft = { -readonly [K in keyof State]: State[K] };
+
+function turn(next: Draft, node: Node): void {
+  const kind: EventKind = node.kind;
   switch (kind) {
     case "session.created":
     case "session.detached":
@@ -177,31 +176,39 @@ function turn(counted: State, node: Node, kind: EventKind): State {
     case "answer.given":
     case "signal.sent":
     case "data.erased":
-      return counted;
+      return;
     case "session.imported":
       // Others wrote all that follows.
-      return { ...counted, tainted: counted.tainted ?? node };
+      next.tainted ??= node;
+      return;
     case "message.added":
-      return { ...spoken(counted, node), tainted: taintedBy(counted, node), stopped: undefined, rejected: undefined };
+      say(next, node);
+      taint(next, node, node.facts.outside === true);
+      next.stopped = undefined;
+      next.rejected = undefined;
+      return;
     case "session.forked":
+      next.inherited = inherit(next, node);
+      next.open = none;
       // A background process belongs to the branch that started it.
-      return {
-        ...counted,
-        open: [],
-        inherited: inherit(counted, node),
-        processes: undefined,
-        rejected: undefined,
-        asOf: node.facts.past === true ? newestOf(counted.reads, counted.writes) : counted.asOf,
-      };
+      next.processes = undefined;
+      next.rejected = undefined;
+      if (node.facts.past === true) next.asOf = newestOf(next.reads, next.writes);
+      return;
     case "session.merged":
-      return merge(counted, node);
+      merge(next, node);
+      return;
     case "session.rejected":
-      return { ...counted, rejected: node };
+      next.rejected = node;
+      return;
     case "placement.changed":
+      next.placement = node;
+      next.acted = undefined;
       // One that names a directory begins anew; another one takes the files along.
-      return node.facts.files === true
-        ? { ...counted, placement: node, base: node, files: undefined, acted: undefined }
-        : { ...counted, placement: node, acted: undefined };
+      if (node.facts.files !== true) return;
+      next.base = node;
+      next.files = undefined;
+      return;
     case "do.called":
     case "check.called":
     case "ask.called":
@@ -212,86 +219,104 @@ function turn(counted: State, node: Node, kind: EventKind): State {
     case "recall.called":
     case "remember.called":
     case "forget.called":
-      return { ...counted, open: [...counted.open, node], rejected: undefined };
-    case "model.called": {
-      const turns = { ...counted.turns, [node.by]: turnsOf(counted, node.by) + 1 };
-      return { ...counted, open: [...counted.open, node], rejected: undefined, stopped: undefined, turns };
-    }
+      call(next, node);
+      return;
+    case "model.called":
+      call(next, node);
+      next.stopped = undefined;
+      next.turns = { ...next.turns, [node.by]: turnsOf(next, node.by) + 1 };
+      return;
     case "do.started":
     case "tool.started": {
-      const call = callOf(node);
-      return { ...counted, open: counted.open.map((open) => (callUnder(open) === call ? node : open)) };
+      const called = callOf(node);
+      next.open = next.open.map((open) => (callUnder(open) === called ? node : open));
+      return;
     }
     case "do.returned":
-      return { ...within(close(counted, node), node), output: node };
+      close(next, node);
+      takeIn(next, node);
+      next.output = node;
+      return;
     case "ask.returned":
     case "receive.returned":
-      return { ...close(counted, node), output: node };
+      close(next, node);
+      next.output = node;
+      return;
     case "check.returned":
-      return { ...close(counted, node), checks: chain(node, counted.checks) };
+      close(next, node);
+      next.checks = chain(node, next.checks);
+      return;
     case "wait.returned":
-      return close(counted, node);
-    case "model.returned": {
-      const closed = { ...close(counted, node), output: node };
-      return node.facts.outcome === "ok" ? { ...spoken(closed, node), tainted: taintedBy(counted, node), said: node } : closed;
-    }
+      close(next, node);
+      return;
+    case "model.returned":
+      close(next, node);
+      next.output = node;
+      if (node.facts.outcome !== "ok") return;
+      say(next, node);
+      taint(next, node, node.facts.outside === true);
+      next.said = node;
+      return;
     case "tool.returned":
-      return {
-        ...within(spoken(close(counted, node), node), node),
-        calls: chain(node, counted.calls),
-        tainted: node.facts.trusted === true ? counted.tainted : (counted.tainted ?? node),
-        output: node,
-      };
-    case "recall.returned": {
-      const closed = { ...close(counted, node), output: node };
-      if (node.facts.outcome !== "ok") return closed;
+      close(next, node);
+      say(next, node);
+      takeIn(next, node);
+      next.calls = chain(node, next.calls);
+      taint(next, node, node.facts.trusted !== true);
+      next.output = node;
+      return;
+    case "recall.returned":
+      close(next, node);
+      next.output = node;
+      if (node.facts.outcome !== "ok") return;
       // In the past, what was read last is read again.
-      const asOf = closed.asOf === undefined ? undefined : node;
+      if (next.asOf !== undefined) next.asOf = node;
       // Whoever recalled it may have made anything of it that comes after.
-      const tainted = node.facts.trusted === true ? closed.tainted : (closed.tainted ?? node);
-      const read = { ...closed, asOf, tainted, reads: chain(node, closed.reads) };
-      return node.facts.injected === true ? { ...read, context: chain(node, read.context) } : read;
-    }
+      taint(next, node, node.facts.trusted !== true);
+      next.reads = chain(node, next.reads);
+      if (node.facts.injected === true) next.context = chain(node, next.context);
+      return;
     case "remember.returned":
-    case "forget.returned": {
-      const closed = close(counted, node);
-      return node.facts.outcome === "ok" ? { ...closed, writes: chain(node, closed.writes) } : closed;
-    }
+    case "forget.returned":
+      close(next, node);
+      if (node.facts.outcome === "ok") next.writes = chain(node, next.writes);
+      return;
     case "context.compressed":
-      return { ...counted, context: chain(node, counted.context), compressed: chain(node, counted.compressed) };
+      next.context = chain(node, next.context);
+      next.compressed = chain(node, next.compressed);
+      return;
     case "route.returned":
-      return { ...close(counted, node), routes: chain(node, counted.routes), output: node };
+      close(next, node);
+      next.routes = chain(node, next.routes);
+      next.output = node;
+      return;
     case "agent.stopped":
-      return { ...counted, stopped: node, output: node };
+      next.stopped = node;
+      next.output = node;
+      return;
     default:
-      return kind satisfies never;
+      kind satisfies never;
   }
 }
 
-/** What a reply or a message says may be text from outside. */
-function taintedBy({ tainted }: State, node: Node): Node | undefined {
-  return tainted ?? (node.facts.outside === true ? node : undefined);
+/** What an event brings may be text from outside. */
+function taint(next: Draft, node: Node, outside: boolean): void {
+  if (outside) next.tainted ??= node;
 }
 
 /** What was recalled and remembered inside an effect that went well belongs to the branch that called it; an attempt that failed leaves nothing. */
-function within(state: State, node: Node): State {
-  if (node.parents.length < 2 || node.facts.outcome !== "ok") return state;
-  const call = callOf(node).id;
+function takeIn(next: Draft, node: Node): void {
+  if (node.parents.length < 2 || node.facts.outcome !== "ok") return;
+  const called = callOf(node).id;
   const inner = node.parents.slice(1).find((parent) => {
     const scope = parent.log.fork?.scope;
-    return scope === undefined || !("call" in scope) || scope.call !== call || scope.attempt >= (node.facts.attempts ?? 1);
+    return scope === undefined || !("call" in scope) || scope.call !== called || scope.attempt >= (node.facts.attempts ?? 1);
   });
   const theirs = inner?.state as State | undefined;
-  if (theirs === undefined) return state;
+  if (theirs === undefined) return;
+  next.reads = joined(next.reads, theirs.reads);
   // A rejected branch teaches nothing.
-  const writes = theirs.rejected === undefined ? joined(state.writes, theirs.writes) : state.writes;
-  return { ...state, reads: joined(state.reads, theirs.reads), writes };
-}
-
-function joined(ours: Chain | undefined, theirs: Chain | undefined): Chain | undefined {
-  let all = ours;
-  for (const node of suffix(theirs, ours)) all = chain(node, all);
-  return all;
+  if (theirs.rejected === undefined) next.writes = joined(next.writes, theirs.writes);
 }
 
 function newestOf(a: Chain | undefined, b: Chain | undefined): Node | undefined {
@@ -314,8 +339,9 @@ export function callOf(returned: Node): Node {
 }
 
 /** Adds an event to what was said and to what a model reads. */
-function spoken(state: State, node: Node): State {
-  return { ...state, talk: chain(node, state.talk), context: chain(node, state.context) };
+function say(next: Draft, node: Node): void {
+  next.talk = chain(node, next.talk);
+  next.context = chain(node, next.context);
 }
 
 /** Results of one round lie in the order they came; people and models read them in the order of their calls. */
@@ -332,21 +358,17 @@ export function inCallOrder(nodes: readonly Node[]): Node[] {
   return ordered;
 }
 
-/** From a chain to an array, oldest first. */
-export function list(chain: Chain | undefined): Node[] {
-  const nodes = new Array<Node>(chain?.length ?? 0);
-  for (let link = chain; link !== undefined; link = link.before) nodes[link.length - 1] = link.node;
-  return nodes;
+function call(next: Draft, node: Node): void {
+  next.open = [...next.open, node];
+  next.rejected = undefined;
 }
 
-function chain(node: Node, before: Chain | undefined): Chain {
-  return { node, before, length: (before?.length ?? 0) + 1 };
-}
-
-function close(state: State, node: Node): State {
-  const call = callOf(node);
-  const inherited = state.inherited.length === 0 ? state.inherited : state.inherited.filter((open) => callUnder(open) !== call);
-  return { ...state, open: state.open.filter((open) => callUnder(open) !== call), inherited };
+function close(next: Draft, node: Node): void {
+  const called = callOf(node);
+  const others = (marks: readonly Node[]): readonly Node[] =>
+    marks.some((mark) => callUnder(mark) === called) ? marks.filter((mark) => callUnder(mark) !== called) : marks;
+  next.open = others(next.open);
+  next.inherited = others(next.inherited);
 }
 
 /** An open effect is listed under its call, or under the mark that it was started after waiting. */
@@ -361,98 +383,64 @@ function inherit(state: State, node: Node): readonly Node[] {
 }
 
 /** The receiver's own, then what each further parent has that is not there yet, in their order. An adopting merge follows its first parent alone. */
-function merge(state: State, node: Node): State {
+function merge(next: Draft, node: Node): void {
   const [first, ...others] = node.parents;
-  if (first === undefined || node.prior !== first) return { ...state, open: [], rejected: undefined };
-  let { talk, checks, calls, routes, reads, writes, tainted } = state;
+  next.rejected = undefined;
+  if (first === undefined || node.prior !== first) {
+    next.open = none;
+    return;
+  }
+  const before: State = { ...next };
+  next.stopped = undefined;
+  next.borrowed ||= others.some((other) => (other.state as State).borrowed);
+  const shown = next.borrowed ? new Set(merged.flatMap((of) => list(before[of]))) : undefined;
   const taken: Node[] = [first];
-  const borrowed = state.borrowed || others.some((other) => (other.state as State).borrowed);
-  const shown = borrowed ? new Set([talk, checks, calls, routes, reads, writes].flatMap(list)) : undefined;
   for (const other of others) {
     const theirs = other.state as State;
-    const join = (ours: Chain | undefined, of: "talk" | "checks" | "calls" | "routes" | "reads" | "writes"): Chain | undefined => {
-      let joined = ours;
-      for (const candidate of suffix(theirs[of], state[of])) {
+    for (const of of merged) {
+      // A rejected branch teaches nothing.
+      if (of === "writes" && theirs.rejected !== undefined) continue;
+      for (const candidate of suffix(theirs[of], before[of])) {
         if (shown?.has(candidate) || taken.some((place) => isAncestor(candidate, place))) continue;
-        joined = chain(candidate, joined);
+        next[of] = chain(candidate, next[of]);
       }
-      return joined;
-    };
-    talk = join(talk, "talk");
-    checks = join(checks, "checks");
-    calls = join(calls, "calls");
-    routes = join(routes, "routes");
-    reads = join(reads, "reads");
-    // A rejected branch teaches nothing.
-    if (theirs.rejected === undefined) writes = join(writes, "writes");
-    tainted ??= theirs.tainted ?? resultOfCode(theirs);
-    if (shown !== undefined)
-      for (const of of [theirs.talk, theirs.checks, theirs.calls, theirs.routes, theirs.reads, theirs.writes])
-        for (const node of list(of)) shown.add(node);
+    }
+    next.tainted ??= theirs.tainted ?? resultOfCode(theirs);
+    if (shown !== undefined) for (const of of merged) for (const node of list(theirs[of])) shown.add(node);
     taken.push(other);
   }
   const only = others.length === 1 ? (others[0]?.state as State) : undefined;
   // A receiver that said nothing since the branches parted reads what the other one read.
-  const verbatim = only !== undefined && isPrefix(state.context, only.context);
-  const context = verbatim ? only.context : chain(node, state.context);
-  const said = verbatim ? only.said : state.said;
+  if (only !== undefined && isPrefix(before.context, only.context)) {
+    next.context = only.context;
+    next.said = only.said;
+    next.compressed = only.compressed;
+  } else next.context = chain(node, before.context);
   // A receiver that was never placed takes the place of the branch it takes in.
-  const placed = state.placement === undefined ? others.map((other) => other.state as State).find((other) => other.placement) : undefined;
-  const where = placed === undefined ? {} : { placement: placed.placement, base: placed.base, files: placed.files };
+  const placed = before.placement === undefined ? others.map((other) => other.state as State).find((other) => other.placement) : undefined;
+  if (placed !== undefined) {
+    next.placement = placed.placement;
+    next.base = placed.base;
+    next.files = placed.files;
+  }
   // The merge itself may say which of two writes holds.
-  if (node.facts.memory === true) writes = chain(node, writes);
-  const compressed = verbatim ? only.compressed : state.compressed;
-  return {
-    ...state,
-    ...where,
-    talk,
-    context,
-    said,
-    checks,
-    calls,
-    routes,
-    reads,
-    writes,
-    compressed,
-    tainted,
-    borrowed,
-    rejected: undefined,
-    stopped: undefined,
-  };
+  if (node.facts.memory === true) next.writes = chain(node, next.writes);
 }
+
+/** What a merge brings of its branches. */
+const merged = ["talk", "checks", "calls", "routes", "reads", "writes"] as const;
 
 /** Where a branch ended with a result of user code, that is its answer, which models read after the merge. */
 function resultOfCode({ output }: State): Node | undefined {
   return output?.kind === "do.returned" && output.facts.outcome === "ok" ? output : undefined;
 }
 
-/** True when one chain goes on where another ended. */
-function isPrefix(short: Chain | undefined, long: Chain | undefined): boolean {
-  let at = long;
-  while (at !== undefined && at.length > (short?.length ?? 0)) at = at.before;
-  return at === short;
-}
-
-/** What one chain has since it parted from another, oldest first: forks share their links, so this costs what is new. */
-function suffix(theirs: Chain | undefined, ours: Chain | undefined): Node[] {
-  const fresh: Node[] = [];
-  let [a, b] = [theirs, ours];
-  while (a !== undefined && a !== b) {
-    if (b !== undefined && b.length > a.length) b = b.before;
-    else {
-      fresh.push(a.node);
-      if (b !== undefined && b.length === a.length) b = b.before;
-      a = a.before;
-    }
-  }
-  return fresh.reverse();
-}
-
-function count(state: State, node: Node): State {
-  const usage = isReturned(node.kind) || node.kind === "session.imported" ? node.facts.usage : undefined;
-  const joined = node.parents.length > 1 ? joinedUsage(state, node) : state.usage;
-  if (usage === undefined) return joined === state.usage ? state : { ...state, usage: joined };
-  return { ...state, usage: addTotals(joined, usage), own: addTotals(state.own, usage) };
+function count(next: Draft, node: Node): void {
+  if (node.parents.length > 1) next.usage = joinedUsage(next, node);
+  const { usage } = node.facts;
+  if (usage === undefined || !(isReturned(node.kind) || node.kind === "session.imported")) return;
+  next.usage = addTotals(next.usage, usage);
+  next.own = addTotals(next.own, usage);
 }
 
 /** Every ancestor once: what the further parents know that the first does not, log by log. */

@@ -21,7 +21,7 @@ export const mostHits = 1000;
 /** A key names a memory in lists and on command lines. */
 export const longestKey = 256;
 
-export const memoryScopes: readonly string[] = Object.keys(scopes);
+export const memoryScopes = Object.keys(scopes) as readonly MemoryScope[];
 
 export function isScope(scope: unknown): scope is MemoryScope {
   return typeof scope === "string" && Object.hasOwn(scopes, scope);

@@ -39,6 +39,16 @@ export interface Context {
   readonly memory?: MemoryScope | undefined;
   /** Limits over this value and everything under it. */
   readonly budgets?: readonly Budget[] | undefined;
+  /** What an agent asks otherwise than it says. */
+  readonly instead?: AskedInstead | undefined;
+}
+
+/** From its `turn`-th call on, an agent asks another model or with other instructions. */
+export interface AskedInstead {
+  readonly by: string;
+  readonly turn: number;
+  readonly model?: ModelLike | undefined;
+  readonly instructions?: string | undefined;
 }
 
 /** A limit that many calls share. What a call may cost at most is reserved before it and settled after it. */

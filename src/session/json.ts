@@ -86,7 +86,16 @@ export function encode(value: unknown, platform: Platform, redact: Redact, name 
 
 /** The value of a canonical text, frozen. `blob` gives the contents that were moved out of it. */
 export function decode(text: string, platform: Platform, blob: (hash: string) => Uint8Array): unknown {
-  return restore(JSON.parse(text), platform, blob);
+  const value: unknown = JSON.parse(text);
+  // Most text names nothing that lies elsewhere: then the value is as it was parsed.
+  return text.includes('"$":') ? restore(value, platform, blob) : frozen(value);
+}
+
+function frozen(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) for (const inner of value) frozen(inner);
+  else for (const key in value) frozen((value as Record<string, unknown>)[key]);
+  return Object.freeze(value);
 }
 
 /** The hashes of the blobs a canonical text names. */
@@ -346,7 +355,7 @@ export function restore(value: unknown, platform: Platform, blob: (hash: string)
     case "blob": {
       const bytes = blob(marked["hash"] as string);
       if (marked["type"] === "bytes") return new Uint8Array(bytes);
-      return marked["type"] === "text" ? platform.text(bytes) : fromUnits(platform.text(bytes));
+      return marked["type"] === "text" ? textOfBlob(bytes, platform) : fromUnits(platform.text(bytes));
     }
     default:
       throw new RathError(
@@ -354,6 +363,18 @@ export function restore(value: unknown, platform: Platform, blob: (hash: string)
         `Stored data has an unknown mark ${JSON.stringify(marked["$"])}; a newer version of openrath may have written it.`,
       );
   }
+}
+
+/** Thousands of events may name one blob, as model calls name their configuration: they share its text. */
+const texts = new WeakMap<Uint8Array, string>();
+
+function textOfBlob(bytes: Uint8Array, platform: Platform): string {
+  let text = texts.get(bytes);
+  if (text === undefined) {
+    text = platform.text(bytes);
+    texts.set(bytes, text);
+  }
+  return text;
 }
 
 function record(value: Record<string, unknown>, platform: Platform, blob: (hash: string) => Uint8Array): unknown {

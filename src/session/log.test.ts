@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { EventKind } from "./event.ts";
 import { stateOf } from "./fold.ts";
-import { ancestorsOf, history, isAncestor, Log, Node } from "./log.ts";
+import { ancestorsOf, history, isAncestor, Log, Node, rootsOf } from "./log.ts";
 
 /** Makes places without a runtime: only their shape matters here. */
 class Forest {
@@ -41,11 +41,17 @@ class Forest {
   }
 }
 
-type Move = { readonly kind: "next" | "fork" | "join" | "adopt" | "ask"; readonly a: number; readonly b: number; readonly c: number };
+type Move = {
+  readonly kind: "root" | "next" | "fork" | "join" | "adopt" | "ask";
+  readonly a: number;
+  readonly b: number;
+  readonly c: number;
+};
 
 const moves: fc.Arbitrary<readonly Move[]> = fc.array(
   fc.record({
     kind: fc.constantFrom(
+      "root" as const,
       "next" as const,
       "fork" as const,
       "fork" as const,
@@ -69,7 +75,8 @@ function grow(of: readonly Move[]): Forest {
     const pick = (index: number): Node => forest.nodes[index % forest.nodes.length] as Node;
     const log = forest.logs[a % forest.logs.length] as Log;
     const others = [...new Set([pick(b), pick(c)])].filter((node) => node !== log.tip);
-    if (kind === "next") forest.next(log.tip as Node);
+    if (kind === "root") forest.root();
+    else if (kind === "next") forest.next(log.tip as Node);
     else if (kind === "fork") forest.fork(pick(b));
     else if (kind === "ask") isAncestor(pick(b), pick(c));
     else if (others.length > 0) forest.join(log, others, kind === "adopt");
@@ -112,6 +119,19 @@ describe("in any graph of forks, merges, adoptions and nested joins", () => {
           const vector = ancestorsOf(node);
           const named = forest.nodes.filter((other) => (vector.get(other.log) ?? -1) >= other.seq);
           expect(new Set(named)).toStrictEqual(naiveAncestors(node));
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test("rootsOf names the logs among the ancestors that begin with no parent", () => {
+    fc.assert(
+      fc.property(moves, (of) => {
+        const forest = grow(of);
+        for (const node of forest.nodes) {
+          const begins = [...naiveAncestors(node)].filter(({ parents }) => parents.length === 0);
+          expect(new Set(rootsOf(node))).toStrictEqual(new Set(begins.map(({ log }) => log)));
         }
       }),
       { numRuns: 100 },

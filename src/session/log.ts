@@ -141,6 +141,8 @@ interface Join {
   readonly seq: number;
   readonly others: readonly Node[];
   vector: Vector<Log> | undefined;
+  /** The logs behind it that no other one is behind; known when the vector is. */
+  roots: Vector<Log>;
 }
 
 /** A session of the user, the own log of a run, the answer to a question or the signals of a mailbox, or what was erased. */
@@ -182,7 +184,7 @@ export class Log {
     else if (isReturned(node.kind)) this.open--;
     if (node.parents.length === 1 && node.parents[0]?.log === this) return;
     const others = node.parents.filter((parent) => parent.log !== this);
-    if (others.length > 0) this.#joins.push({ seq: node.seq, others, vector: undefined });
+    if (others.length > 0) this.#joins.push({ seq: node.seq, others, vector: undefined, roots: nothing });
   }
 
   /** Takes back what is not on disk, because somebody else continued the log first. */
@@ -202,6 +204,14 @@ export class Log {
     if (index < 0) return nothing;
     this.#fill(index);
     return (this.#joins[index] as Join).vector ?? nothing;
+  }
+
+  /** The logs behind its event at `seq`, itself too, that no other one is behind. */
+  rootsAt(seq: number): Vector<Log> {
+    const index = this.#joinBefore(seq);
+    if (index < 0) return nothing.with(this, 0);
+    this.#fill(index);
+    return (this.#joins[index] as Join).roots;
   }
 
   /** The last join at or before a position. */
@@ -232,10 +242,17 @@ export class Log {
       }
       waiting.pop();
       if (join.vector !== undefined) continue;
-      let vector: Vector<Log> = nothing;
-      for (const at of needed) if (at.index >= 0) vector = vector.join(at.log.#joins[at.index]?.vector ?? nothing);
+      let [vector, roots]: [Vector<Log>, Vector<Log>] = [nothing, nothing];
+      for (const at of needed) {
+        const before = at.log.#joins[at.index];
+        vector = vector.join(before?.vector ?? nothing);
+        // A log that begins with a join has others behind it from the start.
+        if (before !== undefined) roots = roots.join(before.roots);
+        else if (at.log !== next.log || join.seq > 0) roots = roots.with(at.log, 0);
+      }
       for (const other of join.others) vector = vector.with(other.log, other.seq);
       join.vector = vector;
+      join.roots = roots;
     }
   }
 }
@@ -253,6 +270,11 @@ export function current(node: Node): Node {
 /** Every log that has an ancestor of this place, with the position of the newest one. The place itself counts. */
 export function ancestorsOf(node: Node): Vector<Log> {
   return node.log.othersAt(node.seq).with(node.log, node.seq);
+}
+
+/** The logs that the history of a place begins in. */
+export function rootsOf(node: Node): Iterable<Log> {
+  return Array.from(node.log.rootsAt(node.seq), ({ key }) => key);
 }
 
 /** True if `a` is `b` or an ancestor of it. */

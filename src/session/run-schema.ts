@@ -9,6 +9,10 @@ export const runSchemas = {
     key: z.string().optional(),
     bare: z.literal(true).optional(),
     rerun: z.string().optional(),
+    /** From this call of an agent on, another model or other instructions than its own. */
+    instead: z
+      .strictObject({ by: z.string(), turn: z.int().min(0), model: z.string().optional(), instructions: z.string().optional() })
+      .optional(),
     /** What `describe()` of the workflow said then. */
     revision: z.string().optional(),
     priority: z.number().optional(),
@@ -20,6 +24,8 @@ export const runSchemas = {
     onCancel: z.literal(true).optional(),
     /** The run inside which it was started. */
     parent: z.string().optional(),
+    /** The trace in which it was started, as a W3C traceparent. */
+    trace: z.string().optional(),
     limits: z
       .strictObject({
         rounds: z.number().optional(),

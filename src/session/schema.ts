@@ -4,7 +4,7 @@ import { runSchemas } from "./run-schema.ts";
 import { duration, id, iso, place, session } from "./schema-parts.ts";
 
 const scope = z.union([z.strictObject({ run: z.string() }), z.strictObject({ call: id, attempt: z.int().min(1) })]);
-const part = z.union([
+const part = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("text"), text: z.string() }),
   z.strictObject({ type: z.literal("reasoning"), text: z.string(), signature: z.string().optional() }),
   z.strictObject({ type: z.literal("file"), mediaType: z.string(), data: z.instanceof(Uint8Array).optional(), url: z.string().optional() }),
@@ -117,7 +117,7 @@ const totals = z.strictObject({
   usd: z.number(),
 });
 
-const reply = z.union([
+const reply = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("text"), text: z.string(), metadata: z.unknown().optional() }),
   z.strictObject({ type: z.literal("reasoning"), text: z.string(), signature: z.string().optional(), metadata: z.unknown().optional() }),
   z.strictObject({ type: z.literal("call"), id: z.string(), tool: z.string(), input: z.string(), metadata: z.unknown().optional() }),

@@ -361,7 +361,14 @@ export interface PendingBase {
 }
 /** Something that waits for a person, a timer or a signal. */
 export type Pending =
-  | (PendingBase & { readonly kind: "question"; readonly question: string; readonly answer: object; readonly expires?: string })
+  | (PendingBase & {
+      readonly kind: "question";
+      readonly question: string;
+      readonly answer: object;
+      /** Who is asked, like "role:approver" or "human:ada". A server lets nobody else answer; `rath.decide` leaves it to the program. */
+      readonly to?: string;
+      readonly expires?: string;
+    })
   | (PendingBase & { readonly kind: "approval"; readonly tool: string; readonly input: unknown; readonly expires?: string })
   | (PendingBase & { readonly kind: "unknown"; readonly op: string; readonly input: unknown })
   | (PendingBase & { readonly kind: "timer"; readonly wakes: string })

@@ -57,8 +57,10 @@ export class Vector<T extends Numbered> {
     yield* newer(this.#root, other.#root, 0, other);
   }
 
-  *[Symbol.iterator](): Iterator<Entry<T>> {
-    yield* entries(this.#root);
+  [Symbol.iterator](): Iterator<Entry<T>> {
+    const found: Entry<T>[] = [];
+    collect(this.#root, found);
+    return found[Symbol.iterator]();
   }
 }
 
@@ -67,10 +69,17 @@ function joined<T extends Numbered>(a: Slot<T>, b: Slot<T>, shift: number): Slot
   if (a === undefined) return b;
   if (!(a instanceof Branch) && !(b instanceof Branch) && a.key === b.key) return b.newest > a.newest ? b : a;
   const [left, right] = [spread(a, shift), spread(b, shift)];
-  const slots = left.map((slot, index) => joined(slot, right[index], shift + bits));
-  if (a instanceof Branch && slots.every((slot, index) => slot === a.slots[index])) return a;
-  if (b instanceof Branch && slots.every((slot, index) => slot === b.slots[index])) return b;
-  return new Branch(slots);
+  // Most joins give one of the two: nothing is copied before it is known that this one does not.
+  let isRight = b instanceof Branch;
+  let slots: Slot<T>[] | undefined;
+  for (let index = 0; index < width; index++) {
+    const slot = joined(left[index], right[index], shift + bits);
+    isRight &&= slot === right[index];
+    if (slots === undefined && slot !== left[index]) slots = left.slice();
+    if (slots !== undefined) slots[index] = slot;
+  }
+  if (slots === undefined && a instanceof Branch) return a;
+  return isRight ? b : new Branch(slots ?? left);
 }
 
 function spread<T extends Numbered>(slot: Entry<T> | Branch<T>, shift: number): readonly Slot<T>[] {
@@ -96,7 +105,7 @@ function* newer<T extends Numbered>(
   for (const [index, slot] of a.slots.entries()) yield* newer(slot, right?.[index], shift + bits, other);
 }
 
-function* entries<T extends Numbered>(slot: Slot<T>): Iterable<Entry<T>> {
-  if (slot instanceof Branch) for (const inner of slot.slots) yield* entries(inner);
-  else if (slot !== undefined) yield slot;
+function collect<T extends Numbered>(slot: Slot<T>, found: Entry<T>[]): void {
+  if (slot instanceof Branch) for (const inner of slot.slots) collect(inner, found);
+  else if (slot !== undefined) found.push(slot);
 }

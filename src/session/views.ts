@@ -1,7 +1,7 @@
 /** Views of single events: what a message, a check, a placement or something pending looks like to the user of a session. */
 import { actedOf } from "./acted.ts";
 import { durationMs } from "./duration.ts";
-import { type CalledKind, type OutcomeType, opOf } from "./event.ts";
+import { type CalledKind, type DataOf, type OutcomeType, opOf } from "./event.ts";
 import { callOf, callUnder, type State } from "./fold.ts";
 import type { Node } from "./log.ts";
 import type { Content, Message, MessagePart, Outcome, Part, ReplyPart } from "./message.ts";
@@ -10,9 +10,10 @@ import type { Check, Duration, Lineage, Pending, Placement, Route, SessionStatus
 
 const messages = new WeakMap<Node, Message>();
 
-/** The message an event carries; made once. */
+/** The message an event carries; made once, and once more when it was erased. */
 export function messageOf(node: Node, platform: Platform): Message {
-  const known = messages.get(node);
+  // What was erased since is not said again.
+  const known = node.erased ? undefined : messages.get(node);
   if (known !== undefined) return known;
   const { role, parts } = node.erased ? { role: roleOf(node), parts: [] } : spokenBy(node, platform);
   const message: Message = Object.freeze({
@@ -207,11 +208,27 @@ export function placementOf({ placement, acted }: State, platform: Platform): Pl
 
 /** What waits under a call, or under the mark that it was started after waiting. */
 export function pendingOf(mark: Node, platform: Platform, call: Node = callUnder(mark)): Pending {
+  const pending = shapeOf(mark, platform, call);
+  steps.set(pending, call.step);
+  return pending;
+}
+
+/** Where in its branch it was asked: calls of one batch have the same time. */
+export function askedAt(pending: Pending): number {
+  return steps.get(pending) ?? 0;
+}
+
+const steps = new WeakMap<Pending, number>();
+
+function shapeOf(mark: Node, platform: Platform, call: Node): Pending {
   const base = { id: mark.id, run: call.run, session: call.log.id, since: call.at, by: call.by };
   switch (call.kind) {
     case "ask.called": {
-      const { question, answer } = call.data<"ask.called">(platform) ?? { question: "[erased]", answer: {} };
-      return { ...base, ...expiryOf(call, platform), kind: "question", question, answer: answer as object };
+      const { question, answer, to }: Partial<DataOf<"ask.called">> = call.data<"ask.called">(platform) ?? {};
+      return {
+        ...{ ...base, ...expiryOf(call, platform), ...(to === undefined ? {} : { to }) },
+        ...{ kind: "question", question: question ?? "[erased]", answer: (answer ?? {}) as object },
+      };
     }
     case "receive.called":
       return { ...base, ...expiryOf(call, platform), kind: "signal", signal: call.data<"receive.called">(platform)?.signal ?? "[erased]" };

@@ -9,6 +9,8 @@ export interface Format {
   readonly steps: readonly string[];
   /** The function that opens such a file, for messages. */
   readonly opener: string;
+  /** A cache is not checked as a whole when it is opened: it is made again when what is read of it is damaged. */
+  readonly cache?: true | undefined;
 }
 
 /** Brings an open database to the newest format, in one transaction. A file of a newer version of this package is refused. */

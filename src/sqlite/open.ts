@@ -31,7 +31,7 @@ export function openFile(path: string, open: OpenDatabase, format: Format): Data
       "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; PRAGMA cell_size_check = ON; PRAGMA secure_delete = ON",
     );
     migrate(database, path, format);
-    if (statSync(path).size <= checkedBytes) checkWhole(database, path);
+    if (format.cache !== true && statSync(path).size <= checkedBytes) checkWhole(database, path);
     return database;
   } catch (error) {
     database.close();

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { storedChain } from "../testing/stored-event.ts";
-import { decodeFrame, encodeFrame, frameEnd, frameIdPrefixes, idPrefix, sealFrame } from "./frame.ts";
+import { decodeFrame, encodeFrame, frameEnd, frameIdPrefixes, frameNumbers, idPrefix, sealFrame } from "./frame.ts";
 import type { StoredEvent } from "./store.ts";
 
 const session = "0192f0aa-7777-7000-8000-000000000001";
@@ -99,6 +99,8 @@ describe("frame", () => {
         expect(bare(decodeFrame(Uint8Array.from(body), place, after))).toEqual(bare(events));
         expect(frameEnd(body, place)).toEqual({ count: events.length, head: events.at(-1)?.id });
         expect(frameIdPrefixes(body, place)).toEqual(events.map(({ id }) => idPrefix(id)));
+        const numbers = events.map(({ step, order }) => ({ step, order }));
+        expect(frameNumbers(body, place)).toEqual({ count: events.length, first: numbers[0], last: numbers.at(-1) });
         onTemplate += events.filter(
           (event) => encodeFrame([event], undefined).length < event.envelope.length + (event.data?.length ?? 0),
         ).length;

@@ -250,6 +250,37 @@ export function frameEnd(stored: Uint8Array, place: FramePlace): { readonly coun
   return { count, head: body.hexSlice(last, last + hashBytes) };
 }
 
+/** Where the events of a frame stand in their log and in the order of their run. */
+export interface FrameNumbers {
+  readonly count: number;
+  readonly first: { readonly step: number; readonly order: number };
+  readonly last: { readonly step: number; readonly order: number };
+}
+
+/** The numbers of a frame's events, without making the events: whoever looks for one passes by many frames. */
+export function frameNumbers(stored: Uint8Array, place: FramePlace): FrameNumbers {
+  const body = asBuffer(stored);
+  verify(body, place);
+  const meta = new VarintReader(body, sealed);
+  const { count, hashes } = header(meta);
+  meta.at += hashes * hashBytes;
+  let first: FrameNumbers["first"] | undefined;
+  let [step, order] = [0, 0];
+  for (let i = 0; i < count; i++) {
+    const flags = meta.number();
+    step += meta.signed();
+    order += meta.signed();
+    first ??= { step, order };
+    if (flags & hasData) meta.number();
+    // Of the template its time and its version, and three strings: listed, or as long as is said; else the length of the envelope.
+    meta.number();
+    if (!(flags & fromTemplate)) continue;
+    meta.number();
+    for (let field = 0; field < 3; field++) if (meta.number() === 0) meta.number();
+  }
+  return { count, first: first ?? { step, order }, last: { step, order } };
+}
+
 /** The first 48 bits of each id, as the id index keeps them. */
 export function frameIdPrefixes(stored: Uint8Array, place: FramePlace): number[] {
   const body = asBuffer(stored);

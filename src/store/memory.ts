@@ -1,8 +1,10 @@
 /** The store in this process's memory: the same contract, gone at exit. For tests and for sessions that nobody needs to keep. */
 import { RathError } from "../session/errors.ts";
+import { numberOf, placeAt } from "./feed-place.ts";
 import type {
   BranchWrite,
   EventQuery,
+  Fed,
   Lease,
   LogAbout,
   LogQuery,
@@ -26,6 +28,7 @@ export interface MemoryOptions {
 
 interface Log {
   about: LogAbout;
+  readonly created: string;
   readonly events: StoredEvent[];
 }
 
@@ -44,6 +47,9 @@ interface State {
   readonly runs: Map<string, Run>;
   readonly blobs: Map<string, { readonly bytes: Uint8Array; touched: number }>;
   readonly byId: Map<string, { readonly log: Log; readonly at: number }>;
+  /** What each write added to each log. Numbers grow by one; those of removed logs are left out. */
+  feed: { readonly no: number; readonly log: Log; readonly from: number; readonly to: number }[];
+  fedTo: number;
 }
 
 /**
@@ -55,7 +61,7 @@ interface State {
  */
 export function memoryStore(options: MemoryOptions = {}): Store {
   const { clock = Date.now } = options;
-  const state: State = { logs: new Map(), runs: new Map(), blobs: new Map(), byId: new Map() };
+  const state: State = { logs: new Map(), runs: new Map(), blobs: new Map(), byId: new Map(), feed: [], fedTo: 0 };
   let closed = false;
 
   const open = (): State => {
@@ -67,7 +73,10 @@ export function memoryStore(options: MemoryOptions = {}): Store {
     kind: "memory",
     append: async (write) => append(open(), write, clock()),
     events: (query) => stream(() => events(open(), query), copy),
+    feed: ({ after }) => feed(open, after),
+    fedTo: async () => placeAt(open().fedTo),
     sessions: (query) => stream(() => logs(open(), query)),
+    branches: async (parents) => branches(open(), parents),
     runs: (query) => stream(() => runs(open(), query, clock())),
     claim: async (id, worker, forMs, { from } = {}) => {
       const run = open().runs.get(id);
@@ -103,7 +112,7 @@ export function memoryStore(options: MemoryOptions = {}): Store {
 function append(state: State, write: Write, now: number): Written {
   const refused = judge(state, write);
   if (refused !== undefined) return refused;
-  for (const branch of write.branches) addEvents(state, branch);
+  for (const branch of write.branches) addEvents(state, branch, now);
   for (const { hash, bytes } of write.blobs ?? []) {
     const known = state.blobs.get(hash);
     if (known === undefined) state.blobs.set(hash, { bytes: new Uint8Array(bytes), touched: now });
@@ -151,10 +160,16 @@ function judge({ logs, runs }: State, { branches, lease, run }: Write): Written 
   return undefined;
 }
 
-function addEvents({ logs, byId }: State, { session, events, about }: BranchWrite): void {
+function addEvents(state: State, { session, events, about }: BranchWrite, now: number): void {
+  const { logs, byId } = state;
   if (events.length === 0) return;
-  const log = logs.get(session) ?? { about: { ...(about ?? { log: "session" }), tags: [...(about?.tags ?? [])] }, events: [] };
+  const log = logs.get(session) ?? {
+    about: { ...(about ?? { log: "session" }), tags: [...(about?.tags ?? [])] },
+    created: new Date(now).toISOString(),
+    events: [],
+  };
   logs.set(session, log);
+  state.feed.push({ no: ++state.fedTo, log, from: log.events.length, to: log.events.length + events.length });
   for (const event of events) {
     byId.set(event.id, { log, at: log.events.length });
     log.events.push(copy(event));
@@ -177,21 +192,46 @@ function events(state: State, query: EventQuery): StoredEvent[] {
   return (state.logs.get(session)?.events ?? []).filter(({ step }) => step >= from && step <= to);
 }
 
+/** Ends where the feed ended when reading began. */
+async function* feed(open: () => State, after: string | undefined): AsyncGenerator<Fed, void> {
+  const last = open().fedTo;
+  for (let no = numberOf(after, last); ; ) {
+    const next = open().feed[firstAfter(open().feed, no)];
+    if (next === undefined || next.no > last) return;
+    no = next.no;
+    yield { place: placeAt(no), events: next.log.events.slice(next.from, next.to).map(copy) };
+  }
+}
+
+function firstAfter(feed: State["feed"], no: number): number {
+  let [low, high] = [0, feed.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((feed[middle]?.no as number) > no) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
 function logs(state: State, query: LogQuery): LogRow[] {
-  const all = [...state.logs];
+  const all = query.newestFirst === true ? [...state.logs].reverse() : [...state.logs];
   const start = query.after === undefined ? 0 : all.findIndex(([id]) => id === query.after) + 1;
   if (start === 0 && query.after !== undefined) return [];
+  const parents = query.parent === undefined ? undefined : new Set([query.parent].flat());
+  const except = new Set(query.except);
   const fits = ([id, { about, events }]: [string, Log]): boolean =>
     (query.id === undefined || id.startsWith(query.id)) &&
-    (query.parent === undefined || about.parent === query.parent) &&
+    (parents === undefined || (about.parent !== undefined && parents.has(about.parent))) &&
+    !except.has(id) &&
     (query.log === undefined || about.log === query.log) &&
     (query.tag === undefined || (about.tags?.includes(query.tag) ?? false)) &&
     (query.run === undefined || events.some(({ run }) => run === query.run));
   return all
     .slice(start)
     .filter(fits)
-    .map(([id, { about, events }]) => ({
+    .map(([id, { about, created, events }]) => ({
       ...about,
+      created,
       tags: [...(about.tags ?? [])],
       id,
       head: (events.at(-1) as StoredEvent).id,
@@ -199,12 +239,26 @@ function logs(state: State, query: LogQuery): LogRow[] {
     }));
 }
 
-function runs(state: State, { id, status, key, dueBefore, owner, woken }: RunQuery, now: number): RunRow[] {
-  return [...state.runs.values()]
-    .filter(
-      ({ row }) =>
-        (id === undefined || row.id === id) && (status === undefined || row.status === status) && (key === undefined || row.key === key),
-    )
+function branches({ logs }: State, parents: readonly string[]): ReadonlyMap<string, number> {
+  const [asked, counts] = [new Set(parents), new Map<string, number>()];
+  for (const { about } of logs.values())
+    if (about.log === "session" && about.parent !== undefined && asked.has(about.parent))
+      counts.set(about.parent, (counts.get(about.parent) ?? 0) + 1);
+  return counts;
+}
+
+function runs(state: State, query: RunQuery, now: number): RunRow[] {
+  const { id, key, workflow, dueBefore, owner, woken, after, newestFirst } = query;
+  const statuses = query.status === undefined ? undefined : [query.status].flat();
+  const sessions = query.session === undefined ? undefined : new Set([query.session].flat());
+  const all = newestFirst === true ? [...state.runs.values()].reverse() : [...state.runs.values()];
+  const last = after === undefined ? -1 : all.findIndex(({ row }) => row.id === after);
+  if (after !== undefined && last < 0) return [];
+  return all
+    .slice(last + 1)
+    .filter(({ row }) => (id === undefined || row.id === id) && (key === undefined || row.key === key))
+    .filter(({ row }) => (sessions === undefined || sessions.has(row.session)) && (workflow === undefined || row.workflow === workflow))
+    .filter(({ row }) => statuses === undefined || statuses.includes(row.status))
     .filter(({ row }) => dueBefore === undefined || (row.wakeAt !== undefined && row.wakeAt < dueBefore))
     .map((run) => rowOf(run, now))
     .filter((row) => (owner === undefined || row.owner === owner) && (woken === undefined || row.woken === true));
@@ -262,11 +316,14 @@ function erase({ byId }: State, ids: readonly string[], entry: string): void {
   }
 }
 
-function remove({ logs, runs, byId }: State, removed: Parameters<NonNullable<Store["remove"]>>[0]): boolean {
+function remove(state: State, removed: Parameters<NonNullable<Store["remove"]>>[0]): boolean {
+  const { logs, runs, byId } = state;
   const ids = new Set(removed.map(({ session }) => session));
+  const gone = new Set(removed.map(({ session }) => logs.get(session)));
   const grown = removed.some(({ session, head }) => logs.get(session)?.events.at(-1)?.id !== head);
   const continued = [...logs].some(([id, { about }]) => !ids.has(id) && about.parent !== undefined && ids.has(about.parent));
   if (grown || continued) return false;
+  state.feed = state.feed.filter(({ log }) => !gone.has(log));
   for (const id of ids) {
     for (const event of logs.get(id)?.events ?? []) byId.delete(event.id);
     logs.delete(id);

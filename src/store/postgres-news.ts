@@ -11,6 +11,8 @@ const tellEveryMs = 100;
 /** More than fit into a message are told as "something". */
 const mostLogs = 100;
 const mostBytes = 7000;
+/** PostgreSQL takes less than 8000. */
+const mostPayload = 7900;
 const longestWaitMs = 5000;
 
 export class Teller {
@@ -52,6 +54,12 @@ export class Teller {
   }
 }
 
+/** Words to whoever listens. What does not fit is not told: nobody may rely on it. */
+export async function tellWords(connection: Connection, words: unknown): Promise<void> {
+  const payload = JSON.stringify([connection.tenant, connection.project, [], words]);
+  if (Buffer.byteLength(payload) < mostPayload) await connection.write("SELECT pg_notify('openrath.news', $1)::text", [payload]);
+}
+
 /** Listens on a connection of its own, which is opened again whenever it breaks. */
 export async function watchNews(connection: Connection, hear: (news: News) => void): Promise<AsyncDisposable> {
   const stopped = new AbortController();
@@ -91,7 +99,9 @@ async function listen(connection: Connection, hear: (news: News) => void): Promi
   });
   client.on("notification", ({ payload }) => {
     const told = toldIn(payload);
-    if (told?.[0] === tenant && told[1] === project) hear({ due: told[2] === undefined, logs: told[2] ?? [] });
+    if (told?.[0] !== tenant || told[1] !== project) return;
+    const [, , logs, words] = told;
+    hear({ due: logs === undefined, logs: logs ?? [], ...(words === undefined ? {} : { words }) });
   });
   await client.query({ text: `LISTEN "${connection.sql("openrath.news").replaceAll('"', '""')}"` });
   // Who waits for an answer keeps the process alive, who only listens does not.
@@ -106,14 +116,14 @@ async function listen(connection: Connection, hear: (news: News) => void): Promi
 }
 
 /** Undefined for what is not ours: everybody who may connect to the database may notify. */
-function toldIn(payload = ""): readonly [tenant: unknown, project: unknown, logs?: string[]] | undefined {
+function toldIn(payload = ""): readonly [tenant: unknown, project: unknown, logs?: string[], words?: unknown] | undefined {
   try {
     const told: unknown = JSON.parse(payload);
     if (!Array.isArray(told)) return undefined;
-    const [tenant, project, logs] = told as readonly unknown[];
+    const [tenant, project, logs, words] = told as readonly unknown[];
     return logs === undefined
       ? [tenant, project]
-      : [tenant, project, Array.isArray(logs) ? logs.filter((log) => typeof log === "string") : []];
+      : [tenant, project, Array.isArray(logs) ? logs.filter((log) => typeof log === "string") : [], words];
   } catch {
     return undefined;
   }

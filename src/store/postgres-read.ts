@@ -144,7 +144,8 @@ const byPrefix = `SELECT ${columns}, l.id AS session, ${before} FROM openrath.fr
   WHERE l.tenant = $1 AND l.project = $2
     AND (f.log, f.seq) IN (SELECT e.log, e.seq FROM openrath.event_ids e WHERE e.prefix = ANY ($3::bigint[]))`;
 
-function nextLimit(rows: readonly FrameRow[]): number {
+/** How many frames make the next page. */
+export function nextLimit(rows: readonly FrameRow[]): number {
   const bytes = rows.reduce((sum, row) => sum + row.body.length, 1);
   return Math.max(1, Math.min(1024, Math.floor((pageBytes * rows.length) / bytes)));
 }

@@ -120,27 +120,43 @@ const releasing = `UPDATE openrath.runs r SET owner = NULL, lease_expires = NULL
 
 /** Runs in order of creation, a page at a time. */
 export async function* runPages(connection: Connection, query: RunQuery): AsyncGenerator<RunRow[], void> {
-  const where = ["r.tenant = $1", "r.project = $2", "r.no > $3"];
-  const values: string[] = [];
+  const { after, newestFirst } = query;
+  const where = ["r.tenant = $1", "r.project = $2", newestFirst === true ? "r.no < $3" : "r.no > $3"];
+  const values: (string | readonly string[])[] = [];
   const also = (value: string | undefined, condition: string): void => {
     if (value === undefined) return;
     values.push(value);
     where.push(`${condition} $${values.length + 3}`);
   };
   also(query.id, "r.id =");
-  also(query.status, "r.status =");
+  const any = (value: string | readonly string[] | undefined, column: string): void => {
+    if (value === undefined || typeof value === "string") also(value, `${column} =`);
+    else {
+      values.push([...value]);
+      where.push(`${column} = ANY ($${values.length + 3}::text[])`);
+    }
+  };
+  any(query.status, "r.status");
   also(query.key, "r.key =");
+  any(query.session, "r.session");
+  also(query.workflow, "r.workflow =");
   also(query.dueBefore, "r.wake_at <");
   also(query.owner, "r.lease_expires > clock_timestamp() AND r.owner =");
   if (query.woken) where.push("r.woken_at IS NOT NULL");
   const holder = "CASE WHEN r.lease_expires > clock_timestamp() THEN r.owner END AS owner";
-  const sql = `SELECT ${columns}, ${holder} FROM openrath.runs r WHERE ${where.join(" AND ")} ORDER BY r.no LIMIT ${pageRows}`;
-  let last: number | undefined = 0;
+  const sql = `SELECT ${columns}, ${holder} FROM openrath.runs r WHERE ${where.join(" AND ")} ORDER BY r.no ${newestFirst === true ? "DESC" : "ASC"} LIMIT ${pageRows}`;
+  const first = newestFirst === true ? Number.MAX_SAFE_INTEGER : 0;
+  let last: number | undefined = after === undefined ? first : await numberOf(connection, after);
   while (last !== undefined) {
     const rows: Row[] = await connection.read<Row>(sql, [connection.tenant, connection.project, last, ...values]);
     yield rows.map(runRow);
     last = rows.length < pageRows ? undefined : rows.at(-1)?.no;
   }
+}
+
+async function numberOf(connection: Connection, run: string): Promise<number | undefined> {
+  const sql = "SELECT no::float8 AS no FROM openrath.runs WHERE tenant = $1 AND project = $2 AND id = $3";
+  return (await connection.read<{ no: number }>(sql, [connection.tenant, connection.project, run]))[0]?.no;
 }
 
 function leaseOf(row: LeaseRow | undefined): Lease | undefined {
@@ -164,6 +180,6 @@ function runRow(row: Row): RunRow {
 }
 
 /** A time as milliseconds since 1970, which every driver gives as the same number. */
-function ms(time: string): string {
+export function ms(time: string): string {
   return `(extract(epoch FROM ${time}) * 1000)::float8`;
 }

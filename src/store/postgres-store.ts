@@ -11,8 +11,9 @@ import { items } from "./pages.ts";
 import { Appends } from "./postgres-append.ts";
 import { readBlob, sweepBlobs } from "./postgres-blobs.ts";
 import { eraseEvents, removeLogs } from "./postgres-erase.ts";
-import { logPages } from "./postgres-logs.ts";
-import { Teller, watchNews } from "./postgres-news.ts";
+import { fedTo, feedPages } from "./postgres-feed.ts";
+import { countBranches, logPages } from "./postgres-logs.ts";
+import { Teller, tellWords, watchNews } from "./postgres-news.ts";
 import { idPages, sessionPages, writtenPages } from "./postgres-read.ts";
 import { Leases, runPages, type StoreClock } from "./postgres-runs.ts";
 import { openWakeups } from "./postgres-wakeups.ts";
@@ -62,7 +63,10 @@ export function storeOn(source: string | PostgresPool, options: PostgresStoreOpt
       if ("run" in query) return items(writtenPages(connection, query.run, query.after));
       return items(sessionPages(connection, query));
     },
+    feed: ({ after }) => items(feedPages(connection, after)),
+    fedTo: () => fedTo(connection),
     sessions: (query) => items(logPages(connection, query)),
+    branches: (parents) => countBranches(connection, parents),
     runs: (query) => items(runPages(connection, query)),
     claim: (run, worker, forMs, from) => leases.claim(run, worker, forMs, from?.from),
     take: (query, worker, forMs) => leases.take(query, worker, forMs),
@@ -70,13 +74,14 @@ export function storeOn(source: string | PostgresPool, options: PostgresStoreOpt
     release: (lease) => leases.release(lease),
     blob: (hash) => readBlob(connection, hash),
     ...(connection.listens ? { watch: async (hear) => until(await watchNews(connection, hear)) } : {}),
+    tell: (words) => tellWords(connection, words),
     wakeups: async (hear) => until(await openWakeups(connection, hear)),
     erase: (ids, entry) => eraseEvents(connection, ids, entry),
     remove: async (logs) => {
       await appends.settled();
       return removeLogs(connection, logs);
     },
-    scrub: () => vacuum(connection, ["frames", "blobs", "logs", "event_ids"]),
+    scrub: () => vacuum(connection, ["frames", "blobs", "logs", "runs", "event_ids"]),
     sweep: (sweeping) => sweepBlobs(connection, sweeping),
     [Symbol.asyncDispose]: () => {
       closing ??= close();

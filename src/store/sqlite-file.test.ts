@@ -62,7 +62,10 @@ describe("the SQLite file", () => {
   test("carries our mark, the format and WAL", async () => {
     await filled();
     const database = openDatabase(path);
-    expect([pragma(database, "application_id"), pragma(database, "user_version")]).toEqual([storeFormat.applicationId, 2]);
+    expect([pragma(database, "application_id"), pragma(database, "user_version")]).toEqual([
+      storeFormat.applicationId,
+      storeFormat.steps.length,
+    ]);
     expect(database.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
     expect(database.prepare("PRAGMA page_size").get()).toEqual({ page_size: 4096 });
     database.close();
@@ -160,6 +163,38 @@ describe("the SQLite file", () => {
     ]);
     await store.append({ branches: [], wake: ["parked"] });
     expect(await store.take({ workflows: ["w"], limit: 9 }, "b", 1000)).toMatchObject([{ row: { id: "parked" } }]);
+  });
+
+  test("of a format without a feed is fed by log and position, and goes on from there", async () => {
+    const [a, b] = [storedChain([{}, {}, {}], "a"), storedChain([{}, {}], "b")];
+    {
+      await using store = sqliteStore(path);
+      await store.append({ branches: [branch(a.slice(0, 1))] });
+      await store.append({ branches: [branch(b)] });
+      await store.append({ branches: [branch(a.slice(1), a[0])] });
+    }
+    const database = openDatabase(path);
+    database.exec("DROP TRIGGER frames_fed; DROP TABLE feed; PRAGMA user_version = 2");
+    database.close();
+    await using store = sqliteStore(path);
+    const [c] = storedChain([{}], "b", b[1]);
+    await store.append({ branches: [branch([c as StoredEvent], b[1])] });
+    const fed = await collect(store.feed({}));
+    expect(fed.flatMap(({ events }) => events.map(({ id }) => id))).toEqual([...a, ...b, c].map((event) => event?.id));
+  });
+
+  test("feeds each project what is its own, whoever wrote between", async () => {
+    await using mine = sqliteStore(path, { project: "mine" });
+    await using theirs = sqliteStore(path, { project: "theirs" });
+    const events = storedChain([{}, {}, {}], "s");
+    for (const [at, event] of events.entries()) {
+      await theirs.append({ branches: [branch([storedEvent({ session: `t${at}` })])] });
+      await mine.append({ branches: [branch([event], events[at - 1])] });
+    }
+    const fed = await collect(mine.feed({}));
+    expect(fed.flatMap(({ events }) => events.map(({ id }) => id))).toEqual(events.map(({ id }) => id));
+    expect(await collect(theirs.feed({}))).toHaveLength(3);
+    expect(await collect(mine.feed({ after: await theirs.fedTo() }))).toEqual([]);
   });
 
   test("is made once by many stores that start together", async () => {
@@ -299,6 +334,23 @@ describe("the SQLite file", () => {
       details: { log: "s", position: 1 },
     });
     await expect(collect(store.sessions({}))).rejects.toMatchObject({ code: "store.corrupt" });
+  });
+
+  // Mutant: the feed ends at what is damaged.
+  test("feeds what lies behind a damaged frame, and says which log is damaged", async () => {
+    const [a, b] = [storedChain([{}], "a"), storedChain([{}, {}], "b")];
+    {
+      await using store = sqliteStore(path);
+      await store.append({ branches: [branch(a), branch(b)] });
+    }
+    const database = openDatabase(path);
+    database.exec("UPDATE frames SET body = zeroblob(length(body)) WHERE place = (SELECT min(place) FROM frames)");
+    database.close();
+    await using store = sqliteStore(path);
+    const [damaged, whole, ...rest] = await collect(store.feed({}));
+    expect(damaged).toMatchObject({ events: [], problem: { code: "store.corrupt", details: { log: "a" } } });
+    expect([whole?.events.map(({ id }) => id), whole?.problem, rest]).toEqual([b.map(({ id }) => id), undefined, []]);
+    expect(await collect(store.feed({ after: damaged?.place }))).toHaveLength(1);
   });
 
   test("tells which blob is damaged", async () => {

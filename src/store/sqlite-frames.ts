@@ -1,7 +1,7 @@
 /** Frames as rows: where they lie, how they are read back, and what is said when one is damaged. */
 import { RathError } from "../session/errors.ts";
 import type { Connection } from "../sqlite/connection.ts";
-import { decodeFrame, type FramePlace, frameEnd, frameIdPrefixes } from "./frame.ts";
+import { decodeFrame, type FrameNumbers, type FramePlace, frameEnd, frameIdPrefixes, frameNumbers } from "./frame.ts";
 import type { StoredEvent } from "./store.ts";
 
 /** Positions a log has. The number of a log times this, plus a position, is a place; all places stay below 2^53. */
@@ -13,20 +13,12 @@ export interface FrameRow {
   readonly body: Uint8Array;
 }
 
-export interface FrameNumbers {
-  readonly count: number;
-  readonly first: StoredEvent;
-  readonly last: StoredEvent;
-}
-
 /** How far a reader has come: the place after the last event it has, and that event's id. */
 export interface ReadTo {
   readonly place: number;
   readonly head: string | undefined;
 }
 
-/** Stands for the event before a frame where only numbers are wanted of it. */
-const anyId = "0".repeat(64);
 const rememberedNames = 10_000;
 
 export class Frames {
@@ -49,6 +41,12 @@ export class Frames {
 
   lastOf(log: number): FrameRow | undefined {
     return this.at((log + 1) * perLog - 1);
+  }
+
+  /** Where the last frame of a log begins. */
+  lastPlace(log: number): number | undefined {
+    const sql = "SELECT max(place) AS place FROM frames WHERE place >= ? AND place < ?";
+    return this.#connection.statement<{ place: number | null }>(sql).get(log * perLog, (log + 1) * perLog)?.place ?? undefined;
   }
 
   /** The last frame of a run that begins at or before a place in its log. */
@@ -86,10 +84,8 @@ export class Frames {
     return this.#read(row, (place) => frameEnd(row.body, place));
   }
 
-  /** Only steps and orders of these events are right. */
   numbers(row: FrameRow): FrameNumbers {
-    const events = this.#read(row, (place) => decodeFrame(row.body, place, anyId));
-    return { count: events.length, first: events[0] as StoredEvent, last: events.at(-1) as StoredEvent };
+    return this.#read(row, (place) => frameNumbers(row.body, place));
   }
 
   idPrefixes(row: FrameRow): number[] {

@@ -27,7 +27,7 @@ INSERT INTO texts (texts, rank) VALUES ('hashsize', 33554432);
 `;
 
 /** The mark is "RIx" and the number of the format: a file of another one is not ours, and goes. */
-const format: Format = { applicationId: 0x52_49_78_01, steps: [tables], opener: "sqliteIndex" };
+const format: Format = { applicationId: 0x52_49_78_01, steps: [tables], opener: "sqliteIndex", cache: true };
 const patienceMs = 10_000;
 /** More of a long text do not make it rarer. */
 const mostTrigrams = 48;
@@ -88,18 +88,19 @@ class SqliteIndex implements TextIndex {
       connection.statement("BEGIN").run();
       try {
         const query = matching(texts);
-        const found = "SELECT rowid FROM texts WHERE texts MATCH ?";
+        // In this order, which is what CROSS says: what matches is few, and logs may be many.
+        const found = "texts CROSS JOIN documents ON documents.no = texts.rowid";
         const pieces = connection
           .statement<Candidates["pieces"][number]>(
-            `SELECT logs.id AS log, first, last, erased FROM documents JOIN logs ON logs.no = documents.log
-             WHERE documents.no IN (${found}) AND project = ? ORDER BY logs.no, first`,
+            `SELECT logs.id AS log, first, last, erased FROM ${found} CROSS JOIN logs ON logs.no = documents.log
+             WHERE texts MATCH ? AND project = ? ORDER BY logs.no, first`,
           )
           .all(query, this.#project);
         const things = connection
           .statement<{ key: string; log: string; step: number; path: string | null }>(
-            `SELECT key, logs.id AS log, naming.step AS step, path FROM documents
-             JOIN naming ON naming.document = documents.no JOIN logs ON logs.no = naming.log
-             WHERE documents.no IN (${found}) AND key IS NOT NULL AND project = ? ORDER BY naming.step`,
+            `SELECT key, logs.id AS log, naming.step AS step, path FROM ${found}
+             CROSS JOIN naming ON naming.document = documents.no CROSS JOIN logs ON logs.no = naming.log
+             WHERE texts MATCH ? AND project = ? ORDER BY naming.step`,
           )
           .all(query, this.#project)
           .map(({ path, ...thing }) => ({ ...thing, path: path ?? undefined }));

@@ -3,7 +3,7 @@ import { crc32 } from "node:zlib";
 import type { Connection } from "../sqlite/connection.ts";
 import type { SqlValue } from "../sqlite/driver.ts";
 import { corrupt } from "../sqlite/open.ts";
-import { type Frames, perLog } from "./sqlite-frames.ts";
+import { type FrameRow, type Frames, perLog } from "./sqlite-frames.ts";
 import type { LogAbout, LogQuery, LogRow } from "./store.ts";
 
 interface Row {
@@ -20,6 +20,7 @@ interface Row {
 }
 
 const columns = "no, id, log, parent, run, title, tags, principal, created, seal";
+const lastFrame = `(SELECT max(place) FROM frames WHERE place >= no * ${perLog} AND place < (no + 1) * ${perLog}) AS last`;
 const pageRows = 64;
 
 /** The number of a log; undefined while it does not exist. */
@@ -104,46 +105,127 @@ export function removeLogs(
   return true;
 }
 
-/** Logs in order of creation, a page at a time. After an unknown log come none. */
-export async function* logPages(connection: Connection, frames: Frames, query: LogQuery): AsyncGenerator<LogRow[], void> {
+/** As much of a row as changes when anything of it does, or of its log. */
+interface Sketch extends Pick<Row, "no" | "seal"> {
+  readonly last: number | null;
+}
+
+interface Page {
+  readonly logs: readonly LogRow[];
+  /** Where the next page begins; undefined when there is none. */
+  readonly last: number | undefined;
+}
+
+const mostKnown = 10_000;
+const mostPages = 1000;
+
+/**
+ * Rows that were read before. While nothing is written a page is as it was; when something is, most of its logs are, and only the others
+ * are read again.
+ */
+export class LogRows {
+  readonly #connection: Connection;
+  readonly #frames: Frames;
+  readonly #known = new Map<number, Sketch & { readonly row: LogRow }>();
+  readonly #pages = new Map<string, Page>();
+  /** Of the file when the pages were read. */
+  #version = "";
+
+  constructor(connection: Connection, frames: Frames) {
+    this.#connection = connection;
+    this.#frames = frames;
+  }
+
+  page(sql: string, values: readonly SqlValue[]): Page {
+    const version = this.#connection.version();
+    if (version !== this.#version || this.#pages.size >= mostPages) this.#pages.clear();
+    this.#version = version;
+    const name = sql + JSON.stringify(values);
+    const page = this.#pages.get(name) ?? this.#read(sql, values);
+    this.#pages.set(name, page);
+    return page;
+  }
+
+  #read(sql: string, values: readonly SqlValue[]): Page {
+    const sketches = this.#connection.statement<Sketch>(sql).all(...values);
+    const logs = sketches.map((sketch) => this.#row(sketch)).filter((row) => row !== undefined);
+    return { logs, last: sketches.length < pageRows ? undefined : sketches.at(-1)?.no };
+  }
+
+  /** Undefined when it was removed since. */
+  #row({ no, seal, last }: Sketch): LogRow | undefined {
+    const known = this.#known.get(no);
+    if (known !== undefined && known.seal === seal && known.last === last) return known.row;
+    const row = this.#connection.statement<Row>(`SELECT ${columns} FROM logs WHERE no = ?`).get(no);
+    if (row === undefined) return undefined;
+    const frame = this.#frames.lastOf(no);
+    const read = logRow(this.#connection, this.#frames, row, frame);
+    if (this.#known.size >= mostKnown) this.#known.clear();
+    this.#known.set(no, { no, seal: row.seal, last: frame?.place ?? null, row: read });
+    return read;
+  }
+}
+
+/** Logs in order of creation or the newest first, a page at a time. After an unknown log come none. */
+export async function* logPages(
+  connection: Connection,
+  frames: Frames,
+  query: LogQuery,
+  known = new LogRows(connection, frames),
+): AsyncGenerator<readonly LogRow[], void> {
   const { sql, values } = logSql(connection, query);
-  const { after } = query;
-  let last = after === undefined ? 0 : await connection.patiently(() => findLog(connection, after));
+  const { after, newestFirst = false } = query;
+  let last =
+    after === undefined ? (newestFirst ? Number.MAX_SAFE_INTEGER : 0) : await connection.patiently(() => findLog(connection, after));
   while (last !== undefined) {
     const from = last;
-    const page = await connection.patiently(() => {
-      const rows = connection.statement<Row>(sql).all(from, ...values);
-      return { logs: rows.map((row) => logRow(connection, frames, row)), last: rows.length < pageRows ? undefined : rows.at(-1)?.no };
-    });
+    const page = await connection.patiently(() => known.page(sql, [from, ...values]));
     yield page.logs;
     last = page.last;
   }
 }
 
-function logSql({ tenant, project }: Connection, { id, parent, run, tag, log }: LogQuery): { sql: string; values: SqlValue[] } {
+/** How many sessions continue each of these. */
+export function countBranches(connection: Connection, parents: readonly string[]): ReadonlyMap<string, number> {
+  const { tenant, project } = connection;
+  const rows = connection
+    .statement<{ parent: string; count: number }>(
+      `SELECT parent, count(*) AS count FROM logs
+       WHERE tenant = ? AND project = ? AND parent IN (SELECT value FROM json_each(?)) AND log = 'session' GROUP BY parent`,
+    )
+    .all(tenant, project, JSON.stringify(parents));
+  return new Map(rows.map(({ parent, count }) => [parent, count]));
+}
+
+function logSql(
+  { tenant, project }: Connection,
+  { id, parent, except, run, tag, log, newestFirst = false }: LogQuery,
+): { sql: string; values: SqlValue[] } {
+  const beyond = newestFirst ? "no < ?" : "no > ?";
   // The logs of a run are few: they are found by the run, and not among all of the project (which is what the + is for).
-  const where = run === undefined ? ["no > ?", "tenant = ?", "project = ?"] : ["no > ?", "+tenant = ?", "+project = ?"];
+  const where = run === undefined ? [beyond, "tenant = ?", "project = ?"] : [beyond, "+tenant = ?", "+project = ?"];
   const values: SqlValue[] = [tenant, project];
   const also = (condition: string, ...more: SqlValue[]): void => {
     where.push(condition);
     values.push(...more);
   };
   if (id !== undefined) also("id >= ? AND id < ? || char(1114111)", id, id);
-  if (parent !== undefined) also("parent = ?", parent);
+  if (typeof parent === "string") also("parent = ?", parent);
+  else if (parent !== undefined) also("parent IN (SELECT value FROM json_each(?))", JSON.stringify(parent));
+  if (except !== undefined) also("id NOT IN (SELECT value FROM json_each(?))", JSON.stringify(except));
   if (run !== undefined) also("no IN (SELECT log FROM writers WHERE tenant = ? AND project = ? AND run = ?)", tenant, project, run);
   if (tag !== undefined) also("EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?)", tag);
   if (log !== undefined) also("log = ?", log);
   return {
-    sql: `SELECT ${columns} FROM logs WHERE ${where.join(" AND ")} ORDER BY no LIMIT ${pageRows}`,
+    sql: `SELECT no, seal, ${lastFrame} FROM logs WHERE ${where.join(" AND ")} ORDER BY no${newestFirst ? " DESC" : ""} LIMIT ${pageRows}`,
     values,
   };
 }
 
-function logRow(connection: Connection, frames: Frames, row: Row): LogRow {
+function logRow(connection: Connection, frames: Frames, row: Row, last: FrameRow | undefined): LogRow {
   if (row.seal !== sealOf(connection, row)) throw corrupt(connection.path, `what it says of log ${row.id} does not match its checksum`);
-  const last = frames.lastOf(row.no);
   if (last === undefined) throw corrupt(connection.path, `log ${row.id} has no events`);
-  return {
+  return Object.freeze({
     id: row.id,
     head: frames.end(last).head,
     run: row.run ?? undefined,
@@ -152,7 +234,8 @@ function logRow(connection: Connection, frames: Frames, row: Row): LogRow {
     title: row.title ?? undefined,
     tags: JSON.parse(row.tags) as string[],
     principal: row.principal ?? undefined,
-  };
+    created: new Date(row.created).toISOString(),
+  });
 }
 
 function sealOf({ tenant, project }: Connection, row: Omit<Row, "no" | "seal">): number {

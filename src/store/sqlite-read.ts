@@ -25,14 +25,19 @@ export async function* sessionPages(
 ): AsyncGenerator<Page, void> {
   const stream = await connection.patiently(() => {
     const log = findLog(connection, session);
-    const last = log === undefined ? undefined : frames.lastOf(log);
-    return last && new FrameStream(frames, from <= 0 ? baseOf(last) : frameWithStep(frames, last, from), last.place);
+    const last = log === undefined ? undefined : frames.lastPlace(log);
+    if (log === undefined || last === undefined) return undefined;
+    return new FrameStream(frames, from <= 0 ? log * perLog : frameWithStep(frames, log * perLog, last, from), last);
   });
-  while (stream !== undefined && !stream.done) {
-    await connection.patiently(() => stream.fill(Math.min(firstFrames, to - from + 1)));
+  // Where few events are wanted, they mostly lie in one frame.
+  const first = to === Number.POSITIVE_INFINITY ? firstFrames : 1;
+  for (let most = Math.max(1, to - from + 1); stream !== undefined && !stream.done; ) {
+    await connection.patiently(() => stream.fill(first, most));
     const page = stream.takeAll();
     yield from <= 0 && to === Number.POSITIVE_INFINITY ? page : page.filter(({ step }) => step >= from && step <= to);
-    if ((page.at(-1)?.step ?? 0) >= to) return;
+    // A frame has one event at least.
+    most = to - (page.at(-1)?.step ?? 0);
+    if (most <= 0) return;
     await breathe();
   }
 }
@@ -90,14 +95,16 @@ function streamOf(frames: Frames, { no, log, ordered, last }: Writer, after: num
 }
 
 /** The place of the frame that holds a step, or of the first one after it. */
-function frameWithStep(frames: Frames, last: FrameRow, step: number): number {
-  const root = frames.at(baseOf(last));
-  if (root === undefined) return baseOf(last);
+function frameWithStep(frames: Frames, base: number, last: number, step: number): number {
+  const root = frames.at(base);
+  if (root === undefined) return base;
+  const { first, last: end } = frames.numbers(root);
+  if (end.step >= step) return base;
   // Steps grow by one or more a position. Mostly by one, so that the first look is where the step can be at the latest.
-  const latest = baseOf(last) + Math.max(0, step - frames.numbers(root).first.step);
+  const latest = base + step - first.step;
   return search(
-    baseOf(last),
-    Math.min(last.place, latest),
+    base,
+    Math.min(last, latest),
     (place) => frames.at(place),
     frames,
     (event) => event.step,
@@ -111,7 +118,7 @@ function search(
   last: number,
   at: (place: number) => FrameRow | undefined,
   frames: Frames,
-  number: (event: StoredEvent) => number,
+  number: (event: { readonly step: number; readonly order: number }) => number,
   target: number,
 ): number {
   let low = base;
@@ -163,9 +170,10 @@ class FrameStream {
     return this.done ? Number.POSITIVE_INFINITY : (this.#events.at(-1)?.order ?? Number.NEGATIVE_INFINITY);
   }
 
-  fill(firstLimit: number): void {
+  /** Reads `first` frames, then as many as make a page, and never more than `most`. */
+  fill(first: number, most = Number.MAX_SAFE_INTEGER): void {
     if (this.done) return;
-    const limit = this.#ordered ? (this.#limit ?? firstLimit) : Number.MAX_SAFE_INTEGER;
+    const limit = this.#ordered ? Math.min(this.#limit ?? first, most) : Number.MAX_SAFE_INTEGER;
     const rows = this.#frames.between(this.#next, this.#last, limit, this.#writer);
     const events = this.#frames.events(rows, { place: this.#next, head: this.#head });
     const bytes = rows.reduce((sum, row) => sum + row.body.length, 1);
@@ -186,8 +194,4 @@ class FrameStream {
     while (this.#taken < this.#events.length && (this.#events[this.#taken] as StoredEvent).order <= order) this.#taken++;
     return start === 0 && this.empty ? this.#events : this.#events.slice(start, this.#taken);
   }
-}
-
-function baseOf(row: FrameRow): number {
-  return row.place - (row.place % perLog);
 }

@@ -110,8 +110,8 @@ export function releaseLease(connection: Connection, lease: Lease): void {
 
 /** Runs in order of creation, a page at a time. */
 export async function* runPages(connection: Connection, query: RunQuery): AsyncGenerator<RunRow[], void> {
-  const { id, status, key, dueBefore, owner, woken } = query;
-  const where = ["no > ?", "tenant = ?", "project = ?"];
+  const { id, status, key, session, workflow, dueBefore, owner, woken, after, newestFirst } = query;
+  const where = [newestFirst === true ? "no < ?" : "no > ?", "tenant = ?", "project = ?"];
   const values: SqlValue[] = [connection.tenant, connection.project];
   const also = (condition: string, value: SqlValue | undefined): void => {
     if (value === undefined) return;
@@ -119,20 +119,30 @@ export async function* runPages(connection: Connection, query: RunQuery): AsyncG
     values.push(value);
   };
   also("id = ?", id);
-  also("status = ?", status);
+  if (typeof status === "string") also("status = ?", status);
+  else also("status IN (SELECT value FROM json_each(?))", status && JSON.stringify(status));
   also("key = ?", key);
+  if (typeof session === "string") also("session = ?", session);
+  else also("session IN (SELECT value FROM json_each(?))", session && JSON.stringify(session));
+  also("workflow = ?", workflow);
   also("wake_at < ?", dueBefore);
   also("owner = ?", owner);
   also("lease_expires > ?", owner === undefined ? undefined : connection.clock());
   if (woken) where.push("woken_at IS NOT NULL");
-  const sql = `SELECT ${columns} FROM runs WHERE ${where.join(" AND ")} ORDER BY no LIMIT ${pageRows}`;
-  let last: number | undefined = 0;
+  const sql = `SELECT ${columns} FROM runs WHERE ${where.join(" AND ")} ORDER BY no ${newestFirst === true ? "DESC" : "ASC"} LIMIT ${pageRows}`;
+  const first = newestFirst === true ? Number.MAX_SAFE_INTEGER : 0;
+  let last: number | undefined = after === undefined ? first : await connection.patiently(() => numberOf(connection, after));
   while (last !== undefined) {
     const from: number = last;
     const rows = await connection.patiently(() => connection.statement<Row>(sql).all(from, ...values));
     yield rows.map((row) => runRow(row, connection.clock()));
     last = rows.length < pageRows ? undefined : rows.at(-1)?.no;
   }
+}
+
+function numberOf(connection: Connection, run: string): number | undefined {
+  const { tenant, project } = connection;
+  return connection.statement<{ no: number }>(`SELECT no FROM runs WHERE ${ours}`).get(tenant, project, run)?.no;
 }
 
 interface LeaseRow {

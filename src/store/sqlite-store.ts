@@ -12,9 +12,10 @@ import { storeFormat } from "./migrations/migrations.ts";
 import { items } from "./pages.ts";
 import { Appends } from "./sqlite-append.ts";
 import { readBlob } from "./sqlite-blobs.ts";
+import { fedTo, feedPages, forgetRemoved } from "./sqlite-feed.ts";
 import { Frames } from "./sqlite-frames.ts";
 import { Ids } from "./sqlite-ids.ts";
-import { logPages, removeLogs } from "./sqlite-logs.ts";
+import { countBranches, LogRows, logPages, removeLogs } from "./sqlite-logs.ts";
 import { sessionPages, writtenPages } from "./sqlite-read.ts";
 import { claimRun, releaseLease, renewLease, runPages } from "./sqlite-runs.ts";
 import { sweepBlobs } from "./sqlite-sweep.ts";
@@ -43,6 +44,7 @@ export function storeOn(path: string, options: SqliteOptions, open: OpenDatabase
   const frames = new Frames(connection);
   const appends = new Appends(connection, frames, durability === "relaxed");
   const ids = new Ids(connection, frames, appends.unindexed);
+  const logRows = new LogRows(connection, frames);
   let closing: Promise<void> | undefined;
 
   const close = async (): Promise<void> => {
@@ -63,7 +65,10 @@ export function storeOn(path: string, options: SqliteOptions, open: OpenDatabase
       if ("run" in query) return items(writtenPages(connection, frames, query.run, query.after));
       return items(sessionPages(connection, frames, query.session, query.from, query.to));
     },
-    sessions: (query) => items(logPages(connection, frames, query)),
+    feed: ({ after }) => items(feedPages(connection, frames, after)),
+    fedTo: () => connection.patiently(() => fedTo(connection)),
+    sessions: (query) => items(logPages(connection, frames, query, logRows)),
+    branches: (parents) => connection.patiently(() => countBranches(connection, parents)),
     runs: (query) => items(runPages(connection, query)),
     // Losing leases in a power cut costs nothing: every holder died with it, and what one appended is synced with its claim.
     claim: (run, worker, forMs, from) =>
@@ -77,7 +82,10 @@ export function storeOn(path: string, options: SqliteOptions, open: OpenDatabase
       await appends.settled();
       return connection.patiently(() => connection.transaction(true, () => removeLogs(connection, frames, logs)));
     },
-    scrub: () => scrub(connection),
+    scrub: async () => {
+      if (connection.opened) await connection.patiently(() => forgetRemoved(connection));
+      return scrub(connection);
+    },
     sweep: (sweeping) => sweepBlobs(connection, (other) => new Connection({ ...place, project: other }), sweeping),
     [Symbol.asyncDispose]: () => {
       closing ??= close();

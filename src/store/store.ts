@@ -6,6 +6,8 @@
  * A store knows nothing of what events mean: it keeps the bytes that were hashed and gives them back unchanged.
  */
 
+import type { RathError } from "../session/errors.ts";
+
 /** One event as stored. `envelope` and `data` are the exact bytes that were hashed; `data` (16 bytes of salt first) is undefined once erased. */
 export interface StoredEvent {
   /** 64 lower-case hex digits: SHA-256 of `envelope`. */
@@ -34,7 +36,10 @@ export interface LogAbout {
   readonly principal?: string | undefined;
 }
 
-/** New events of one log, appended after `expectedHead` (undefined: the log must not exist yet). */
+/**
+ * New events of one log, appended after `expectedHead` (undefined: the log must not exist yet). A write may hold several pieces of one log,
+ * with events of others between them: each is expected after the one before it.
+ */
 export interface BranchWrite {
   readonly session: string;
   readonly expectedHead: string | undefined;
@@ -116,6 +121,8 @@ export interface TakeQuery {
 export interface News {
   readonly due: boolean;
   readonly logs: readonly string[];
+  /** What somebody told, and nothing else changed. */
+  readonly words?: unknown;
 }
 
 /** Wake-ups that outlive the process that asked for them; at least once, perhaps late or twice. Disposing ends hearing them. */
@@ -130,6 +137,8 @@ export interface LogRow extends LogAbout {
   readonly head: string;
   /** The run that created it. */
   readonly run: string | undefined;
+  /** ISO time by the store's clock at which its first events were stored. A store that can remove logs knows it. */
+  readonly created?: string | undefined;
 }
 
 /** Which events, and in which order. */
@@ -141,31 +150,56 @@ export type EventQuery =
   /** In the order asked; unknown ids are left out. */
   | { readonly ids: readonly string[] };
 
+/**
+ * Events in the order in which the store took them in, over all logs: those of one write in the order of its branches, so that whoever
+ * writes parents first has them read so. `place` names the position after them: a text that sorts as the
+ * feed does. Whoever has read up to a place has missed nothing before it, now and later, in this process or another.
+ */
+export interface Fed {
+  readonly place: string;
+  readonly events: readonly StoredEvent[];
+  /** Events lie here that cannot be read, since the store is damaged: what is behind them is fed all the same. */
+  readonly problem?: RathError | undefined;
+}
+
 /** Which logs; every condition given must hold. */
 export interface LogQuery {
   /** An id or the beginning of one. */
   readonly id?: string | undefined;
-  readonly parent?: string | undefined;
+  /** The session its first event continues; of several, any. */
+  readonly parent?: string | readonly string[] | undefined;
+  /** None of these. */
+  readonly except?: readonly string[] | undefined;
   /** Logs a run wrote to, created by it or not. */
   readonly run?: string | undefined;
   readonly tag?: string | undefined;
   /** Which sort of log; all of them when left out. */
   readonly log?: LogAbout["log"] | undefined;
-  /** Only those created after this one. */
+  /** The newest first; else in order of creation. */
+  readonly newestFirst?: boolean | undefined;
+  /** Only those that come after this one in that order. */
   readonly after?: string | undefined;
 }
 
 /** Which runs; every condition given must hold. */
 export interface RunQuery {
   readonly id?: string | undefined;
-  readonly status?: string | undefined;
+  /** One status, or any of several. */
+  readonly status?: string | readonly string[] | undefined;
   readonly key?: string | undefined;
+  /** The session they work on; of several, any. */
+  readonly session?: string | readonly string[] | undefined;
+  readonly workflow?: string | undefined;
   /** Those whose `wakeAt` is before this ISO time. */
   readonly dueBefore?: string | undefined;
   /** Those whose lease this worker holds now. */
   readonly owner?: string | undefined;
   /** Those that were woken since they were last claimed, taken or renewed. */
   readonly woken?: true | undefined;
+  /** Only those that come after this one in the order asked for; none after one that is not there. */
+  readonly after?: string | undefined;
+  /** Those created last come first. */
+  readonly newestFirst?: boolean | undefined;
 }
 
 /** Opened for one tenant and project; whatever it returns belongs to them. */
@@ -176,9 +210,15 @@ export interface Store extends AsyncDisposable {
   append(write: Write): Promise<Written>;
   /** The events asked for, with the bytes that were appended. */
   events(query: EventQuery): AsyncIterable<StoredEvent>;
-  /** In order of creation. */
+  /** What was appended after a place, in order; from the beginning when none is given. Ends where nothing more is known yet. */
+  feed(query: { readonly after?: string | undefined }): AsyncIterable<Fed>;
+  /** The place after everything that `feed` would give now. */
+  fedTo(): Promise<string>;
+  /** In order of creation, or the newest first. */
   sessions(query: LogQuery): AsyncIterable<LogRow>;
-  /** The rows of runs as they were last written, with whoever holds the lease now. */
+  /** How many sessions each of these has as their parent; those that none continues are left out. */
+  branches(parents: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /** The rows of runs as they were last written, with whoever holds the lease now, in order of creation. */
   runs(query: RunQuery): AsyncIterable<RunRow>;
   /**
    * Takes the run and raises its epoch, so that every earlier lease is fenced. Undefined while somebody else's lease lasts;
@@ -195,6 +235,8 @@ export interface Store extends AsyncDisposable {
   blob(hash: string): Promise<Uint8Array | undefined>;
   /** Tells of changes made by anybody, where the store hears of them: hints that may be lost, late or doubled. */
   watch?(hear: (news: News) => void): Promise<AsyncDisposable>;
+  /** Tells whoever watches a few words (JSON, at most 7 KB), once, where the store can; they are lost when nobody listens, and never kept. */
+  tell?(words: unknown): Promise<void>;
   /** Durable wake-ups for workers, where the store has them; `hear` is called when it is time to look. */
   wakeups?(hear: () => void): Promise<Wakeups>;
   /**

@@ -9,6 +9,7 @@ import { type Conformance, registerReopening } from "./conformance.ts";
 import { appendCases } from "./store-append-cases.ts";
 import type { Reopen } from "./store-case.ts";
 import { eraseCases } from "./store-erase-cases.ts";
+import { feedCases } from "./store-feed-cases.ts";
 import { leaseCases } from "./store-lease-cases.ts";
 import { queryCases } from "./store-query-cases.ts";
 import { sweepCases } from "./store-sweep-cases.ts";
@@ -22,6 +23,6 @@ export interface StoreConformance extends Conformance<Store> {
 
 /** Registers the tests of the store contract. A skip that names no test is an error. */
 export function storeConformance(subject: StoreConformance): void {
-  const cases = [...appendCases, ...leaseCases, ...takeCases, ...queryCases, ...sweepCases, ...eraseCases];
+  const cases = [...appendCases, ...leaseCases, ...takeCases, ...queryCases, ...feedCases, ...sweepCases, ...eraseCases];
   registerReopening("store", subject, cases);
 }

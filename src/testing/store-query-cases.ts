@@ -131,7 +131,7 @@ export const queryCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "sessions are found by id, parent, run, tag and sort",
+    name: "sessions are found by id, parents, run, tag and sort, and left out by id",
     async run(store) {
       const about = { log: "session", title: "Fix it", tags: ["x", 'y"z'], principal: "p1" } as const;
       await put(store, storedChain([{ run: "r1" }], "abc-1"), undefined, about);
@@ -145,12 +145,21 @@ export const queryCases: readonly StoreCase[] = [
       expect(await logs(store, { id: "%" })).toEqual([]);
       expect(await logs(store, { parent: "abc-1" })).toEqual(["abc-2", "answer"]);
       expect(await logs(store, { parent: "abc-1", log: "answer" })).toEqual(["answer"]);
+      expect(await logs(store, { parent: ["bare", "abc-1", "abc-1", "nobody"] })).toEqual(["abc-2", "answer"]);
+      expect(await logs(store, { parent: ["bare"] })).toEqual([]);
+      expect(await logs(store, { parent: [] })).toEqual([]);
+      expect(await logs(store, { parent: ["abc-1"], except: ["abc-2"] })).toEqual(["answer"]);
+      await put(store, storedChain([{}], "abc-3"), undefined, { log: "session", parent: "abc-1" });
+      expect([...(await store.branches(["bare", "abc-1", "abc-1", "nobody"]))]).toEqual([["abc-1", 2]]);
+      expect((await store.branches([])).size).toBe(0);
+      expect(await logs(store, { except: ["abc-1", "nobody", "bare", "abc-3"] })).toEqual(["abc-2", "run-r1", "answer"]);
+      expect(await logs(store, { except: [] })).toHaveLength(6);
       expect(await logs(store, { run: "r1" })).toEqual(["abc-1", "run-r1"]);
       expect(await logs(store, { run: "r2" })).toEqual(["run-r1"]);
       expect(await logs(store, { tag: "x" })).toEqual(["abc-1", "abc-2"]);
       expect(await logs(store, { tag: 'y"z' })).toEqual(["abc-1"]);
-      expect(await logs(store, { log: "session" })).toEqual(["abc-1", "abc-2", "bare"]);
-      expect(await logs(store, { after: "run-r1" })).toEqual(["answer", "bare"]);
+      expect(await logs(store, { log: "session" })).toEqual(["abc-1", "abc-2", "bare", "abc-3"]);
+      expect(await logs(store, { after: "run-r1" })).toEqual(["answer", "bare", "abc-3"]);
       expect(await logs(store, { after: "nobody" })).toEqual([]);
       expect((await collect(store.sessions({ id: "abc-1" })))[0]).toMatchObject({ ...about, id: "abc-1", run: "r1" });
       const [bare] = await collect(store.sessions({ id: "bare" }));
@@ -173,12 +182,43 @@ export const queryCases: readonly StoreCase[] = [
     },
   },
   {
+    name: "a log says when it was created, and goes on saying it",
+    async run(store) {
+      if (!store.remove) return;
+      const [a, b] = storedChain([{}, {}], "s") as [StoredEvent, StoredEvent];
+      await put(store, [a]);
+      const [first] = await collect(store.sessions({}));
+      expect(new Date(first?.created ?? "").toISOString()).toBe(first?.created);
+      for (const start = Date.now(); Date.now() < start + 2; ) await new Promise((resolve) => setImmediate(resolve));
+      await put(store, [b], a);
+      await put(store, storedChain([{}], "later"));
+      const [same, later] = (await collect(store.sessions({}))).map(({ created = "" }) => created);
+      expect(same).toBe(first?.created);
+      expect((later ?? "") >= (same ?? "~")).toBe(true);
+    },
+  },
+  {
     name: "many sessions are listed in order of creation",
     async run(store) {
       const names = Array.from({ length: 200 }, (_, i) => `s${(i * 37) % 200}`);
       await Promise.all(names.map((session) => put(store, [storedEvent({ session })])));
       expect(await logs(store, {})).toEqual(names);
       expect(await logs(store, { after: names[120] })).toEqual(names.slice(121));
+      expect(await logs(store, { except: names.slice(3, 150) })).toEqual([...names.slice(0, 3), ...names.slice(150)]);
+    },
+  },
+  {
+    name: "the newest sessions are listed first when asked for, and go on after any of them",
+    async run(store) {
+      const names = Array.from({ length: 150 }, (_, i) => `s${(i * 37) % 150}`);
+      const about = (index: number): LogAbout => ({ log: "session", tags: index % 2 === 0 ? ["even"] : [] });
+      await Promise.all(names.map((session, index) => put(store, [storedEvent({ session })], undefined, about(index))));
+      const newest = names.toReversed();
+      expect(await logs(store, { newestFirst: true })).toEqual(newest);
+      expect(await logs(store, { newestFirst: true, after: newest[70] })).toEqual(newest.slice(71));
+      expect(await logs(store, { newestFirst: true, after: newest.at(-1) })).toEqual([]);
+      expect(await logs(store, { newestFirst: true, after: "unknown" })).toEqual([]);
+      expect(await logs(store, { newestFirst: true, tag: "even" })).toEqual(newest.filter((_, index) => index % 2 === 1));
     },
   },
   {
@@ -203,11 +243,37 @@ export const queryCases: readonly StoreCase[] = [
       expect(await runs(store, { id: "b" })).toEqual(["b"]);
       expect(await runs(store, { status: "parked" })).toEqual(["b", "c"]);
       expect(await runs(store, { key: "k" })).toEqual(["a"]);
+      expect(await runs(store, { session: "s", status: "running" })).toEqual(["a"]);
+      expect(await runs(store, { session: ["other", "s", "s"], newestFirst: true })).toEqual(["c", "b", "a"]);
+      expect(await runs(store, { session: ["other"] })).toEqual([]);
+      expect(await runs(store, { session: [] })).toEqual([]);
       expect(await runs(store, { dueBefore: "2026-06-01T00:00:00.000Z" })).toEqual(["b"]);
       expect((await collect(store.runs({ id: "c" })))[0]).toMatchObject(rows[2] as RunRow);
       await store.append({ branches: [], run: row("b", { status: "finished", workflow: "other" }) });
       expect(await runs(store, { status: "parked" })).toEqual(["c"]);
       expect((await collect(store.runs({ id: "b" })))[0]).toMatchObject({ workflow: "other", wakeAt: undefined });
+    },
+  },
+  {
+    name: "runs are read on from any of them, from the oldest and from the newest, each condition still holding",
+    async run(store) {
+      // More than a store reads at once.
+      const ids = Array.from({ length: 80 }, (_, index) => `r${index}`);
+      const even = (id: string): boolean => Number(id.slice(1)) % 2 === 0;
+      for (const id of ids) {
+        const row = { id, key: undefined, session: even(id) ? "s" : "t", workflow: even(id) ? "v" : "w", wakeAt: undefined };
+        await store.append({ branches: [], run: { ...row, status: id === "r5" ? "finished" : even(id) ? "parked" : "running" } });
+      }
+      expect(await runs(store, { after: "r9" })).toEqual(ids.slice(10));
+      expect(await runs(store, { after: "r79" })).toEqual([]);
+      expect(await runs(store, { newestFirst: true })).toEqual([...ids].reverse());
+      expect(await runs(store, { newestFirst: true, after: "r70" })).toEqual(ids.slice(0, 70).reverse());
+      expect(await runs(store, { after: "no such run" })).toEqual([]);
+      expect(await runs(store, { newestFirst: true, after: "no such run" })).toEqual([]);
+      expect(await runs(store, { status: ["running", "finished"] })).toEqual(ids.filter((id) => !even(id)));
+      expect(await runs(store, { status: [] })).toEqual([]);
+      expect(await runs(store, { workflow: "v", after: "r9" })).toEqual(ids.slice(10).filter(even));
+      expect(await runs(store, { session: "t", status: "finished" })).toEqual(["r5"]);
     },
   },
   {

@@ -6,7 +6,13 @@
 import type { Event } from "../session/event.ts";
 
 /** What is read of an event. */
-export type LaneEvent = Pick<Event, "id" | "session" | "parents" | "kind" | "data">;
+export interface LaneEvent {
+  readonly id: string;
+  readonly session: string;
+  readonly parents: readonly string[];
+  readonly kind: string;
+  readonly data?: unknown;
+}
 
 /** How an event stands in its lineage. */
 export type LaneMark = "root" | "fork" | "implicit" | "nested" | "detach" | "merge" | "adopt" | "reject" | "return" | "event";
@@ -83,6 +89,14 @@ export class Lanes {
     };
   }
 
+  /** An event that has no row of its own, shown with the newest row of its branch: lines may come from it. */
+  join({ id, session }: Pick<LaneEvent, "id" | "session">): void {
+    const strand = this.#newest.get(session);
+    if (strand === undefined) return;
+    strand.tip = id;
+    this.#strandOf.set(id, strand);
+  }
+
   #link(event: LaneEvent, from: string): LaneLink {
     const strand = this.#strandOf.get(from);
     const kind = linkOf(event, from, strand);
@@ -92,10 +106,12 @@ export class Lanes {
 
   /** In the lowest lane that is free. One that ends in this row is still drawn in it. */
   #begin({ id, session }: LaneEvent, above: readonly number[]): Strand {
+    // Lanes are in order, and nothing is drawn now that does not come down from above.
     let lane = 0;
-    while (this.#drawn.includes(lane) || above.includes(lane)) lane++;
+    while (above[lane] === lane) lane++;
     const strand: Strand = { session, lane, tip: id, drawn: true };
-    this.#drawn = [...this.#drawn, lane].sort((a, b) => a - b);
+    const place = this.#drawn.findIndex((other) => other > lane);
+    this.#drawn = place < 0 ? [...this.#drawn, lane] : this.#drawn.toSpliced(place, 0, lane);
     this.#newest.set(session, strand);
     return strand;
   }

@@ -22,6 +22,22 @@ export function neutralJsonText(text: string): string {
   return text.replace(controls, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
+/** JSON that programs read: bytes and numbers that JSON has no words for are in it, and nothing more is escaped than must be. */
+export function plainJson(value: unknown): string {
+  // Asking for each value takes longer than all the rest: it is done where something needs it.
+  return (isPlain(value) ? JSON.stringify(value) : JSON.stringify(value, plain)) ?? "null";
+}
+
+/** Whether JSON has words for all of it. */
+function isPlain(value: unknown): boolean {
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object" || value === null) return typeof value !== "bigint";
+  if (Array.isArray(value)) return value.every(isPlain);
+  if (value instanceof Uint8Array || "toJSON" in value) return false;
+  for (const key in value) if (!isPlain((value as Readonly<Record<string, unknown>>)[key])) return false;
+  return true;
+}
+
 /** What JSON cannot say by itself, in the words of the stored format. */
 function plain(_: string, value: unknown): unknown {
   if (value instanceof Uint8Array) return { $: "bytes", base64: base64(value) };

@@ -1,9 +1,8 @@
 /** A stream of what happens. Every reader gets all of it from the beginning; nobody has to read. */
-import type { Event } from "../session/event.ts";
 import type { Session } from "../session/session.ts";
 import type { Stream, StreamPart } from "../session/stream.ts";
-import { outcomeFrom } from "../session/views.ts";
 import { streamResponse } from "./stream-response.ts";
+import { ToolParts } from "./tool-parts.ts";
 
 interface LiveOptions {
   readonly signal?: AbortSignal | undefined;
@@ -14,7 +13,7 @@ interface LiveOptions {
 
 export class LiveStream<out Output> implements Stream<Output> {
   readonly #parts: StreamPart[] = [];
-  readonly #calls = new Map<string, { readonly tool: string; readonly input: unknown; readonly session: string }>();
+  readonly #tools = new ToolParts();
   readonly #stop = new AbortController();
   readonly #result: Promise<Session<Output>>;
   #waiting: (() => void)[] = [];
@@ -84,35 +83,11 @@ export class LiveStream<out Output> implements Stream<Output> {
   #push(part: StreamPart): void {
     this.#main ??= part.session;
     this.#parts.push(part);
-    if (part.type === "event") this.#tools(part);
+    this.#parts.push(...this.#tools.of(part));
     this.#wake();
   }
 
   #wake(): void {
     for (const wake of this.#waiting.splice(0)) wake();
-  }
-
-  /** Beginning and end of a tool follow from its events. */
-  #tools({ event, by, session }: Extract<StreamPart, { type: "event" }>): void {
-    if (event.kind === "tool.called") {
-      this.#calls.set(event.id, { tool: event.data.name, input: event.data.input, session });
-      if (event.facts.started === true) this.#started(event.id, by, session);
-    } else if (event.kind === "tool.started") this.#started(this.#callOf(event), by, session);
-    else if (event.kind === "tool.returned") {
-      const call = this.#callOf(event);
-      this.#calls.delete(call);
-      this.#parts.push({ type: "tool-end", call, outcome: outcomeFrom(event.facts.outcome, event.data), by, session });
-    }
-  }
-
-  #started(call: string, by: string, session: string): void {
-    const { tool, input } = this.#calls.get(call) ?? {};
-    if (tool !== undefined) this.#parts.push({ type: "tool-start", call, tool, input, by, session });
-  }
-
-  /** Inside a batch an event names its call; elsewhere it is the newest one on its branch. */
-  #callOf(event: Event): string {
-    const newest = [...this.#calls].findLast(([, { session }]) => session === event.session)?.[0];
-    return event.facts.call ?? newest ?? event.parents[0] ?? "";
   }
 }

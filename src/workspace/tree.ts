@@ -37,19 +37,36 @@ function encodeDirectory(directory: Directory): Uint8Array {
   return Buffer.from(text);
 }
 
-/** The directory that bytes are; refuses what `encodeDirectory` would not have written, so that no entry hides in odd bytes. */
-export function decodeDirectory(bytes: Uint8Array): Directory {
+/** Lines of directories with what they say. */
+export type KnownLines = Map<string, readonly [string, Entry]>;
+
+/**
+ * The directory that bytes are; refuses what `encodeDirectory` would not have written, so that no entry hides in odd bytes. Who reads
+ * many versions of directories, which share most of their lines, gives a map in which those that were read are noted.
+ */
+export function decodeDirectory(bytes: Uint8Array, known?: KnownLines): Directory {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
   if (!text.startsWith(heading)) throw invalid("it does not begin as one");
   const directory = new Map<string, Entry>();
   let before: string | undefined;
   for (const line of text.slice(heading.length).split("\n").slice(0, -1)) {
-    const [name, entry] = entryOf(line);
+    const [name, entry] = known === undefined ? entryOf(line) : knownEntry(line, known);
     if (before !== undefined && compareNames(before, name) >= 0) throw invalid(`${JSON.stringify(name)} is out of order`);
     before = name;
     directory.set(name, entry);
   }
   return directory;
+}
+
+function knownEntry(line: string, known: KnownLines): readonly [string, Entry] {
+  let found = known.get(line);
+  if (found === undefined) {
+    // A part of a text keeps all of it in memory: this one is copied.
+    const kept = Buffer.from(line).toString();
+    found = entryOf(kept);
+    known.set(kept, found);
+  }
+  return found;
 }
 
 type Line = readonly [string, string, ...(string | number)[]];
@@ -143,7 +160,7 @@ export class Trees {
     if (name === emptyTree) return nothing;
     const known = this.#known.get(name);
     if (known !== undefined) return known;
-    const directory = decodeDirectory(await this.objects.get(name));
+    const directory = decodeDirectory(await this.objects.get(name), this.#known.lines);
     const erased = await this.objects.erased?.();
     return this.#known.set(name, erased === undefined || erased.size === 0 ? directory : withoutErased(directory, erased));
   }
@@ -207,6 +224,8 @@ export class Trees {
 
 /** Directories that were seen last, up to so many entries in all of them: each change of a large one makes another. */
 export class KnownDirectories {
+  /** Of directories that were read: their versions share entries. */
+  readonly lines: KnownLines = new Map();
   readonly #directories = new Map<string, Directory>();
   readonly #most: number;
   #entries = 0;
@@ -220,6 +239,7 @@ export class KnownDirectories {
   }
 
   clear(): void {
+    this.lines.clear();
     this.#directories.clear();
     this.#entries = 0;
   }
@@ -229,6 +249,7 @@ export class KnownDirectories {
     if (known !== undefined) return known;
     this.#directories.set(name, directory);
     this.#entries += directory.size + 1;
+    if (this.lines.size > this.#most) this.lines.clear();
     for (const [oldest, { size }] of this.#directories) {
       if (this.#entries <= this.#most) break;
       this.#directories.delete(oldest);

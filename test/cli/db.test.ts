@@ -1,6 +1,6 @@
 /** `openrath db` on real databases: SQLite files and a PostgreSQL server, with the real pg_dump. */
 import { execFileSync } from "node:child_process";
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -8,6 +8,7 @@ import { openrath } from "../../src/index.ts";
 import { openDatabase } from "../../src/sqlite/driver.ts";
 import { openFile } from "../../src/sqlite/open.ts";
 import { storeFormat } from "../../src/store/migrations/migrations.ts";
+import { postgresFormat } from "../../src/store/migrations/postgres-format.ts";
 import { call } from "../golden-cli/world.ts";
 import { Flow } from "../support/flow.ts";
 import { sharedPostgres, withClient } from "../support/postgres.ts";
@@ -44,13 +45,21 @@ describe("a file", () => {
     const session = await made(file);
     await using rath = openrath({ store: file, workflows: { say } });
     await rath.ready();
+    await call(undefined, ["keys", "create", "--role", "viewer", "--store", file], { terminal: false, cwd: folder });
+    const keys = join(folder, "used.access.db");
+    await chmod(keys, 0o644);
+    const doctor = await call(undefined, ["doctor"], { terminal: false, cwd: folder, env: { OPENRATH_STORE: file } });
+    expect(doctor.out).toContain(`access keys\twarn\t${keys} can be read by others\n`);
+    await chmod(keys, 0o600);
     const copied = await db(["backup", "kept/copy.db", "--store", file, "--json"]);
     expect(copied).toMatchObject({ exit: 0, err: expect.stringContaining("signing-key.pem") });
     expect(JSON.parse(copied.out)).toMatchObject([
       { what: "store", file: join(folder, "kept/copy.db"), holds: { sessions: 1, runs: 1 } },
       { what: "memory", file: join(folder, "kept/copy.memory.db"), holds: { memories: 1 } },
+      { what: "access", file: join(folder, "kept/copy.access.db"), holds: { keys: 1, entries: 0 } },
     ]);
-    for (const name of ["copy.db", "copy.memory.db"]) expect((await stat(join(folder, "kept", name))).mode & 0o777).toBe(0o600);
+    for (const name of ["copy.db", "copy.memory.db", "copy.access.db"])
+      expect((await stat(join(folder, "kept", name))).mode & 0o777).toBe(0o600);
     const before = await readFile(join(folder, "kept/copy.db"));
     expect(await db(["backup", "kept/copy.db", "--store", file])).toMatchObject({
       exit: 4,
@@ -71,12 +80,15 @@ describe("a file", () => {
     const file = join(folder, "old.db");
     openFile(file, openDatabase, { ...storeFormat, steps: storeFormat.steps.slice(0, 1) }).close();
     expect(await db(["check", "--store", file])).toMatchObject({ exit: 4, err: expect.stringContaining("openrath db migrate") });
-    expect(await db(["migrate", "--check", "--store", file])).toMatchObject({ exit: 4, out: `store\t1\t2\t${file}\n` });
+    expect(await db(["migrate", "--check", "--store", file])).toMatchObject({
+      exit: 4,
+      out: `store\t1\t${storeFormat.steps.length}\t${file}\n`,
+    });
     expect(versionOf(file)).toBe(1);
     expect(JSON.parse((await db(["migrate", "--store", file, "--json"])).out)).toMatchObject([
-      { what: "store", from: 1, to: 2, changed: true },
+      { what: "store", from: 1, to: storeFormat.steps.length, changed: true },
     ]);
-    expect(versionOf(file)).toBe(2);
+    expect(versionOf(file)).toBe(storeFormat.steps.length);
     expect(await db(["migrate"], { OPENRATH_STORE: file })).toMatchObject({ exit: 0, err: "There is nothing to do.\n" });
   });
 
@@ -130,11 +142,13 @@ describe("PostgreSQL", () => {
     expect(none).toMatchObject({ exit: 0, out: expect.stringContaining("no schema openrath yet") });
     expect(await onServer("migrate", "--check")).toMatchObject({
       exit: 4,
-      out: expect.stringMatching(/^store\t0\t1\tPostgreSQL at .*, schema openrath$/m),
+      out: expect.stringMatching(/^store\t0\t2\tPostgreSQL at .*, schema openrath$/m),
     });
     const tables = await withClient(url, (client) => client.query("SELECT to_regclass('openrath.logs')::text AS logs"));
     expect(tables.rows).toEqual([{ logs: null }]);
-    expect(await onServer("migrate")).toMatchObject({ exit: 0, err: expect.stringContaining("migrated store") });
+    expect(await onServer("migrate")).toMatchObject({ exit: 0, err: expect.stringContaining("migrated store and memory and access") });
+    const made = await withClient(url, (client) => client.query("SELECT family FROM openrath.formats ORDER BY family"));
+    expect(made.rows.map(({ family }) => family)).toEqual(["access", "memory", "store"]);
     expect(await onServer("migrate")).toMatchObject({ exit: 0, err: "There is nothing to do.\n" });
     await using rath = openrath({ store: url, workflows: { say } });
     await (await rath.run("say", rath.session("Hello"))).settle();
@@ -142,12 +156,15 @@ describe("PostgreSQL", () => {
     expect(checked.exit, checked.both).toBe(0);
     expect(checked.out).toMatch(/^server\tok\tPostgreSQL \d+.*\nclock\tok/m);
     expect(checked.out).toMatch(/^store holds\tok\t1 session, 1 run, /m);
+    expect(checked.out).toMatch(/^memory format\tok\t/m);
     expect(checked.out).toMatch(/^sessions\tok\t1 session/m);
     expect(none.both + checked.both).not.toContain(secret);
     await withClient(url, (client) => client.query("UPDATE openrath.formats SET version = 99"));
     expect(await onServer("migrate")).toMatchObject({ exit: 5, out: "", err: expect.stringContaining("format 99") });
     expect(await onServer("check")).toMatchObject({ exit: 5 });
-    await withClient(url, (client) => client.query("UPDATE openrath.formats SET version = 1 WHERE family = 'store'"));
+    await withClient(url, (client) =>
+      client.query(`UPDATE openrath.formats SET version = ${postgresFormat.steps.length} WHERE family = 'store'`),
+    );
   });
 
   test("is dumped by pg_dump where that is there and new enough; else it says what to do", async () => {

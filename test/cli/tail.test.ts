@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { follow } from "../../src/audit/follow.ts";
 import { projectOf } from "../../src/cli/project.ts";
-import { RathError } from "../../src/index.ts";
+import { RathError, tool } from "../../src/index.ts";
 import { runtimeOf } from "../../src/runtime/replay.ts";
 import { parseEnvelope } from "../../src/session/codec.ts";
 import { postgresStore } from "../../src/store/postgres.ts";
@@ -182,4 +182,44 @@ test("openrath tail shows what another process does on a file, ends at Ctrl+C wi
       .split("\n")
       .map((line) => (JSON.parse(line) as { kind: string }).kind),
   ).toEqual(["workflow.left", "session.merged"]);
+});
+
+test("openrath tail says that a tool with a JSON Schema waits for a person, once, and nothing of one that only takes its time", async () => {
+  const file = join(folder, "waits.db");
+  const input = { type: "object", properties: { amount: { type: "number" } }, required: ["amount"], additionalProperties: false } as const;
+  const described = { description: "Pays.", input, repeat: "safe" } as const;
+  const pay = tool({ ...described, name: "pay", needsApproval: true, run: () => "paid" });
+  let goOn: (() => void) | undefined;
+  const slow = tool({ ...described, name: "slow", run: () => new Promise<string>((resolve) => (goOn = () => resolve("over"))) });
+  const flow = new Flow(async (session) => (await session.call(slow, { amount: 1 })).call(pay, { amount: 7 }), "paying");
+  await using writer = otherProcess(file, { workflows: { paying: flow } });
+  const begun = await writer.save(writer.session("Pay"));
+  const run = await writer.run("paying", begun);
+  const open = async () => projectOf(otherProcess(file), undefined);
+  let written = "";
+  const tailing = call(open, ["tail", begun.id, "--until-end"], { terminal: false, onWrite: (text) => (written += text) });
+  await until("the tail", () => written.includes("enter paying") && goOn !== undefined);
+  goOn?.();
+  const settled = await run.settle();
+  await until("that it waits", () => written.includes("no result yet"));
+  await writer.save(begun.fork("aside").say("meanwhile"));
+  await until("another look", () => written.includes("meanwhile"));
+  // Who comes later is told too.
+  const stop = new AbortController();
+  let later = "";
+  const second = call(open, ["tail", run.id, "-n", "1"], { terminal: false, signal: stop.signal, onWrite: (text) => (later += text) });
+  await until("the same", () => later !== "");
+  stop.abort();
+  expect((await second).out.split("\t").at(-1)?.trimEnd()).toBe('tool pay {"amount":7} → no result yet');
+  if (settled.status !== "waiting") throw new Error(settled.status);
+  await writer.decide(settled.pending[0]?.id ?? "", { by: "p1", approve: true });
+  await run.result();
+  const { out, exit } = await tailing;
+  const lines = out.trimEnd().split("\n");
+  expect(exit).toBe(0);
+  expect(lines.map((line) => line.split("\t")[6]).filter((text) => text?.startsWith("tool"))).toEqual([
+    "tool slow → ok over",
+    'tool pay {"amount":7} → no result yet',
+    "tool pay → ok paid",
+  ]);
 });

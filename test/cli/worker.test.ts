@@ -1,22 +1,15 @@
 /** `openrath worker` as real processes on one store: shared work, a death, a takeover, cancelling from elsewhere, health, signals. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { openrath } from "../../src/index.ts";
 import { openDatabase } from "../../src/sqlite/driver.ts";
 import { call } from "../golden-cli/world.ts";
-
-const source = fileURLToPath(new URL("../../src/", import.meta.url));
-const tsx = fileURLToPath(new URL("../../node_modules/tsx/dist/loader.mjs", import.meta.url));
+import { Called, cleaned, projectFolder } from "../support/called.ts";
 
 /** Each effect leaves a line in a file that no store can take back. */
 const config = `
-import { appendFileSync } from "node:fs";
-import { openrath, type Session, Workflow } from ${JSON.stringify(join(source, "index.ts"))};
 class Quick extends Workflow {
   forward(session: Session) {
     return session.do("witness", () => void appendFileSync("witness", session.messages[0]?.text + "\\n"));
@@ -35,60 +28,10 @@ export const rath = openrath({ workflows: { quick: new Quick(), slow: new Slow()
 `;
 
 let folder = "";
-const children = new Set<ChildProcess>();
+cleaned();
 beforeAll(async () => {
-  folder = await realpath(await mkdtemp(join(tmpdir(), "openrath-worker-")));
-  await writeFile(join(folder, "package.json"), '{ "type": "module" }');
-  await writeFile(join(folder, "openrath.config.ts"), config);
+  folder = await projectFolder(config);
 });
-afterEach(async () => {
-  for (const child of children) {
-    child.kill("SIGKILL");
-    await once(child, "close");
-  }
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
-
-class Called {
-  readonly child: ChildProcess;
-  readonly ended: Promise<number | NodeJS.Signals | null>;
-  out = "";
-  err = "";
-  #heard: () => void = () => {};
-
-  constructor(argv: readonly string[], cwd = folder) {
-    const { OPENRATH_HOME: _, OPENRATH_STORE: __, NODE_OPTIONS: ___, ...env } = process.env;
-    this.child = spawn(process.execPath, ["--import", tsx, join(source, "cli/main.ts"), ...argv], { cwd, env });
-    children.add(this.child);
-    this.child.stdout?.on("data", (chunk: Buffer) => {
-      this.out += chunk.toString();
-      this.#heard();
-    });
-    this.child.stderr?.on("data", (chunk: Buffer) => {
-      this.err += chunk.toString();
-      this.#heard();
-    });
-    this.ended = new Promise((resolve) =>
-      this.child.on("close", (code, signal) => {
-        children.delete(this.child);
-        resolve(code ?? signal);
-        this.#heard();
-      }),
-    );
-  }
-
-  /** Waits until it says so. */
-  async says(what: RegExp): Promise<RegExpExecArray> {
-    for (;;) {
-      const found = what.exec(this.err);
-      if (found !== null) return found;
-      if (this.child.exitCode !== null) throw new Error(`It ended without saying ${String(what)}: ${this.err}`);
-      await new Promise<void>((resolve) => {
-        this.#heard = resolve;
-      });
-    }
-  }
-}
 
 /** A call from another process than the workers': this one. */
 const cli = (...argv: readonly string[]) =>
@@ -103,13 +46,13 @@ const witness = async (): Promise<readonly string[]> => (await readFile(join(fol
 
 describe("workers", () => {
   test("share one store, take over from one that was killed, obey a cancel from elsewhere, and drain", async () => {
-    const first = new Called(["worker", "--verbose", "--health", "0"]);
+    const first = new Called(["worker", "--verbose", "--health", "0"], folder);
     const [, health = ""] = await first.says(/health: (\S+)/);
     const [, name] = await first.says(/^worker (\S+) works on .*store\.db, 16 runs at once\nworkflows: quick, slow$/m);
     expect(await (await fetch(health)).json()).toMatchObject({ status: "working", worker: name, executing: 0 });
     const slow = await queued("slow");
     await first.says(new RegExp(`${slow} slow taken`));
-    const second = new Called(["worker", "--verbose", "--concurrency", "2"]);
+    const second = new Called(["worker", "--verbose", "--concurrency", "2"], folder);
     await second.says(/workflows/);
     const inputs = ["a", "b", "c", "d"];
     const runs = await Promise.all(inputs.map((input) => queued("quick", input)));
@@ -133,7 +76,7 @@ describe("workers", () => {
   }, 60_000);
 
   test("a second signal ends one at once, and its run is there for others", async () => {
-    const worker = new Called(["worker", "--verbose", "--jsonl"]);
+    const worker = new Called(["worker", "--verbose", "--jsonl"], folder);
     const run = await queued("slow");
     await worker.says(new RegExp(`${run} slow taken`));
     worker.child.kill("SIGTERM");
@@ -162,7 +105,7 @@ describe("a worker that cannot work", () => {
     const database = openDatabase(file());
     const format = database.prepare<{ user_version: number }>("PRAGMA user_version").get()?.user_version;
     database.exec("PRAGMA user_version = 99");
-    const newer = new Called(["worker", "--json"]);
+    const newer = new Called(["worker", "--json"], folder);
     expect([await newer.ended, JSON.parse(newer.err)]).toEqual([
       5,
       { error: expect.objectContaining({ code: "store.newer-format", exit: 5 }) },

@@ -53,7 +53,10 @@ function bind(store: Store): Store {
   return {
     append: (write) => store.append(write),
     events: (query) => store.events(query),
+    feed: (query) => store.feed(query),
+    fedTo: () => store.fedTo(),
     sessions: (query) => store.sessions(query),
+    branches: (parents) => store.branches(parents),
     runs: (query) => store.runs(query),
     claim: (run, worker, ms, options) => store.claim(run, worker, ms, options),
     take: (query, worker, ms) => store.take(query, worker, ms),

@@ -53,6 +53,17 @@ const files: Readonly<Record<string, readonly Line<World>[]>> = {
     line(() => ["worker", "--drain", "soon"]),
     line(() => ["worker", "--help"], { only: "terminal" }),
   ],
+  serve: [
+    line(() => ["serve", "--log-level", "loud"]),
+    line(() => ["serve", "--auth", "none"]),
+    line(() => ["serve", "--drain", "soon"], { only: "terminal" }),
+    line(() => ["serve", "--port", "http"], { only: "terminal" }),
+    line(() => ["serve", "--name", "http://x/"], { only: "terminal" }),
+    line(() => ["serve", "--help"], { only: "terminal" }),
+    line(() => ["dev", "--help"], { only: "terminal" }),
+    line(() => ["mcp", "serve", "--role", "king"], { only: "terminal" }),
+    line(() => ["mcp", "serve", "--help"], { only: "terminal" }),
+  ],
   db: [
     line(() => ["db", "check"]),
     line(() => ["db", "backup"]),

@@ -63,6 +63,26 @@ describe("a rerun of an agent", () => {
     expect(String(await replay(again.session, agent()))).toMatch(/^identical/);
   });
 
+  test("with another model or other instructions from one call on asks it, and replays as it was rerun", async () => {
+    const { done, agent } = world();
+    const session = await agent().forward(testRath().session("Where to?"));
+    const both = () => sequence(agent(), new Agent({ name: "other", model: { ...scripted("-", "Pack little."), id: "other/model" } }));
+    const spoken = await both().forward(testRath().session("Where to?"));
+    done.length = 0;
+    const calm = await rerun(session, agent(), { change: { event: first(session, "model.returned", 1).id, instructions: "Be calm." } });
+    expect([done, calm.reused]).toEqual([["answer"], 2]);
+    expect((await calm.session.request()).instructions).toBe("Be calm.");
+    expect(String(await replay(calm.session, agent()))).toMatch(/^identical/);
+    const call = first(spoken, "model.called", 1);
+    const little = await rerun(spoken, both(), { change: { event: call.id, model: "other/model" } });
+    expect([...little.session.events()].filter(({ kind }) => kind === "model.returned").map(({ by }) => by)).toHaveLength(3);
+    expect(first(little.session, "model.called", 1).data).toMatchObject({ model: "other/model" });
+    expect(first(little.session, "model.called", 0).data).toMatchObject({ model: "scripted" });
+    expect(String(await replay(little.session, both()))).toMatch(/^identical/);
+    const weather = first(session, "tool.called").id;
+    await expect(rerun(session, agent(), { change: { event: weather, model: "other/model" } })).rejects.toThrow("is no model call");
+  });
+
   test("with another message splits at the first model call, which reads it", async () => {
     const { done, agent } = world();
     const session = await agent().forward(testRath().session("Where to?"));

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { write } from "../../src/audit/audit.ts";
 import { verify } from "../../src/audit/verify.ts";
+import { type Run, Workflow } from "../../src/index.ts";
 import { composeRath } from "../../src/openrath.ts";
 import { Key } from "../../src/runtime/key.ts";
 import type { Session } from "../../src/session/session.ts";
@@ -40,6 +41,13 @@ function between(store: Store, work: () => Promise<unknown>): Store {
   };
 }
 
+class Ask extends Workflow {
+  override async forward(session: Session): Promise<Session> {
+    const asked = await session.ask("May I?");
+    return asked.do("read", () => `it said ${asked.messages[0]?.text}`);
+  }
+}
+
 const placed = async (session: Session): Promise<Session> =>
   session.to("memory").call(writeFile, { path: "kept.txt", content: `a content that both need ${"x".repeat(500)}` });
 
@@ -66,6 +74,30 @@ describe("an erasure and somebody who goes on meanwhile", () => {
       expect(report.left.some(({ what, why }) => what === "blob" && why.includes("still names it"))).toBe(true);
       expect(report.shared).toEqual([fork?.id]);
     } else await expect(found.files.text("kept.txt")).rejects.toMatchObject({ code: "event.erased" });
+  });
+
+  test("says which run was begun on it meanwhile; that run goes on without it", async () => {
+    const store = sharedStore();
+    const workflows = { ask: new Ask() };
+    await using theirs = testRath({ store, workflows });
+    const session = await theirs.session("My PIN is 4711").do("x", () => 1);
+    let run: Run | undefined;
+    await using ours = testRath({
+      store: between(store, async () => {
+        run = await theirs.run("ask", await theirs.open(session.id));
+        expect((await run.settle()).status).toBe("waiting");
+      }),
+    });
+    const { left } = await ours.erase({ matching: "4711" }, who);
+    expect(left).toEqual([{ what: "run", id: run?.id, why: expect.stringContaining("begun meanwhile") }]);
+    await theirs.close();
+    await using later = testRath({ store, workflows });
+    for (const { id } of await later.pending()) await later.decide(id, { by: "human:ada", answer: "yes" });
+    const settled = await (await later.resume(run?.id ?? "")).settle();
+    expect(settled.status).toBe("done");
+    const found = await later.open(settled.session.id);
+    expect(await verify(found)).toMatchObject(intact);
+    expect(JSON.stringify([...found.events()])).toContain("it said [erased]");
   });
 
   test("two machines that begin the erasure log at once have two, and both count", async () => {

@@ -180,6 +180,14 @@ describe("what the front of the repository shows", () => {
     expect(await run("examples/hello.ts")).toMatchObject(expected);
   });
 
+  test("examples/client.ts starts a run over HTTP, streams it and reads what was said", async () => {
+    const { code, stdout } = await run("examples/client.ts");
+    expect({ code, text: stdout.replaceAll(" \n", " ") }).toEqual({
+      code: 0,
+      text: "A value that holds its past.\nuser: What is a session?\nassistant: A value that holds its past.\ndone\n",
+    });
+  });
+
   test("npm start proves nine things and leaves only what it says it keeps", async () => {
     const { code, stdout, stderr } = await run("examples/start.ts", { TMPDIR: folder });
     expect({ code, stderr, proofs: stdout.match(/^proved {2}/gm)?.length }).toEqual({ code: 0, stderr: "", proofs: 9 });

@@ -19,6 +19,37 @@ function slowly(store: Store): Store {
 }
 
 describe("an effect that must not happen twice", () => {
+  test("happens when the work ends while its call is being written: nobody has to say whether it did", async () => {
+    const store = memoryStore();
+    let [written, arrive] = [false, (): void => {}];
+    const arrived = new Promise<void>((resolve) => {
+      arrive = resolve;
+    });
+    const slow: Store = {
+      ...store,
+      append: async (write) => {
+        const texts = write.branches.flatMap(({ events }) => events.map(({ envelope }) => Buffer.from(envelope).toString()));
+        written ||= texts.some((text) => text.includes('"kind":"do.called"'));
+        if (written) await arrived;
+        return store.append(write);
+      },
+    };
+    let acted = 0;
+    const flow = (): Flow => new Flow((session) => session.do("pay", () => ++acted));
+    const end = working(process(slow, { workflows: { pay: flow() } }));
+    const client = process(store, { workflows: { pay: flow() } });
+    const run = await client.run("pay", client.session("x"), { queue: true });
+    await until(() => written, "its call is being written");
+    const ended = end();
+    await sleep(30); // it looks whether anything is under way
+    arrive();
+    await ended;
+    expect(acted).toBe(1);
+    working(client);
+    expect((await run.result()).output).toBe(1);
+    expect(acted).toBe(1);
+  });
+
   test("does not begin when the word that its intent is written comes after somebody else took the run over", async () => {
     const store = memoryStore();
     let away = false;

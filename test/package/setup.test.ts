@@ -1,4 +1,4 @@
-/** What `npm run setup` does about bubblewrap on machines of all kinds. */
+/** What `npm run setup` does about programs that npm does not bring, on machines of all kinds. */
 import { expect, test } from "vitest";
 
 interface Machine {
@@ -14,8 +14,8 @@ interface Checked {
   readonly next?: string;
   readonly warning?: string;
 }
-const file = new URL("../../scripts/setup-sandbox.mjs", import.meta.url).href;
-const { checkSandbox } = (await import(file)) as { checkSandbox(on: Machine): Checked };
+const file = new URL("../../scripts/setup-programs.mjs", import.meta.url).href;
+const { checkBrowser, checkSandbox } = (await import(file)) as Record<"checkBrowser" | "checkSandbox", (on: Machine) => Checked>;
 
 /** A machine with these programs; what was run on it is remembered. */
 function machineWith(
@@ -79,4 +79,11 @@ test.each([
   expect(found).toContain('the placement "local" and a part of the tests need it');
   const strict = checkSandbox(machineWith(programs, { ...options, strict: true }).on);
   expect([typeof strict.next, strict.warning]).toEqual(["string", undefined]);
+});
+
+test("a browser under any of its names is enough, on every system", () => {
+  expect(checkBrowser(machineWith(["google-chrome"], { platform: "darwin" }).on)).toEqual({ found: "bubblewrap 0.8.0" });
+  const { found, warning } = checkBrowser(machineWith([], { platform: "darwin" }).on);
+  expect(found).toContain("the tests of the inspector need it");
+  expect(warning).toContain("CHROMIUM");
 });

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { openrath, type Pending, type Rath, type RathOptions, type Run, type Session } from "../../src/index.ts";
+import { openrath, type Pending, type Rath, type RathOptions, type Run, type Session, type Workflow } from "../../src/index.ts";
 import { type Mcp, mcp } from "../../src/tool/mcp.ts";
 import { noLocal } from "../support/local.ts";
 import { published } from "../support/mcp/calls.ts";
@@ -59,7 +59,8 @@ export function placed(rath: Rath, folder: string): Session {
     .to("memory", { workspace: join(folder, "repo") });
 }
 
-export async function buildRich(): Promise<Rich> {
+/** `more` are workflows beside those of the story, for whoever serves it. */
+export async function buildRich(more: Readonly<Record<string, Workflow>> = {}): Promise<Rich> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "openrath-rich-")));
   await mkdir(join(folder, "repo"));
   await mkdir(join(folder, "board"));
@@ -68,7 +69,7 @@ export async function buildRich(): Promise<Rich> {
 
   const board = await boardOf(folder);
   const options = settings({ folder, board }, { upload: (version) => upload(folder, version) });
-  const open = (): Rath => openrath(options);
+  const open = (): Rath => openrath({ ...options, workflows: { ...more, ...options.workflows } });
   const teacher = open();
   const lesson = teacher.session("Slugs keep accents here.", { principal: "ada" }).to("memory", { workspace: join(folder, "repo") });
   const taught = await (await teacher.run("learn", lesson)).result();

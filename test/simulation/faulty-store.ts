@@ -82,7 +82,10 @@ export function faultyStore(store: Store, thread: Thread, wire: Wire): Store {
   return {
     append: (write) => call(`append ${write.branches.map(({ session }) => short(session)).join(",")}`, () => store.append(write)),
     events: (query) => listed(`events ${short(JSON.stringify(query))}`, () => store.events(query)),
+    feed: (query) => listed("feed", () => store.feed(query)),
+    fedTo: () => call("fedTo", () => store.fedTo()),
     sessions: (query) => listed(`sessions ${short(JSON.stringify(query))}`, () => store.sessions(query)),
+    branches: (parents) => call("branches", () => store.branches(parents)),
     runs: (query) => listed(`runs ${JSON.stringify(query)}`, () => store.runs(query)),
     claim: (run, worker, forMs, options) => call(`claim ${short(run)}`, () => store.claim(run, worker, forMs, options)),
     take: (query, worker, forMs) => call("take", () => store.take(query, worker, forMs)),

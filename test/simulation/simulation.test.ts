@@ -1,5 +1,5 @@
 /**
- * The runtime's own logic in simulated worlds: thousands of schedules, each from a seed that repeats it exactly.
+ * The runtime's own logic in simulated worlds: a thousand schedules, each from a seed that repeats it exactly.
  *
  * SIMULATIONS=20000 lives more worlds, FROM=5000 others, SEED=17 one of them and prints everything that happens in it.
  */
@@ -9,7 +9,7 @@ import { describe, expect, test } from "vitest";
 import { mutants } from "./mutants.ts";
 import { explain, simulate } from "./simulate.ts";
 
-const count = Number(process.env["SIMULATIONS"] ?? 2000);
+const count = Number(process.env["SIMULATIONS"] ?? 500);
 const from = Number(process.env["FROM"] ?? 1);
 const one = process.env["SEED"];
 

@@ -20,6 +20,8 @@ import { type Dossier, readDossier } from "./read.ts";
 export interface DossierOptions {
   /** Executed against the record to say whether it still does the same. Default: the one of the recorded name, where this Rath knows it. */
   readonly workflow?: Workflow | undefined;
+  /** Told how many more events were read. What it throws ends the work, and nothing is written. */
+  readonly onProgress?: ((events: number) => void) | undefined;
 }
 
 /** What was written. */
@@ -50,11 +52,11 @@ export async function dossier(session: Session, directory: string, options: Doss
   const target = resolve(directory);
   await refuseForeign(target);
   const read = await readDossier(session);
-  const proof = await prove(session, options.workflow);
+  const proof = await prove(session, options);
   const folder = `${target}.${randomUUID()}.partial`;
   await mkdir(folder, { recursive: true });
   try {
-    const environment = await fill(folder, read, proof);
+    const environment = await fill(folder, read, proof, options.onProgress);
     const files = await sealed(folder, environment);
     await putInPlace(folder, target);
     return {
@@ -88,10 +90,10 @@ async function refuseForeign(target: string): Promise<void> {
   );
 }
 
-async function fill(folder: string, read: Dossier, proof: Proof): Promise<Environment> {
+async function fill(folder: string, read: Dossier, proof: Proof, onProgress: DossierOptions["onProgress"]): Promise<Environment> {
   const { session, clean, ways, edges, patch } = read;
   const { write } = await import("../export/write.ts");
-  await write(session, join(folder, "session"), { format: "bundle" });
+  await write(session, join(folder, "session"), { format: "bundle", onProgress });
   await write(session, join(folder, "lineage.jsonl"), { format: "lineage-jsonl" });
   await write(session, join(folder, "report.md"), { format: "markdown" });
   const put = (name: string, text: string): Promise<void> => writeFile(join(folder, name), clean.text(text));

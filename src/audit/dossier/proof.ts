@@ -19,8 +19,11 @@ export interface Proof {
 }
 
 /** Verifies a session, and replays it where its workflow is at hand. Calls nothing. */
-export async function prove(session: Session, given?: Workflow): Promise<Proof> {
-  return { verification: await verify(session), replay: await replayed(session, given) };
+export async function prove(
+  session: Session,
+  { workflow, onProgress }: { readonly workflow?: Workflow | undefined; readonly onProgress?: ((events: number) => void) | undefined } = {},
+): Promise<Proof> {
+  return { verification: await verify(session, { onProgress }), replay: await replayed(session, workflow) };
 }
 
 async function replayed(session: Session, given: Workflow | undefined): Promise<Replayed> {

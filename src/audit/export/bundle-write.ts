@@ -17,21 +17,21 @@ import { blobLineOf, eventLineOf, formatName, formatVersion, lineOf, runLineOf }
 import { longestLine, writeLines } from "./lines.ts";
 
 /** Into one JSONL file when the name says so, else into a folder with its blobs beside it. */
-export async function writeBundle(session: Session, file: string): Promise<void> {
+export async function writeBundle(session: Session, file: string, onProgress: (events: number) => void = () => {}): Promise<void> {
   const runtime = runtimeOf(session);
   if (!runtime.closed) {
     await runtime.save(session);
     await signOpenRun(session);
   }
   // A session outlives its Rath: what was stored of it is still there.
-  await runtime.reading((store) => writeFrom(store, session, file));
+  await runtime.reading((store) => writeFrom(store, session, file, onProgress));
 }
 
-async function writeFrom(store: Store, session: Session, file: string): Promise<void> {
+async function writeFrom(store: Store, session: Session, file: string, onProgress: (events: number) => void): Promise<void> {
   const runtime = runtimeOf(session);
   const { node } = placeOf(session);
   const place = { session: node.log.id, head: node.id };
-  const gathered = await gather(store, runtime.platform, await inspector(runtime.platform), [place]);
+  const gathered = await gather(store, runtime.platform, await inspector(runtime.platform), [place], { onEvents: onProgress });
   const blobs = await checkBlobs(store, gathered);
   const [finding] = [...gathered.findings, ...checkErased(gathered), ...checkChain(runtime.platform, gathered), ...blobs.findings];
   if (finding !== undefined) {
@@ -49,6 +49,7 @@ async function writeFrom(store: Store, session: Session, file: string): Promise<
     runs: runsOf(gathered),
     blobs: blobsOf(gathered, blobs.ofTrees),
     events: gathered.entries.size,
+    onProgress,
   };
   if (file.endsWith(".jsonl"))
     return writeLines(
@@ -63,6 +64,8 @@ async function writeFrom(store: Store, session: Session, file: string): Promise<
   );
 }
 
+const progressEvery = 256;
+
 interface Bundle {
   readonly store: Store;
   readonly gathered: Gathered;
@@ -71,6 +74,7 @@ interface Bundle {
   readonly runs: readonly RunRow[];
   readonly blobs: readonly string[];
   readonly events: number;
+  readonly onProgress: (events: number) => void;
 }
 
 /** A run that is going on here says how far it has come, so that what is exported can be proved. Ended and parked ones have said so. */
@@ -85,11 +89,11 @@ async function signOpenRun(session: Session): Promise<void> {
 }
 
 async function* linesOf(bundle: Bundle, blobLine: (hash: string) => Promise<string>): AsyncGenerator<string, void> {
-  const { store, place, logs, runs, blobs, events } = bundle;
+  const { place, logs, runs, blobs, events } = bundle;
   yield lineOf({ format: formatName, version: formatVersion, ...place, logs: logs.length, runs: runs.length, events, blobs: blobs.length });
   for (const log of logs) yield logLineOf(log, bundle.gathered);
   for (const run of runs) yield runLineOf(run);
-  for (const log of logs) yield* eventLines(store, log);
+  for (const log of logs) yield* eventLines(bundle, log);
   for (const hash of blobs) {
     const line = await blobLine(hash);
     if (line.length > longestLine)
@@ -112,12 +116,13 @@ function logLineOf(gatheredLog: GatheredLog, gathered: Gathered): string {
 }
 
 /** Reads a log again, so that no more than a page of it is in memory. */
-async function* eventLines(store: Store, { id, entries, length }: GatheredLog): AsyncGenerator<string, void> {
+async function* eventLines({ store, onProgress }: Bundle, { id, entries, length }: GatheredLog): AsyncGenerator<string, void> {
   const last = entries[length - 1] as Entry;
   let count = 0;
   for await (const event of store.events({ session: id, to: last.step })) {
     if (event.id !== entries[count]?.id) break;
     count++;
+    if (count % progressEvery === 0) onProgress(progressEvery);
     yield eventLineOf(event);
   }
   if (count !== length)

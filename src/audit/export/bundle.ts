@@ -6,10 +6,11 @@ import { createReadStream } from "node:fs";
 import { lstat, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { erasures, importedTag } from "../../runtime/erasure-log.ts";
+import { piecesOf } from "../../runtime/parents-first.ts";
 import { Reachable } from "../../runtime/reachable.ts";
 import { findEvent } from "../../runtime/run-record.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import { dataText } from "../../session/codec.ts";
+import { dataText, parseEnvelope } from "../../session/codec.ts";
 import { RathError } from "../../session/errors.ts";
 import type { Session } from "../../session/session.ts";
 import type { BranchWrite, RunRow, Store, StoredEvent } from "../../store/store.ts";
@@ -20,6 +21,12 @@ import { checkAbout } from "../log-about.ts";
 import { type Beside, type BundleSource, invalid, readBundle } from "./bundle-read.ts";
 import { readLines } from "./lines.ts";
 
+/** How sessions are taken in. */
+export interface ImportOptions {
+  /** Asked for everybody whose session is among them, before anything is stored; it throws where they may not be. */
+  readonly checkPrincipal?: ((principal: string) => void) | undefined;
+}
+
 /**
  * Imports a bundle from a file, a folder or a stream of bytes, and gives the session at its head.
  *
@@ -27,10 +34,15 @@ import { readLines } from "./lines.ts";
  * await write(session, "session.jsonl");
  * const same = await elsewhere.import("session.jsonl"); // the same id, head and events
  */
-export async function importBundle(runtime: Runtime, source: string | AsyncIterable<Uint8Array>): Promise<Session> {
+export async function importBundle(
+  runtime: Runtime,
+  source: string | AsyncIterable<Uint8Array>,
+  { checkPrincipal }: ImportOptions = {},
+): Promise<Session> {
   const { bytes, beside } = typeof source === "string" ? await opened(source) : { bytes: source, beside: undefined };
   const bundle = await readBundle(readLines(bytes), beside);
   await check(runtime, bundle);
+  for (const { principal } of bundle.rows) if (principal !== undefined) checkPrincipal?.(principal);
   const store = await runtime.store();
   await runtime.effects.writer.flush();
   const here = await erasedHere(runtime, store);
@@ -174,9 +186,25 @@ async function append(
   const hashes = wanted.filter((hash) => !erased.has(hash));
   const blobs = await Promise.all(hashes.map(async (hash) => ({ hash, bytes: (await bundle.blob(hash)) as Uint8Array })));
   const [first, ...others] = rows;
-  if (branches.length > 0 || first !== undefined) await put(store, { branches, blobs, ...(first === undefined ? {} : { run: first }) });
+  if (branches.length > 0 || first !== undefined)
+    await put(store, { branches: parentsFirst(runtime, branches), blobs, ...(first === undefined ? {} : { run: first }) });
   for (const run of others) await put(store, { branches: [], run });
   warn(runtime, bundle, branches, withheld.length, here);
+}
+
+/** As whoever follows the feed is given them. Parents have smaller steps than what stands on them. */
+function parentsFirst({ platform }: Runtime, branches: readonly BranchWrite[]): BranchWrite[] {
+  const events = branches.flatMap((branch) => branch.events.map((event) => ({ branch, event })));
+  events.sort((a, b) => a.event.step - b.event.step);
+  const placed = ({ branch, event: { id, envelope } }: (typeof events)[number]) => ({
+    ...{ log: branch, id, parents: parseEnvelope(platform.text(envelope)).parents },
+  });
+  const heads = new Map(branches.map((branch) => [branch, branch.expectedHead]));
+  return piecesOf(events, placed).map(({ log, events: piece }) => {
+    const expectedHead = heads.get(log);
+    heads.set(log, piece.at(-1)?.event.id);
+    return { ...log, expectedHead, events: piece.map(({ event }) => event) };
+  });
 }
 
 /** Whoever imports expects all that is in the bundle. */

@@ -7,8 +7,8 @@ import type { Platform } from "../../session/platform.ts";
 import { type Configuration, messagesSince, requestOf } from "../../session/request.ts";
 import { outcomeOf } from "../../session/views.ts";
 import { outcomeText } from "../../wire/event-line.ts";
+import { genAi, modelNames } from "../../wire/gen-ai.ts";
 import { neutralJson } from "../../wire/neutral.ts";
-import { genAi, modelNames } from "./gen-ai.ts";
 import { type Attributes, spanKinds } from "./otlp-json.ts";
 
 /** A call and its result, if it has one. */

@@ -13,10 +13,10 @@ import type { Platform } from "../../session/platform.ts";
 import type { Session } from "../../session/session.ts";
 import { outcomeOf } from "../../session/views.ts";
 import { outcomeText } from "../../wire/event-line.ts";
+import { errorType, genAi, modelNames } from "../../wire/gen-ai.ts";
 import { askedAbout } from "../approvals.ts";
 import { type Branch, branchesOf, compare } from "../branches.ts";
 import { rejectionOf } from "../graph-data.ts";
-import { errorType, genAi, modelNames } from "./gen-ai.ts";
 import { errorTypeOf, toldOf, verdictOf } from "./otlp-effects.ts";
 import { type Attributes, type Span, spanKinds } from "./otlp-json.ts";
 

@@ -6,13 +6,21 @@ import type { ChatOptions } from "./chat.ts";
 import type { MarkdownOptions } from "./markdown.ts";
 import type { OtlpOptions } from "./otlp.ts";
 
+/** For whoever watches. */
+export interface WriteProgress {
+  /** Told how many more events were read or lines written. What it throws ends the work, and nothing is written. */
+  readonly onProgress?: ((more: number) => void) | undefined;
+}
+
 /** How a session is written. The default is "bundle", which `rath.import` takes in again. */
-export type WriteOptions =
-  | { readonly format?: "bundle" | "lineage-jsonl" | "mermaid" | "dot" | "svg" | "html" | undefined }
-  | ({ readonly format: "otlp" } & OtlpOptions)
-  | ({ readonly format: "chat-jsonl" } & ChatOptions)
-  | ({ readonly format: "atif" } & AtifOptions)
-  | ({ readonly format: "markdown" } & MarkdownOptions);
+export type WriteOptions = WriteProgress &
+  (
+    | { readonly format?: "bundle" | "lineage-jsonl" | "mermaid" | "dot" | "svg" | "html" | undefined }
+    | ({ readonly format: "otlp" } & OtlpOptions)
+    | ({ readonly format: "chat-jsonl" } & ChatOptions)
+    | ({ readonly format: "atif" } & AtifOptions)
+    | ({ readonly format: "markdown" } & MarkdownOptions)
+  );
 
 /** The formats `write` knows by name; those that are not there yet are refused with `session.not-here`. */
 export type WriteFormat = NonNullable<WriteOptions["format"]>;
@@ -46,11 +54,11 @@ export const writeFormats = Object.keys(known) as readonly WriteFormat[];
  * await write(session, "report.md", { format: "markdown" }); // to paste into a pull request
  */
 export async function write(session: Session, file: string, options: WriteOptions = {}): Promise<void> {
-  const { format = "bundle" } = options;
+  const { format = "bundle", onProgress = () => {} } = options;
   checkOptions(session, format, options);
   if (format === "bundle") {
     const { writeBundle } = await import("./bundle-write.ts");
-    return writeBundle(session, file);
+    return writeBundle(session, file, onProgress);
   }
   if (format === "html") {
     const { writePage } = await import("../dossier/page.ts");
@@ -58,7 +66,14 @@ export async function write(session: Session, file: string, options: WriteOption
   }
   const [{ writeLines }, { runtimeOf }] = await Promise.all([import("./lines.ts"), import("../../runtime/replay.ts")]);
   await runtimeOf(session).save(session);
-  return writeLines(file, await linesOf(session, options));
+  return writeLines(file, counted(await linesOf(session, options), onProgress));
+}
+
+async function* counted(lines: AsyncIterable<string>, onProgress: (more: number) => void): AsyncGenerator<string, void> {
+  for await (const line of lines) {
+    onProgress(1);
+    yield line;
+  }
 }
 
 /** The lines of a format that is text in one file. */
@@ -99,7 +114,7 @@ function checkOptions(session: Session, format: string, options: object): void {
   if (!Object.hasOwn(known, format))
     throw new RathError("session.not-here", `There is no format "${format}". There are: ${writeFormats.join(", ")}.`, { session });
   const fitting = known[format as WriteFormat];
-  const extra = Object.keys(options).find((option) => option !== "format" && !fitting.includes(option));
+  const extra = Object.keys(options).find((option) => option !== "format" && option !== "onProgress" && !fitting.includes(option));
   if (extra === undefined) return;
   const there = fitting.length === 0 ? "It has none." : `It has: ${fitting.join(", ")}.`;
   throw new RathError("value.unsupported", `The format "${format}" has no option "${extra}". ${there}`, {

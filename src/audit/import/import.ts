@@ -5,7 +5,7 @@ import { basename, join } from "node:path";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { RathError } from "../../session/errors.ts";
 import type { Session } from "../../session/session.ts";
-import { importBundle } from "../export/bundle.ts";
+import { type ImportOptions, importBundle } from "../export/bundle.ts";
 import type { ImportedSession } from "./v1-import.ts";
 import { isV1Header, readV1, type V1File, v1, wrong } from "./v1-read.ts";
 
@@ -24,20 +24,20 @@ type Source = string | AsyncIterable<Uint8Array>;
 const longestFirst = 1024 * 1024;
 
 /** Imports a bundle, a session file of OpenRath 1, or a folder of such files. */
-export async function importSessions(runtime: Runtime, source: Source): Promise<Imported> {
+export async function importSessions(runtime: Runtime, source: Source, options: ImportOptions = {}): Promise<Imported> {
   const folder = typeof source === "string" && (await v1FilesIn(source));
   if (folder) return imported(runtime, await readFolder(folder));
-  if (typeof source === "string" && !(await isFile(source))) return bundle(runtime, source);
+  if (typeof source === "string" && !(await isFile(source))) return bundle(runtime, source, options);
   const name = typeof source === "string" ? source : "The stream";
   const { first, bytes, close } = await peeked(typeof source === "string" ? createReadStream(source) : source);
   if (isV1Header(first)) return imported(runtime, [await readV1(name, bytes)]);
-  if (typeof source !== "string") return bundle(runtime, bytes);
+  if (typeof source !== "string") return bundle(runtime, bytes, options);
   await close();
-  return bundle(runtime, source);
+  return bundle(runtime, source, options);
 }
 
-async function bundle(runtime: Runtime, source: Source): Promise<Imported> {
-  return { format: "bundle", session: await importBundle(runtime, source), sessions: [] };
+async function bundle(runtime: Runtime, source: Source, options: ImportOptions): Promise<Imported> {
+  return { format: "bundle", session: await importBundle(runtime, source, options), sessions: [] };
 }
 
 async function imported(runtime: Runtime, files: readonly V1File[]): Promise<Imported> {

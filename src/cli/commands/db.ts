@@ -2,8 +2,9 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
+import { accessFile } from "../../access/sqlite-upkeep.ts";
 import { memoryFile } from "../../memory/sqlite-upkeep.ts";
-import { memoryBeside } from "../../openrath.ts";
+import { accessBeside, memoryBeside } from "../../openrath.ts";
 import type { DatabaseTables } from "../../store/postgres-upkeep.ts";
 import { type DatabaseFile, storeFile } from "../../store/sqlite-upkeep.ts";
 import { count, plural, size } from "../../wire/format.ts";
@@ -27,6 +28,10 @@ interface CheckOptions extends Options {
   readonly key?: readonly string[];
 }
 
+/** Where the copy of each is, beside that of the store, and what it is. */
+const besides = { store: (file: string) => file, memory: memoryBeside, access: accessBeside };
+const files = { store: storeFile, memory: memoryFile, access: accessFile };
+
 /** So many of the newest sessions are verified unless all are asked for. */
 const sample = 100;
 
@@ -34,7 +39,7 @@ export function define(command: Command, cli: Cli): void {
   command
     .summary("migrate, check and back up the database of the store")
     .description(
-      "Looks after the database behind the store, and that of its memory. Without --store it is the one of the configuration, of OPENRATH_STORE, or in .openrath/.",
+      "Looks after the databases of the store, of its memory and of its keys. Without --store it is the one of the configuration, of OPENRATH_STORE, or in .openrath/.",
     );
   const verb = (name: string, summary: string): Command =>
     command.command(name).summary(summary).option("--store <address>", "a file, or the URL of a PostgreSQL database");
@@ -51,7 +56,7 @@ export function define(command: Command, cli: Cli): void {
     .action((options: CheckOptions) => check(cli, options));
   verb("backup", "copy it to a new file while it is in use")
     .description(
-      "Copies the store to FILE and its memory beside it, as they are at this moment, while others work on them. The copy is verified. Of a PostgreSQL database it is made by pg_dump.",
+      "Copies the store to FILE, its memory and its keys beside it, as they are at this moment, while others work on them. The copy is verified. Of a PostgreSQL database it is made by pg_dump.",
     )
     .argument("<file>", "a file that is not there yet")
     .action((file: string, options: Options) => backup(cli, file, options));
@@ -164,14 +169,14 @@ async function backup(cli: Cli, to: string, { store }: Options): Promise<void> {
   const tables = databases.find((database) => database.tables !== undefined)?.tables;
   if (tables !== undefined) return dumped(cli, tables, file);
   const copies = databases.flatMap(({ what, file: from }) =>
-    from === undefined || from.format() === undefined ? [] : [{ what, from, to: what === "store" ? file : memoryBeside(file) }],
+    from === undefined || from.format() === undefined ? [] : [{ what, from, to: besides[what](file) }],
   );
   if (copies.length === 0) throw new Fault(exits.notFound, "There is nothing to back up: there is no database yet.");
   for (const copy of copies) await refuseExisting(copy.to);
   for (const copy of copies) {
     if (cli.host.err.isTTY) cli.note(show`copying ${copy.from.path}, ${size(copy.from.bytes())} …`);
     copy.from.copyTo(copy.to);
-    proven(copy.what === "store" ? storeFile(copy.to) : memoryFile(copy.to));
+    proven(copyOf(copy));
   }
   printList(cli, copies, {
     columns: [
@@ -201,7 +206,7 @@ async function refuseExisting(file: string): Promise<void> {
 }
 
 function copyOf({ what, to }: { readonly what: Database["what"]; readonly to: string }): DatabaseFile {
-  return what === "store" ? storeFile(to) : memoryFile(to);
+  return files[what](to);
 }
 
 /** A copy that cannot be read is none. */

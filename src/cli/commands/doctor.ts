@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { version } from "../../runtime/version.ts";
 import type { Cli } from "../cli.ts";
+import { accessOf, type Database } from "../databases.ts";
 import { exits } from "../fault.ts";
 import { type Finding, hasPackage } from "../finding.ts";
 import { printList } from "../print-list.ts";
@@ -24,7 +25,7 @@ export function define(command: Command, cli: Cli): void {
   command
     .summary("say what works on this machine")
     .description(
-      "Checks Node, the SQLite driver, the store, the signing key, the keys and packages of models, and the sandboxes. Exit 1 when something is broken.",
+      "Checks Node, the SQLite driver, the store, the access keys, the signing key, the keys and packages of models, and the sandboxes. Exit 1 when something is broken.",
     )
     .action(() => doctor(cli));
 }
@@ -129,15 +130,30 @@ async function signingKey(file: string): Promise<Finding> {
 async function store(cli: Cli): Promise<readonly Finding[]> {
   const check = "store";
   try {
-    const { rath, workflows } = await cli.project();
+    const { rath, runtime, workflows } = await cli.project();
     await rath.ready();
     const opens: Finding = { check, status: "ok", detail: "opens" };
-    return [opens, ...(await Promise.all(Object.entries(workflows).map(([name, workflow]) => ready(name, () => rath.ready(workflow)))))];
+    const keys = await Promise.all((await accessOf(cli, runtime)).map(keysFinding));
+    return [
+      opens,
+      ...keys,
+      ...(await Promise.all(Object.entries(workflows).map(([name, workflow]) => ready(name, () => rath.ready(workflow))))),
+    ];
   } catch (error) {
     const { exit, message, next } = error as { readonly exit?: number; readonly message: string; readonly next?: string };
     if (exit === exits.notFound) return [{ check, status: "none", detail: "not there yet" }];
     return [{ check, status: "fail", detail: message, fix: next ?? "see what the message says" }];
   }
+}
+
+/** Where the keys of callers and the log of who came are: it is backed up with the store, and private as it is. */
+async function keysFinding({ place, file, format }: Database): Promise<Finding> {
+  const check = "access keys";
+  if ((await format()) === undefined) return { check, status: "none", detail: `${place} is not there yet: the first key makes it` };
+  const mode = file === undefined ? undefined : (await stat(file.path)).mode;
+  if (mode !== undefined && (mode & 0o077) !== 0 && process.platform !== "win32")
+    return { check, status: "warn", detail: `${place} can be read by others`, fix: `chmod 600 ${place}` };
+  return { check, status: "ok", detail: file === undefined ? place : `${place}, private` };
 }
 
 async function ready(name: string, work: () => Promise<void>): Promise<Finding> {

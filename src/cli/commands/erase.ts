@@ -118,10 +118,10 @@ async function tell(cli: Cli, report: EraseReport, listed = true): Promise<void>
     return cli.data(data);
   }
   const done = counts(report);
-  if (done === "") return cli.note(show`There is nothing to erase.`);
-  if (listed) await list(cli, report);
-  if (report.dryRun) return cli.note(show`${done} would be erased; nothing was`);
-  cli.note(show`${cli.errInk.green("erased")} ${done}; entry ${shortEvent(report.entries[0] ?? "")} says so`);
+  if (listed && (done !== "" || report.left.length > 0)) await list(cli, report);
+  if (done === "") cli.note(show`There is nothing to erase.`);
+  else if (report.dryRun) cli.note(show`${done} would be erased; nothing was`);
+  else cli.note(show`${cli.errInk.green("erased")} ${done}; entry ${shortEvent(report.entries[0] ?? "")} says so`);
   if (report.left.length > 0) cli.note(show`${plural(report.left.length, "thing")} still says or names it: see above`);
   if (!report.scrubbed) {
     cli.warn(

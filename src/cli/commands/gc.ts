@@ -37,7 +37,7 @@ export function define(command: Command, cli: Cli): void {
     )
     .option("-n, --dry-run", "only show what would be removed")
     .option("--older-than <time>", "leave what is younger, like 2h or 7d; at least 1h", "1d")
-    .option("--sessions-older-than <time>", "remove sessions whose newest event is older, like 90d")
+    .option("--sessions-older-than <time>", "remove sessions made and last changed longer ago, like 90d")
     .option("--tag <tag>", "of those, only sessions with this tag")
     .option("--keep-tag <tag>", "of those, not the ones with this tag")
     .option("--by <id>", "who removes sessions, for the record", "user")

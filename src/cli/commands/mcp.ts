@@ -2,11 +2,13 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";
+import type { Role } from "../../access/access.ts";
 import type { Tool } from "../../session/session.ts";
 import type { configured } from "../../tool/mcp-config.ts";
 import { plural, seconds } from "../../wire/format.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
+import { collected } from "../options.ts";
 import { printList } from "../print-list.ts";
 import { progressing } from "../progress.ts";
 import { show } from "../shown.ts";
@@ -25,7 +27,7 @@ const files = ["mcp.json", ".mcp.json"];
 
 export function define(command: Command, cli: Cli): void {
   command
-    .summary("list and test servers of tools")
+    .summary("list and test servers of tools, or be one")
     .description(
       'Servers of tools over the Model Context Protocol, as a file names them: { "mcpServers": { NAME: { "command": … } or { "url": … } } }.',
     );
@@ -41,6 +43,18 @@ export function define(command: Command, cli: Cli): void {
     .argument("[args...]", "arguments of the command, after --")
     .option("--file <file>", "the list of servers; default: mcp.json or .mcp.json here")
     .action((server: string, args: readonly string[], { file }: { readonly file?: string }) => test(cli, server, args, file));
+  command
+    .command("serve")
+    .summary("be such a server: the project's sessions and runs as tools for models")
+    .description(
+      "Serves sessions, forks, diffs, why, replay and runs as tools, and sessions as resources, on standard input and output. Over HTTP the same is at /mcp of openrath serve, where keys say who may do what.",
+    )
+    .option("--role <role>", "what it may do: viewer, operator (default), approver or admin; may be repeated", collected)
+    .option("--identity <name>", "who it acts as, in the record", "service:mcp")
+    .action(async ({ role, identity }: { readonly role?: readonly Role[]; readonly identity: string }) => {
+      const { serveMcp } = await import("../mcp-serve.ts");
+      await serveMcp(cli, { role, identity });
+    });
 }
 
 async function ls(cli: Cli, file: string | undefined): Promise<void> {

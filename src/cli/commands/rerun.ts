@@ -1,6 +1,7 @@
 /** `openrath rerun ID`: executes again on a fork with one thing changed; what is equal is reused. */
 import type { Command } from "commander";
 import { lineageEvents } from "../../audit/lineage-events.ts";
+import { rerun, withMessage } from "../../runtime/rerun.ts";
 import type { Pending, Session } from "../../session/session.ts";
 import { money, shortEvent } from "../../wire/format.ts";
 import { pendingText } from "../../wire/pending-line.ts";
@@ -42,7 +43,6 @@ async function rerunSession(cli: Cli, id: string, options: Options): Promise<voi
   const project = await cli.project();
   const session = await openSession(cli, id);
   const change = await changeOf(session, options);
-  const { rerun } = await import("../../runtime/rerun.ts");
   const before = new Set((await project.rath.pending()).map((pending) => pending.id));
   const work = rerun(session, workflow, { from: options.from, change, effects: options.live === true ? "live" : "ask" });
   const again = await Promise.race([work, asksFirst(project, before, work)]);
@@ -113,13 +113,6 @@ async function changeOf(session: Session, { set = [], from }: Options): Promise<
   const [what, value] = [only.slice(0, at), only.slice(at + 1)];
   if (what === "message") return (given) => withMessage(given, value, from === undefined);
   return { event: await eventNamed(session, what), output: parsedJson(value, `--set ${what}`) };
-}
-
-/** The last thing said replaced; where the program holds a later value, something more is said. */
-function withMessage(session: Session, text: string, replace: boolean): Session {
-  const last = session.messages.findLast((message) => message.role === "user");
-  const before = last === undefined ? undefined : session.at(last.event).step - 1;
-  return replace && before !== undefined && before >= 1 ? session.at(before).fork("changed").say(text) : session.say(text);
 }
 
 async function eventNamed(session: Session, what: string): Promise<string> {

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { type FollowOptions, follow } from "../../audit/follow.ts";
 import { readEvent } from "../../runtime/load.ts";
+import { parkedUnder } from "../../runtime/pending.ts";
 import { hasEnded, rowOfRun } from "../../runtime/run-row.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { parseEnvelope } from "../../session/codec.ts";
@@ -88,6 +89,8 @@ class Voice {
   readonly #all: boolean;
   /** Calls and starts that have no result yet: what a result is the result of. */
   readonly #open = new Map<string, Event>();
+  /** Calls that may wait for a person without saying so, with their runs: those know it when they are parked. */
+  readonly #silent = new Map<string, string>();
 
   constructor(cli: Cli, session: string, all: boolean) {
     this.#cli = cli;
@@ -103,8 +106,23 @@ class Voice {
       const event = await readEvent(runtime.platform, await runtime.store(), one);
       const text = this.#textOf(event);
       if (text !== undefined) said.push(() => this.#say(event, text));
+      else if (event.kind === "tool.called" && one.run !== undefined) this.#silent.set(event.id, one.run);
     }
+    for (const call of await this.#parkedOn(runtime)) said.push(() => this.#say(call, waiting(eventLine(call, () => undefined))));
     for (const say of lines === undefined ? said : lines === 0 ? [] : said.slice(-lines)) say();
+  }
+
+  /** Calls that turn out to wait for a person. */
+  async #parkedOn(runtime: Runtime): Promise<readonly Event[]> {
+    const calls: Event[] = [];
+    for (const run of new Set(this.#silent.values())) {
+      const row = await rowOfRun(await runtime.store(), run);
+      for (const mark of row?.status === "waiting" ? ((await parkedUnder(runtime, run)) ?? []) : []) {
+        const call = this.#silent.delete(mark) ? this.#open.get(mark) : undefined;
+        if (call !== undefined) calls.push(call);
+      }
+    }
+    return calls;
   }
 
   /** Undefined where nothing is to be said. */
@@ -114,11 +132,14 @@ class Voice {
       this.#open.set(event.id, event);
       // What waits for somebody is told when it begins to.
       if (this.#all || this.#cli.asJson) return text;
-      return waits(event) ? `${text} → no result yet` : undefined;
+      return waits(event) ? waiting(text) : undefined;
     }
     if (isReturned(event.kind)) {
       const call = callBehind(event, (id) => this.#open.get(id));
-      if (call !== undefined) this.#open.delete(call.id);
+      if (call !== undefined) {
+        this.#open.delete(call.id);
+        this.#silent.delete(call.id);
+      }
     }
     return text;
   }
@@ -135,6 +156,11 @@ class Voice {
   }
 }
 
+function waiting(text: string): string {
+  return `${text} → no result yet`;
+}
+
+/** It says so itself. A tool with a JSON Schema does not, since its input is checked later. */
 function waits(event: Event): boolean {
   if (event.kind === "tool.called") return event.data?.approval !== undefined;
   return event.kind === "ask.called" || event.kind === "receive.called" || event.kind === "wait.called";

@@ -1,5 +1,6 @@
 /** The format of a store's tables in PostgreSQL. Released steps are never changed; a new format adds one. */
 import type { Format } from "../../postgres/format.ts";
+import { feed } from "./postgres-feed.ts";
 import { first } from "./postgres-first.ts";
 
-export const postgresFormat: Format = { family: "store", steps: [first], opener: "postgresStore" };
+export const postgresFormat: Format = { family: "store", steps: [first, feed], opener: "postgresStore" };

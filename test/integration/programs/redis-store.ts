@@ -1,6 +1,6 @@
 /** A store as somebody else would write it: a plain object over maps that stand for a server. Everything is copied on its way in and out. */
 import { RathError } from "openrath";
-import type { Lease, LogAbout, RunRow, Store, StoredEvent, Write, Written } from "openrath/store";
+import type { Fed, Lease, LogAbout, RunRow, Store, StoredEvent, Write, Written } from "openrath/store";
 
 interface Log {
   readonly about: LogAbout;
@@ -20,6 +20,8 @@ export function redisStore(url: string): Store {
   const logs = new Map<string, Log>();
   const runs = new Map<string, Held>();
   const blobs = new Map<string, Uint8Array>();
+  const fed: Fed[] = [];
+  const placeAt = (count: number): string => String(count).padStart(9, "0");
   let closed = false;
   const check = (): void => {
     if (closed) throw new RathError("store.closed", `The store at ${url} is closed.`);
@@ -28,9 +30,11 @@ export function redisStore(url: string): Store {
   function refusal({ branches, lease, run }: Write): Written | undefined {
     const epoch = lease && runs.get(lease.run)?.epoch;
     if (epoch !== lease?.epoch) return { ok: false, reason: "epoch", epoch: epoch ?? 0 };
-    for (const { session, expectedHead } of branches) {
-      const head = logs.get(session)?.events.at(-1)?.id;
+    const heads = new Map<string, string | undefined>();
+    for (const { session, expectedHead, events } of branches) {
+      const head = heads.has(session) ? heads.get(session) : logs.get(session)?.events.at(-1)?.id;
       if (head !== expectedHead) return { ok: false, reason: "head", session, head };
+      heads.set(session, events.at(-1)?.id ?? head);
     }
     const taken = run?.key !== undefined && [...runs.values()].some(({ row }) => row.key === run.key && row.id !== run.id);
     if (taken) throw new RathError("store.conflict", `Key "${run.key}" belongs to another run.`);
@@ -67,6 +71,7 @@ export function redisStore(url: string): Store {
           events: [],
         };
         log.events.push(...events);
+        if (events.length > 0) fed.push({ place: placeAt(fed.length + 1), events });
         if (log.events.length > 0) logs.set(session, log);
       }
       for (const { hash, bytes } of write.blobs ?? []) blobs.set(hash, structuredClone(bytes));
@@ -95,21 +100,41 @@ export function redisStore(url: string): Store {
           yield* (logs.get(session)?.events ?? []).filter(({ step }) => step >= from && step <= to);
         }
       }),
-    sessions: ({ id = "", parent, run, tag, log: sort, after }) =>
+    feed: ({ after = placeAt(0) }) =>
+      read(() => {
+        if (!/^\d{9}$/.test(after) || after > placeAt(fed.length)) throw new RathError("stream.gone", `The feed has no place ${after}.`);
+        return fed.slice(Number(after));
+      }),
+    async fedTo() {
+      check();
+      return placeAt(fed.length);
+    },
+    sessions: ({ id = "", parent, except, run, tag, log: sort, newestFirst, after }) =>
       read(function* () {
         let passed = after === undefined;
-        for (const [name, { about, run: creator, events }] of logs) {
-          const fits = name.startsWith(id) && (parent ?? about.parent) === about.parent && (sort ?? about.log) === about.log;
+        for (const [name, { about, run: creator, events }] of newestFirst ? [...logs].reverse() : logs) {
+          const continues = parent === undefined || [parent].flat().some((one) => one === about.parent);
+          const fits = name.startsWith(id) && continues && except?.includes(name) !== true && (sort ?? about.log) === about.log;
           const wanted =
             (tag === undefined || about.tags?.includes(tag)) && (run === undefined || events.some((event) => event.run === run));
           if (passed && fits && wanted) yield { ...about, id: name, head: events.at(-1)?.id ?? "", run: creator };
           passed ||= name === after;
         }
       }),
-    runs: ({ id, status, key, dueBefore, owner, woken }) =>
+    async branches(parents) {
+      check();
+      const continuing = [...logs.values()].flatMap(({ about }) => (about.log === "session" && about.parent) || []);
+      const counts = parents.map((id) => [id, continuing.filter((parent) => parent === id).length] as const);
+      return new Map(counts.filter(([, count]) => count > 0));
+    },
+    runs: ({ id, status, key, session, workflow, dueBefore, owner, woken, after, newestFirst }) =>
       read(function* () {
-        for (const row of [...runs.values()].map(rowOf)) {
-          const fits = (id ?? row.id) === row.id && (status ?? row.status) === row.status && (key ?? row.key) === row.key;
+        const rows = [...runs.values()].map(rowOf);
+        if (newestFirst) rows.reverse();
+        const last = rows.findIndex((row) => row.id === after);
+        for (const row of after !== undefined && last < 0 ? [] : rows.slice(last + 1)) {
+          const named = (id ?? row.id) === row.id && (key ?? row.key) === row.key && [status ?? row.status].flat().includes(row.status);
+          const fits = named && [session ?? row.session].flat().includes(row.session) && (workflow ?? row.workflow) === row.workflow;
           const due = dueBefore === undefined || (row.wakeAt !== undefined && row.wakeAt < dueBefore);
           if (fits && due && (owner ?? row.owner) === row.owner && (woken ?? row.woken) === row.woken) yield row;
         }

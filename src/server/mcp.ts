@@ -1,0 +1,182 @@
+/**
+ * The server for models: routes as tools of the Model Context Protocol, sessions and runs as resources. A tool is a route, with the same name,
+ * the same checks and the same permissions; there is no second way in.
+ */
+import { z } from "@hono/zod-openapi";
+import type { McpServer, ServerContext } from "@modelcontextprotocol/server";
+import { version } from "../runtime/version.ts";
+import { RathError } from "../session/errors.ts";
+import { plainJson } from "../wire/neutral.ts";
+import { answerTo } from "./answer-error.ts";
+import type { Caller } from "./caller.ts";
+import { openSession } from "./open-session.ts";
+import type { Project } from "./projects.ts";
+import { type Call, checked, type Route } from "./route.ts";
+import type { Served } from "./served.ts";
+
+/** The routes that are tools: those that answer with JSON a model can read. */
+export const toolNames = [
+  ...["info", "getWorkflows", "getSessions", "getSession", "getEvents", "getEvent", "getMessages", "getRequest", "getGraph"],
+  ...["createSession", "sayInSession", "noteInSession", "forkSession", "mergeSessions", "getConflicts", "rejectSession"],
+  ...["getDiff", "getWhy", "getBlame", "getCost", "grepSession", "grepProject", "getFiles", "getChanges", "getChecks", "addCheck"],
+  ...["verifySession", "replaySession", "rerunSession"],
+  ...["startRun", "getRuns", "getRun", "getResult", "cancelRun", "sendSignal"],
+  ...["getPending", "getPendingOne", "decide", "getDecisions", "searchMemory", "getMemory"],
+];
+
+/** Longer answers do not fit into anybody's context: they are refused, and the model is told to ask for less. */
+const mostText = 200_000;
+/** How many of the newest sessions and runs are listed as resources. */
+const mostListed = 50;
+
+type Sdk = typeof import("@modelcontextprotocol/server");
+
+/** Imported by whoever serves it: the package is optional. */
+export async function mcpSdk(): Promise<Sdk> {
+  try {
+    return await import("@modelcontextprotocol/server");
+  } catch (cause) {
+    throw new RathError("mcp.unavailable", "Serving MCP needs a package: npm install @modelcontextprotocol/server.", { cause });
+  }
+}
+
+/** Who is at the other end, and whose data they may see. */
+export interface Connected {
+  readonly server: Served;
+  readonly caller: Caller;
+  readonly project: Project;
+}
+
+/** A server for one caller, as the protocol wants a new one for every connection or call. */
+export function mcpServer(sdk: Sdk, routes: readonly Route[], from: Connected): McpServer {
+  const made = new sdk.McpServer(
+    { name: "openrath", version: version() },
+    {
+      instructions:
+        "Sessions are records of agents at work: find one with getSessions or grepProject, read it with getMessages, fork it with forkSession, compare two with getDiff, ask getWhy.",
+    },
+  );
+  for (const route of routes) if (toolNames.includes(route.name) && mayCall(from.caller, route)) addTool(made, from, route);
+  addResources(made, sdk, from, (name) => routes.find((route) => route.name === name && mayCall(from.caller, route)));
+  return made;
+}
+
+/** The newest of them are listed; all can be read. What a caller may not read by a call is no resource for them either. */
+function addResources(made: McpServer, sdk: Sdk, from: Connected, routeNamed: (name: string) => Route | undefined): void {
+  const [sessions, runs, run] = [routeNamed("getSessions"), routeNamed("getRuns"), routeNamed("getRun")];
+  const listing =
+    (list: Route, resource: (item: Listed) => { readonly uri: string; readonly name: string }) => async (context: ServerContext) => {
+      const { items } = (await list.handle(callOf(from, list, { limit: mostListed }, context))) as { readonly items: readonly Listed[] };
+      return { resources: items.map(resource) };
+    };
+  if (sessions !== undefined)
+    made.registerResource(
+      "session",
+      new sdk.ResourceTemplate("openrath://sessions/{session}", {
+        list: listing(sessions, ({ id, title }) => ({ uri: `openrath://sessions/${id}`, name: title ?? `session ${id.slice(0, 8)}` })),
+      }),
+      { title: "A session", description: "What was said in a session, as text; the newest part of a long one.", mimeType: "text/plain" },
+      (uri, { session }) =>
+        reading(sdk, from, uri, "text/plain", async () =>
+          transcriptOf((await openSession({ ...from.project, caller: from.caller }, String(session))).messages),
+        ),
+    );
+  if (runs !== undefined && run !== undefined)
+    made.registerResource(
+      "run",
+      new sdk.ResourceTemplate("openrath://runs/{run}", {
+        list: listing(runs, ({ id, workflow, status }) => ({
+          uri: `openrath://runs/${id}`,
+          name: `${workflow} ${id.slice(0, 8)}, ${status}`,
+        })),
+      }),
+      { title: "A run", description: "Where a run stands and how it came out, as JSON.", mimeType: "application/json" },
+      (uri, { run: id }, context) =>
+        reading(sdk, from, uri, "application/json", async () => plainJson(await run.handle(callOf(from, run, { run: id }, context)))),
+    );
+}
+
+interface Listed {
+  readonly id: string;
+  readonly title?: string;
+  readonly workflow?: string;
+  readonly status?: string;
+}
+
+async function reading(sdk: Sdk, { server }: Connected, uri: URL, mimeType: string, read: () => Promise<string>) {
+  try {
+    return { contents: [{ uri: uri.href, mimeType, text: await read() }] };
+  } catch (error) {
+    const { body } = answerTo(error, server.clean);
+    throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, body.error.message, body.error);
+  }
+}
+
+function mayCall({ permissions }: Caller, { needs, alsoNeeds }: Route): boolean {
+  const may = (one: Route["needs"]): boolean => one === "nothing" || one === "key" || permissions.has(one);
+  return may(needs) && (alsoNeeds === undefined || may(alsoNeeds));
+}
+
+function addTool(made: McpServer, from: Connected, route: Route): void {
+  const readOnlyHint = route.method === "GET";
+  made.registerTool(
+    route.name,
+    { description: route.summary, inputSchema: inputOf(route), annotations: { readOnlyHint, destructiveHint: false } },
+    async (input: Readonly<Record<string, unknown>>, context: ServerContext) => {
+      try {
+        const answer = await route.handle(callOf(from, route, input, context));
+        const text = answer instanceof Response ? await textOf(answer) : plainJson(answer ?? {});
+        if (text.length > mostText)
+          throw new RathError("request.too-large", `The answer has ${text.length} characters: ask for less, with a limit or a range.`);
+        return { content: [{ type: "text" as const, text }] };
+      } catch (error) {
+        const { body } = answerTo(error, from.server.clean);
+        return { isError: true, content: [{ type: "text" as const, text: JSON.stringify(body) }] };
+      }
+    },
+  );
+}
+
+/** An answer that came as it would be sent: JSON with a status of its own, or another format that can be read. */
+async function textOf(answer: Response): Promise<string> {
+  if (/^(?:application\/json|text\/)/.test(answer.headers.get("content-type") ?? "")) return answer.text();
+  await answer.body?.cancel();
+  throw new RathError("request.invalid", "Its answer is no text: leave out the format.");
+}
+
+/** Everything a route takes, as one object. */
+function inputOf({ params, query, body }: Route): z.ZodObject {
+  const shape = { ...params?.shape, ...query?.shape };
+  if (body === undefined) return z.strictObject(shape);
+  return z.strictObject(body instanceof z.ZodObject ? { ...shape, ...body.shape } : { ...shape, body });
+}
+
+function callOf(
+  { server, caller, project }: Connected,
+  route: Route,
+  input: Readonly<Record<string, unknown>>,
+  { mcpReq }: ServerContext,
+): Call {
+  const of = (schema: z.ZodType | undefined): Record<string, unknown> | undefined =>
+    schema instanceof z.ZodObject
+      ? Object.fromEntries(Object.entries(input).filter(([name]) => Object.hasOwn(schema.shape, name)))
+      : (input["body"] as Record<string, unknown> | undefined);
+  return {
+    ...project,
+    params: checked(route.params, of(route.params), "path"),
+    query: checked(route.query, of(route.query), "query"),
+    body: checked(route.body, of(route.body), "body"),
+    ...{ caller, server, request: new Request("http://localhost/mcp"), signal: mcpReq.signal },
+  };
+}
+
+function transcriptOf(messages: readonly { readonly role: string; readonly text: string }[]): string {
+  const said: string[] = [];
+  let left = mostText;
+  for (let at = messages.length - 1; at >= 0 && left > 0; at--) {
+    const { role, text } = messages[at] as (typeof messages)[number];
+    said.push(`${role}: ${text.slice(0, left)}`);
+    left -= text.length;
+  }
+  return said.reverse().join("\n\n");
+}

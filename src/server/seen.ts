@@ -1,0 +1,21 @@
+/** What is known of a call once it was answered: for the log, the metrics and the access log. Never a query, a body or a key's secret. */
+import type { Scope } from "../access/access.ts";
+
+export interface Seen extends Partial<Scope> {
+  readonly request: string;
+  readonly method: string;
+  /** The route as it is declared, so that there are few; undefined when there is none. */
+  readonly route: string | undefined;
+  readonly status: number;
+  readonly code?: string | undefined;
+  readonly ms: number;
+  /** Who called: the id of the key, and whose it is. */
+  readonly key?: string | undefined;
+  readonly identity?: string | undefined;
+  /** What the path names, in words. */
+  readonly about?: string | undefined;
+  readonly session?: string | undefined;
+  readonly run?: string | undefined;
+  /** What went wrong inside, where the caller was told nothing of it. */
+  readonly error?: unknown;
+}

@@ -1,0 +1,176 @@
+/** The server for models, driven by the official client: over pipes as a process, and over HTTP with keys, in both eras of the protocol. */
+
+import { join } from "node:path";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { afterEach, beforeAll, describe, expect, test } from "vitest";
+import { openrath, type Session, Workflow } from "../../src/index.ts";
+import { listen } from "../../src/server/listen.ts";
+import { toolNames } from "../../src/server/mcp.ts";
+import { routes } from "../../src/server/routes/routes.ts";
+import { createServer } from "../../src/server/server.ts";
+import { cleaned, projectFolder, source, tsx } from "../support/called.ts";
+import { accessOf, keyFor } from "../support/guarded.ts";
+
+cleaned();
+const open: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close();
+});
+
+class Quick extends Workflow {
+  forward(session: Session) {
+    return session.do("witness", () => 42);
+  }
+}
+
+type Mode = "legacy" | "auto";
+// biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+type Answer = any;
+
+/** Calls a tool that answers as it should. */
+async function ask(client: Client, name: string, given: Record<string, unknown> = {}): Promise<Answer> {
+  const { isError, content } = (await client.callTool({ name, arguments: given })) as Answer;
+  expect(isError ?? false, content[0].text).toBe(false);
+  return JSON.parse(content[0].text);
+}
+
+async function refused(client: Client, name: string, given: Record<string, unknown>): Promise<string> {
+  const { isError, content } = (await client.callTool({ name, arguments: given })) as Answer;
+  expect(isError, content[0].text).toBe(true);
+  return content[0].text as string;
+}
+
+const named = (names: readonly { readonly name: string }[]): readonly string[] => names.map(({ name }) => name);
+
+test("every tool is a route", () => {
+  expect(toolNames.filter((name) => !routes.some((route) => route.name === name))).toEqual([]);
+  expect(new Set(toolNames).size).toBe(toolNames.length);
+});
+
+// Mutant: the session is opened as it lies in memory.
+test("a session that another process erased is not read as a resource", async () => {
+  const store = join(await projectFolder(""), "store.db");
+  const [rath, other] = [openrath({ store }), openrath({ store })];
+  const server = createServer(rath);
+  const listening = await listen(server);
+  open.push(async () => {
+    await listening.close(0);
+    for (const one of [rath, other]) await one.close();
+  });
+  const session = await rath.save(rath.session("forget me please"));
+  await other.erase({ session: session.id }, { by: "human:root", reason: "asked" });
+  expect(session.messages[0]?.text).toBe("forget me please");
+  const client = new Client({ name: "test", version: "1.0.0" });
+  const headers = { authorization: `Bearer ${await keyFor(server, "viewer")}` };
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${listening.url}/mcp`), { requestInit: { headers } }));
+  open.push(() => client.close());
+  const { contents } = await client.readResource({ uri: `openrath://sessions/${session.id}` });
+  expect(JSON.stringify(contents)).not.toContain("forget me");
+});
+
+describe.each(["legacy", "auto"] as const)("over HTTP, %s", (mode) => {
+  const served = async () => {
+    const rath = openrath({ store: "memory", workflows: { quick: new Quick() } });
+    const server = createServer(rath);
+    const listening = await listen(server);
+    const stop = new AbortController();
+    const working = rath.work({ signal: stop.signal });
+    open.push(async () => {
+      stop.abort();
+      await working;
+      await listening.close(0);
+      await rath.close();
+    });
+    const connect = async (key: string): Promise<Client> => {
+      const client = new Client({ name: "test", version: "1.0.0" }, { versionNegotiation: { mode } });
+      await client.connect(
+        new StreamableHTTPClientTransport(new URL(`${listening.url}/mcp`), {
+          requestInit: { headers: { authorization: `Bearer ${key}` } },
+        }),
+      );
+      open.push(() => client.close());
+      return client;
+    };
+    return { server, connect };
+  };
+
+  test("sessions and runs are made, forked, compared, explained and replayed by tools, and read as resources", async () => {
+    const { server, connect } = await served();
+    const client = await connect(await keyFor(server, "operator"));
+    const made = await ask(client, "createSession", { message: "hello", title: "greeting" });
+    const fork = await ask(client, "forkSession", { session: made.id });
+    const said = await ask(client, "sayInSession", { session: fork.id, message: "and more" });
+    expect((await ask(client, "getMessages", { session: said.id })).items).toHaveLength(2);
+    expect(await ask(client, "getDiff", { a: made.id, b: said.id })).toMatchObject({ identical: false });
+    const run = await ask(client, "startRun", { workflow: "quick", session: made.id, key: "once" });
+    expect((await ask(client, "startRun", { workflow: "quick", session: made.id, key: "once" })).id).toBe(run.id);
+    const { status, session } = await ask(client, "getResult", { run: run.id, wait: 10 });
+    expect(status).toBe("done");
+    expect(await ask(client, "replaySession", { session: session.id })).toMatchObject({ identical: true });
+    expect(await ask(client, "getWhy", { session: session.id, event: session.head })).toHaveProperty("hops");
+    const { resources } = await client.listResources();
+    expect(named(resources)).toEqual(expect.arrayContaining(["greeting", `quick ${run.id.slice(0, 8)}, done`]));
+    const [text] = (await client.readResource({ uri: `openrath://sessions/${said.id}` })).contents as Answer;
+    expect(text.text).toBe("user: hello\n\nuser: and more");
+    const [about] = (await client.readResource({ uri: `openrath://runs/${run.id}` })).contents as Answer;
+    expect(JSON.parse(about.text)).toMatchObject({ id: run.id, status: "done" });
+  });
+
+  test("what goes wrong is said with its code, and nothing else is taken", async () => {
+    const { server, connect } = await served();
+    const client = await connect(await keyFor(server, "operator"));
+    expect(JSON.parse(await refused(client, "getSession", { session: "00000000-0000-7000-8000-000000000000" }))).toMatchObject({
+      error: { code: "session.not-found" },
+    });
+    expect(await refused(client, "createSession", { message: "x", colour: "red" })).toMatch(/colour/);
+    expect(await refused(client, "startRun", { workflow: "quick" })).toMatch(/request\.invalid.*give a session, a message, or both/);
+    expect(await refused(client, "getSessions", { limit: 100_000 })).toMatch(/limit/);
+    await expect(client.readResource({ uri: "openrath://sessions/00000000-0000-7000-8000-000000000000" })).rejects.toThrow(
+      "There is no session",
+    );
+  });
+
+  test("a viewer sees no tool that writes, and a key that was revoked opens nothing", async () => {
+    const { server, connect } = await served();
+    const key = await keyFor(server, "viewer");
+    const client = await connect(key);
+    const { tools } = await client.listTools();
+    expect(named(tools)).toEqual(expect.arrayContaining(["getSessions", "getWhy", "verifySession"]));
+    for (const name of named(tools)) expect(routes.find((route) => route.name === name)?.needs).toMatch(/^key$|:read$/);
+    await expect(client.callTool({ name: "createSession", arguments: { message: "x" } })).rejects.toThrow(/createSession/);
+    await (await accessOf(server)).endKey(key.slice(0, 15), { revoked: new Date().toISOString() });
+    await expect(client.listTools()).rejects.toThrow();
+    await expect(connect(key)).rejects.toThrow(/access\.unauthenticated|401|[Uu]nauthorized/);
+  });
+});
+
+describe("over pipes", () => {
+  let folder = "";
+  beforeAll(async () => {
+    folder = await projectFolder("export const rath = openrath({});");
+  });
+
+  test.each(["legacy", "auto"] as const)("as a process of openrath mcp serve, %s", async (mode: Mode) => {
+    const client = new Client({ name: "test", version: "1.0.0" }, { versionNegotiation: { mode } });
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: ["--import", tsx, `${source}cli/main.ts`, "mcp", "serve", "--identity", "service:helper", "--role", "operator"],
+      cwd: folder,
+      stderr: "pipe",
+    });
+    let err = "";
+    transport.stderr?.on("data", (piece: Buffer) => {
+      err += piece.toString();
+    });
+    open.push(() => client.close());
+    await client.connect(transport);
+    const tools = named((await client.listTools()).tools);
+    expect(tools).toContain("forkSession");
+    expect(tools).not.toContain("decide");
+    const made = await ask(client, "createSession", { message: `hello ${mode}` });
+    expect(await ask(client, "getSession", { session: made.id })).toMatchObject({ principal: "service:helper" });
+    expect((await client.listResources()).resources.map(({ uri }) => uri)).toContain(`openrath://sessions/${made.id}`);
+    expect(err).toMatch(/serves tools for models on standard input and output, as service:helper \(operator\)/);
+  });
+});

@@ -1,0 +1,83 @@
+/** A server over a file, with a worker beside it unless nobody works, for tests of runs and what waits in them. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { z } from "zod";
+import type { RathOptions } from "../../src/openrath.ts";
+import type { ServerOptions } from "../../src/server/server.ts";
+import { tool } from "../../src/tool/tool.ts";
+import { Flow } from "./flow.ts";
+import { otherProcess } from "./other-process.ts";
+import { type ServedRath, serve } from "./served.ts";
+
+export const refund = tool({
+  name: "refund",
+  description: "Refunds an order.",
+  input: z.object({ order: z.string(), cents: z.number().int() }),
+  repeat: "keyed",
+  writes: "world",
+  needsApproval: () => true,
+  run: ({ cents }) => `refunded ${cents}`,
+});
+
+/** Workflows that end at once, fail, ask, wait for a signal, want an approval, or never end. */
+export const workflows = {
+  echo: new Flow(async (session) => session.do("echo", () => session.messages.at(-1)?.text ?? ""), "echo"),
+  fail: new Flow(async () => Promise.reject(new Error("it went wrong")), "fail"),
+  ask: new Flow(async (session) => session.ask("Send it?", z.object({ send: z.boolean() }), { to: "role:approver" }), "ask"),
+  askAda: new Flow(async (session) => session.ask("Which?", undefined, { to: "human:ada" }), "askAda"),
+  askAny: new Flow(async (session) => session.ask("Any?"), "askAny"),
+  askThree: new Flow(async (session) => {
+    const asked = await Promise.all(["a", "b", "c"].map((label) => session.fork(label).ask(label)));
+    return asked[0] as (typeof asked)[number];
+  }, "askThree"),
+  receive: new Flow(async (session) => session.receive("paid"), "receive"),
+  approve: new Flow(async (session) => session.call(refund, { order: "o-1", cents: 7 }), "approve"),
+  endless: new Flow(
+    async (session) =>
+      session.do("wait", ({ signal }) => new Promise((_, no) => signal.addEventListener("abort", () => no(new Error("stopped"))))),
+    "endless",
+  ),
+};
+
+export interface Worked extends ServedRath {
+  readonly file: string;
+  /** Begins to work; tests that look at a queue first call it later. */
+  work(): void;
+  /** Another server process on the same file. */
+  another(options?: ServerOptions): ServedRath;
+}
+
+export async function worked(options: ServerOptions & { readonly idle?: boolean } & Pick<RathOptions, "policy"> = {}): Promise<Worked> {
+  const { idle = false, policy, ...how } = options;
+  const folder = await mkdtemp(join(tmpdir(), "openrath-worked-"));
+  const file = join(folder, "store.db");
+  const open = () => otherProcess(file, { workflows, ...(policy === undefined ? {} : { policy }) }, { lookMs: 20 });
+  const rath = open();
+  const server = serve(rath, { auth: "none-on-loopback", ...how });
+  const others: ServedRath[] = [];
+  const stop = new AbortController();
+  let working: Promise<void> | undefined;
+  const work = (): void => {
+    working ??= rath.work({ signal: stop.signal, drain: "1ms" });
+  };
+  if (!idle) work();
+  return {
+    ...server,
+    file,
+    work,
+    another: (more = {}) => {
+      const other = serve(open(), { auth: "none-on-loopback", ...how, ...more });
+      others.push(other);
+      return other;
+    },
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await working;
+      for (const other of others) await other[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+      // What was cut off may still write for a moment.
+      await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
+    },
+  };
+}
