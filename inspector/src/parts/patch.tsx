@@ -1,0 +1,20 @@
+/** What changed, as git tells it. What draws it is loaded when there is something to draw. */
+import { lazy, Suspense } from "react";
+import { Loading } from "./loading.tsx";
+
+const PatchView = lazy(async () => ({ default: (await import("./patch-view.tsx")).PatchView }));
+
+interface Props {
+  /** A patch as git writes it, of one file or several. */
+  readonly patch: string;
+  /** Which file it is about, where the patch does not say. */
+  readonly path?: string | undefined;
+}
+
+export function Patch({ patch, path }: Props) {
+  return (
+    <Suspense fallback={<Loading what="the patch" />}>
+      <PatchView patch={patch} path={path} />
+    </Suspense>
+  );
+}

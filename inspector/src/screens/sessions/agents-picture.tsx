@@ -1,0 +1,32 @@
+/** The agents that used most tokens, of the sessions whose shares are known. */
+
+import { count, money } from "../../../../src/wire/format.ts";
+import { neutral } from "../../../../src/wire/neutral.ts";
+import classes from "./pictures.module.css";
+import type { AgentSpent } from "./spendings.ts";
+
+export function AgentsPicture({ agents, sessions }: { readonly agents: readonly AgentSpent[]; readonly sessions: number }) {
+  const most = agents[0] === undefined ? 1 : Math.max(...agents.map(({ tokens }) => tokens));
+  return (
+    <figure className={classes["picture"]}>
+      <figcaption>
+        <strong className="number">{count(agents.reduce((sum, { tokens }) => sum + tokens, 0))}</strong>{" "}
+        <span className="quiet">
+          tokens by agent, of {sessions} {sessions === 1 ? "session" : "sessions"} on screen
+        </span>
+      </figcaption>
+      {agents.length === 0 && <p className="quiet small">No model was asked yet.</p>}
+      <ul className={classes["agents"]}>
+        {agents.map(({ agent, tokens, usd }) => (
+          <li key={agent} title={`${neutral(agent)}: ${count(tokens)} tokens, ${money(usd)}`}>
+            <span className="given clip small">{agent}</span>
+            <span className={classes["share"]}>
+              <span style={{ width: `${(tokens / most) * 100}%` }} />
+            </span>
+            <span className="number small quiet">{count(tokens)}</span>
+          </li>
+        ))}
+      </ul>
+    </figure>
+  );
+}

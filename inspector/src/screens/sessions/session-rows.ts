@@ -1,0 +1,48 @@
+/** Which sessions the list has. */
+import type { Client, Page, SessionRow } from "../../../../src/client/client.ts";
+import { useClient } from "../../client.tsx";
+import type { Search } from "../../desk/filters.ts";
+import { useLiveRows } from "../../desk/live-rows.ts";
+
+export interface SessionFilters {
+  readonly status?: string | undefined;
+  readonly tag?: string | undefined;
+  readonly title?: string | undefined;
+  /** "all": also what forked from others. */
+  readonly branches?: string | undefined;
+}
+
+export function filtersOf({ status, tag, title, branches }: Search): SessionFilters {
+  return { status, tag, title, branches };
+}
+
+/** What `status` may be; "running" is asked of the runs. */
+export const statuses = ["running", "waiting", "failed", "idle", "cancelled", "rejected"] as const;
+
+const pageSize = 60;
+const mostRunning = 20;
+
+export function useSessionRows(filters: SessionFilters) {
+  const client = useClient();
+  const { status, tag, title, branches } = filters;
+  return useLiveRows<SessionRow>({
+    queryKey: ["sessions", "list", status, tag, title, branches],
+    page: (after, signal) => pageOf(client, filters, after, signal),
+    one: (id) => client.sessions.get(id),
+  });
+}
+
+async function pageOf(client: Client, filters: SessionFilters, after: string | undefined, signal?: AbortSignal): Promise<Page<SessionRow>> {
+  const { status, tag, title, branches } = filters;
+  if (status === "running") return runningPage(client, after, signal);
+  const query = { status: status as "idle" | undefined, tag, title, limit: pageSize, ...(branches === "all" ? {} : { roots: true }) };
+  return client.sessions.list({ ...query, signal }).page(after);
+}
+
+/** A session does not know whether somebody executes it: its run does. */
+async function runningPage(client: Client, after: string | undefined, signal?: AbortSignal): Promise<Page<SessionRow>> {
+  const { items, next } = await client.runs.list({ status: "running", limit: mostRunning, signal }).page(after);
+  const ids = [...new Set(items.map(({ session }) => session))];
+  const sessions = await Promise.all(ids.map((id) => client.sessions.get(id, { signal }).catch(() => undefined)));
+  return { items: sessions.filter((one) => one !== undefined), next };
+}

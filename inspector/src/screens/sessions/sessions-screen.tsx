@@ -1,0 +1,160 @@
+/** What is running, what failed, and what it costs. */
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import type { SessionRow } from "../../../../src/client/client.ts";
+import { plural } from "../../../../src/wire/format.ts";
+import { useClient, useMay } from "../../client.tsx";
+import { useChanged } from "../../desk/changed-sessions.ts";
+import { Choice } from "../../desk/choice.tsx";
+import desk from "../../desk/desk.module.css";
+import { FilterText } from "../../desk/filter-text.tsx";
+import { useFilters } from "../../desk/filters.ts";
+import { LiveSign } from "../../desk/live-sign.tsx";
+import { stepped, VirtualTable } from "../../desk/virtual-table.tsx";
+import { Empty } from "../../parts/empty.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { Loading } from "../../parts/loading.tsx";
+import { useKeys } from "../../shell/keys.ts";
+import { AgentsPicture } from "./agents-picture.tsx";
+import { CostPicture } from "./cost-picture.tsx";
+import { FirstSession } from "./first-session.tsx";
+import pictures from "./pictures.module.css";
+import { sessionColumns } from "./session-columns.tsx";
+import { filtersOf, statuses, useSessionRows } from "./session-rows.ts";
+import classes from "./sessions-screen.module.css";
+import { useSpendings } from "./spendings.ts";
+import { StartDialog } from "./start-dialog.tsx";
+import { byAgent } from "./sums.ts";
+
+const mostAgents = 6;
+const idOf = ({ id }: SessionRow): string => id;
+
+export function SessionsScreen() {
+  const { search, set } = useFilters();
+  const navigate = useNavigate();
+  const mayWrite = useMay("sessions:write");
+  const filters = filtersOf(search);
+  const withBranches = filters.branches === "all";
+  const { rows, more, refresh, error, refetch, isPending, hasNextPage, isFetchNextPageError } = useSessionRows(filters);
+  const { running, reread } = useRunning();
+  const connection = useChanged(({ sessions }) => {
+    void refresh(sessions);
+    reread();
+  });
+  const spendings = useSpendings();
+  const [seen, setSeen] = useState<readonly SessionRow[]>([]);
+  const { see } = spendings;
+  const look = useCallback(
+    (shown: readonly SessionRow[]) => {
+      // What branches used is told with the root they come from.
+      const roots = shown.filter(({ parent }) => parent === undefined);
+      setSeen(roots);
+      see(roots);
+    },
+    [see],
+  );
+  const [chosen, choose] = useState<string>();
+  const [starting, setStarting] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
+  const columns = useMemo(
+    () => sessionColumns({ running, spendings, withBranches, tag: (tag) => set({ tag }) }),
+    [running, spendings, withBranches, set],
+  );
+  const open = (id: string | undefined): void => {
+    if (id !== undefined) void navigate({ to: "/s/$session", params: { session: id }, search: {} });
+  };
+  const step = (by: number): void => {
+    const next = stepped(rows.map(idOf), chosen, by);
+    if (next !== undefined) choose(next);
+  };
+  useEffect(() => {
+    document.title = "Sessions · OpenRath";
+  }, []);
+  useKeys([
+    { keys: "j", does: "next session", act: () => step(1) },
+    { keys: "k", does: "session before", act: () => step(-1) },
+    { keys: "Enter", does: "open the session", act: () => open(chosen) },
+    { keys: "/", does: "filter by title", act: () => field.current?.focus() },
+    { keys: "b", does: "branches too, or roots only", act: () => set({ branches: withBranches ? undefined : "all" }) },
+    ...(mayWrite ? [{ keys: "n", does: "start a session or a run", act: () => setStarting(true) }] : []),
+  ]);
+  const isFiltered = filters.status !== undefined || filters.tag !== undefined || filters.title !== undefined;
+  const agents = byAgent(
+    seen.map((row) => spendings.of(row)?.agents ?? []),
+    mostAgents,
+  );
+  return (
+    <div className={classes["screen"]}>
+      <header className={desk["head"]}>
+        <h1>Sessions</h1>
+        <LiveSign connection={connection} />
+        <span className={desk["spring"]} />
+        <Choice label="Status" options={statuses} value={filters.status} set={(status) => set({ status })} />
+        <FilterText label="Title" field={field} value={filters.title ?? ""} set={(title) => set({ title })} />
+        <FilterText label="Tag" value={filters.tag ?? ""} set={(tag) => set({ tag })} />
+        <label className={desk["check"]}>
+          <input type="checkbox" checked={!withBranches} onChange={() => set({ branches: withBranches ? undefined : "all" })} />
+          Roots only
+        </label>
+        {mayWrite && (
+          <button type="button" data-look="main" onClick={() => setStarting(true)}>
+            Start…
+          </button>
+        )}
+      </header>
+      <div className={pictures["pictures"]}>
+        {rows.length > 0 && <CostPicture rows={rows} withBranches={withBranches} />}
+        {rows.length > 0 && <AgentsPicture agents={agents} sessions={seen.length} />}
+      </div>
+      {isPending ? (
+        <Loading what="the sessions" />
+      ) : error !== null && rows.length === 0 ? (
+        <Failure error={error} retry={() => void refetch()} />
+      ) : rows.length === 0 && !hasNextPage ? (
+        isFiltered ? (
+          <Empty title="No session is like that">
+            <button type="button" onClick={() => set({ status: undefined, tag: undefined, title: undefined })}>
+              Show all
+            </button>
+          </Empty>
+        ) : (
+          <FirstSession start={mayWrite ? () => setStarting(true) : undefined} />
+        )
+      ) : (
+        <VirtualTable
+          label="Sessions"
+          {...{ columns, rows, idOf, chosen, choose, more }}
+          open={({ id }) => open(id)}
+          seen={look}
+          foot={
+            isFetchNextPageError ? (
+              <Failure error={error} retry={() => void refetch()} />
+            ) : hasNextPage ? (
+              "Reading more…"
+            ) : (
+              `${plural(rows.length, "session")}, all there are`
+            )
+          }
+        />
+      )}
+      {starting && <StartDialog close={() => setStarting(false)} />}
+    </div>
+  );
+}
+
+const mostRunning = 200;
+
+/** The sessions that somebody executes now. */
+function useRunning(): { readonly running: ReadonlySet<string>; readonly reread: () => void } {
+  const { runs } = useClient();
+  const { data, refetch } = useQuery({
+    queryKey: ["runs", "running"],
+    queryFn: async ({ signal }) =>
+      (await runs.list({ status: "running", limit: mostRunning, signal }).page()).items.map(({ session }) => session),
+    enabled: useMay("runs:read"),
+  });
+  const running = useMemo(() => new Set(data), [data]);
+  const reread = useCallback(() => void refetch(), [refetch]);
+  return { running, reread };
+}

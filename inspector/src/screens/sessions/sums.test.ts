@@ -1,0 +1,48 @@
+import { describe, expect, test } from "vitest";
+import type { SessionRow } from "../../../../src/client/client.ts";
+import { byAgent, costOverTime } from "./sums.ts";
+
+const zero = { input: 0, output: 0, cached: 0, cacheWrite: 0, reasoning: 0, usd: 0 };
+const row = (id: string, changed: string, usd: number, own = usd): SessionRow => ({
+  ...{ id, head: id, tags: [], step: 1, changed },
+  usage: { ...zero, usd, own: { ...zero, usd: own } },
+});
+
+describe("cost over time", () => {
+  test("puts every session into the part in which it changed, the newest into the last", () => {
+    const rows = [row("a", "2026-01-01T10:00:00Z", 3), row("b", "2026-01-01T00:00:00Z", 1), row("c", "2026-01-01T02:00:00Z", 2)];
+    expect(costOverTime(rows, 5).map(({ usd }) => usd)).toEqual([1, 2, 0, 0, 3]);
+  });
+  test("has one moment where there is but one, and nothing where there is nothing", () => {
+    expect(costOverTime([row("a", "2026-01-01T10:00:00Z", 3)], 3).reduce((sum, { usd }) => sum + usd, 0)).toBe(3);
+    expect(costOverTime([], 3)).toEqual([]);
+  });
+  test("counts nothing twice where branches are listed beside what they began on", () => {
+    expect(costOverTime([row("a", "2026-01-01T10:00:00Z", 3, 1)], 1, true)[0]?.usd).toBe(1);
+  });
+});
+
+describe("tokens by agent", () => {
+  test("are added up over sessions by the name of the agent, the most first", () => {
+    const spent = [
+      [{ agent: "team/coder", tokens: 5, usd: 1 }],
+      [
+        { agent: "coder", tokens: 2, usd: 1 },
+        { agent: "lead", tokens: 9, usd: 2 },
+        { agent: "idle", tokens: 0, usd: 0 },
+      ],
+    ];
+    expect(byAgent(spent, 5)).toEqual([
+      { agent: "lead", tokens: 9, usd: 2 },
+      { agent: "coder", tokens: 7, usd: 2 },
+    ]);
+  });
+  test("end with the rest as one", () => {
+    const spent = ["a", "b", "c", "d"].map((agent, index) => [{ agent, tokens: 10 - index, usd: 1 }]);
+    expect(byAgent(spent, 3).map(({ agent, tokens }) => [agent, tokens])).toEqual([
+      ["a", 10],
+      ["b", 9],
+      ["2 others", 15],
+    ]);
+  });
+});

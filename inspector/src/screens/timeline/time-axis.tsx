@@ -1,0 +1,38 @@
+/** How much time had gone by, and where nothing happened for long. */
+import { seconds } from "../../../../src/wire/format.ts";
+import { tickText } from "./axis.ts";
+import { screenX, type View } from "./paths.ts";
+import classes from "./timeline.module.css";
+
+const pixelsApart = 90;
+const mostBreaks = 60;
+
+export function TimeAxis({ view }: { readonly view: View }) {
+  const { axis, left, right, width } = view;
+  const apart = (pixelsApart / width) * (right - left);
+  const ticks = axis.ticks(left, right, apart);
+  const breaks = axis.breaks.filter(({ at }) => at + axis.breakLength > left && at < right);
+  const breakWidth = (axis.breakLength / (right - left)) * width;
+  return (
+    <div className={classes["axis"]} aria-hidden="true">
+      <div className={classes["ticks"]}>
+        {ticks.map((time) => (
+          <span key={time} className={classes["tick"]} style={{ left: screenX(view, time) }}>
+            {tickText(time - axis.from, apart)}
+          </span>
+        ))}
+        {breaks.length <= mostBreaks &&
+          breaks.map(({ from, to, at }) => (
+            <span
+              key={from}
+              className={classes["break"]}
+              title={`Nothing was done for ${seconds(to - from)}`}
+              style={{ left: ((at - left) / (right - left)) * width, width: Math.max(2, breakWidth) }}
+            >
+              {breakWidth > 40 && seconds(to - from)}
+            </span>
+          ))}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,127 @@
+/** What is around every screen of one session: which it is, how it stands, and the ways of looking at it. */
+import { useQuery } from "@tanstack/react-query";
+import { Link, Outlet, useNavigate, useParams } from "@tanstack/react-router";
+import { lazy, Suspense, useEffect } from "react";
+import { count, money } from "../../../src/wire/format.ts";
+import { neutral } from "../../../src/wire/neutral.ts";
+import { ActionsProvider, useAct } from "../actions/actions.tsx";
+import { useClient, useMay } from "../client.tsx";
+import { LiveSign } from "../desk/live-sign.tsx";
+import { useAgain } from "../desk/use-seldom.ts";
+import { LineageProvider, useLineage } from "../lineage/use-lineage.tsx";
+import { StatusBadge } from "../parts/badge.tsx";
+import { CopyButton } from "../parts/copy-button.tsx";
+import { useKeys } from "../shell/keys.ts";
+import classes from "./session-frame.module.css";
+import { useFreshBranches } from "./use-branches.ts";
+import { useName } from "./use-name.ts";
+
+const VerifyScreen = lazy(async () => ({ default: (await import("../screens/verify/verify-screen.tsx")).VerifyScreen }));
+
+/** The screens of a session, in the order of their keys. */
+const tabs = [
+  ["graph", "Graph", "g"],
+  ["transcript", "Transcript", "t"],
+  ["timeline", "Timeline", "i"],
+  ["scrubber", "Scrubber", "s"],
+  ["call", "Model call", "o"],
+  ["files", "Files", "e"],
+  ["verify", "Verify", "v"],
+  ["raw", "Raw", "w"],
+] as const;
+
+export function SessionFrame() {
+  const { session } = useParams({ from: "/s/$session" });
+  return (
+    <LineageProvider session={session} key={session} damaged={<Damaged />}>
+      <ActionsProvider>
+        <div className={classes["frame"]}>
+          <SessionHeader session={session} />
+          <div className={classes["screen"]}>
+            <Outlet />
+          </div>
+        </div>
+      </ActionsProvider>
+    </LineageProvider>
+  );
+}
+
+/** A record that cannot be read any more is verified all the same: that says where it is damaged. */
+function Damaged() {
+  return (
+    <Suspense>
+      <VerifyScreen />
+    </Suspense>
+  );
+}
+
+function SessionHeader({ session }: { readonly session: string }) {
+  const navigate = useNavigate();
+  const { sessions } = useClient();
+  const { version, connection, lineage } = useLineage();
+  const act = useAct();
+  const mayWrite = useMay("sessions:write");
+  const { data, refetch } = useQuery({ queryKey: ["session", session], queryFn: ({ signal }) => sessions.get(session, { signal }) });
+  // It went on: how it stands and what it cost is asked again, not more often than somebody can read.
+  useAgain(version, () => refetch({ cancelRefetch: false }), 500);
+  useFreshBranches();
+  const name = useName(session, data);
+  useEffect(() => {
+    document.title = `${neutral(name.text.slice(0, 200))} · OpenRath`;
+  }, [name.text]);
+  useKeys([
+    ...tabs.map(([to, name, keys]) => ({
+      keys,
+      does: name.toLowerCase(),
+      act: () => void navigate({ to: `/s/$session/${to}`, params: { session }, search: (kept) => kept }),
+    })),
+    ...(mayWrite ? [{ keys: "y", does: "say something", act: () => act({ verb: "say", place: { session } }) }] : []),
+  ]);
+  return (
+    <header className={classes["header"]}>
+      <div className={classes["about"]}>
+        <h1 className="given clip">{neutral(name.text.slice(0, 300))}</h1>
+        {name.root !== undefined && (
+          <span className="quiet small clip">
+            {name.root.relation}{" "}
+            <Link to="/s/$session/graph" params={{ session: name.root.id }} search={{}} className="given">
+              {neutral(name.root.title.slice(0, 120))}
+            </Link>
+          </span>
+        )}
+        <code className="quiet">{session.slice(0, 8)}</code>
+        <CopyButton text={session} what="the id" />
+        {data !== undefined && <StatusBadge status={data.status} />}
+        <span className="quiet small number">
+          {count(lineage.count)} events · {count(lineage.sessions.length)} {lineage.sessions.length === 1 ? "branch" : "branches"}
+          {data !== undefined && (
+            <span title="Of this session and all that it continues or took over; the timeline tells what all branches cost">
+              {` · ${count(data.usage.input + data.usage.output)} tokens · ${money(data.usage.usd)} behind it`}
+            </span>
+          )}
+        </span>
+        <LiveSign connection={connection} />
+        <span className={classes["verbs"]}>
+          {mayWrite && (
+            <button type="button" onClick={() => act({ verb: "say", place: { session } })}>
+              Say…
+            </button>
+          )}
+          <button type="button" onClick={() => act({ verb: "export", place: { session } })}>
+            Export…
+          </button>
+          <button type="button" onClick={() => act({ verb: "dossier", place: { session } })}>
+            Dossier
+          </button>
+        </span>
+      </div>
+      <nav aria-label="Ways of looking at the session" className={classes["tabs"]}>
+        {tabs.map(([to, name]) => (
+          <Link key={to} to={`/s/$session/${to}`} params={{ session }} search={(kept) => kept}>
+            {name}
+          </Link>
+        ))}
+      </nav>
+    </header>
+  );
+}

@@ -1,0 +1,284 @@
+/** Conversations in the browser: read, continued, forked, run again, and taken away as files. Everything against a real server. */
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Client, connect } from "../../src/client/client.ts";
+import { Agent, type Model, openrath, verify } from "../../src/index.ts";
+import { createServer } from "../../src/server/server.ts";
+import { repository } from "../questions/story.ts";
+import { servedHttp } from "../support/served-http.ts";
+import { launch, noChromium, open } from "./browser.ts";
+import { buildStage, type Stage } from "./stage.ts";
+
+if (noChromium !== undefined) console.log(`skipped: ${noChromium}`);
+
+describe.skipIf(noChromium !== undefined)("conversations in the inspector", () => {
+  let stage: Stage;
+  let browser: Browser;
+  let client: Client;
+  let session = "";
+  beforeAll(async () => {
+    [stage, browser] = await Promise.all([buildStage(), launch()]);
+    client = connect({ url: stage.url });
+    session = stage.rich.session.id;
+  }, 120_000);
+  afterAll(async () => {
+    await browser?.close();
+    await stage?.[Symbol.asyncDispose]();
+  });
+
+  /** Shows a screen, and fails on anything that went wrong there. */
+  async function shown(address: string, look: (page: Page) => Promise<void>): Promise<void> {
+    await using opened = await open(browser);
+    opened.page.setDefaultTimeout(20_000);
+    await opened.page.goto(`${stage.url}/#/s/${address}`);
+    await opened.page.getByText("live", { exact: true }).waitFor();
+    await look(opened.page);
+    expect(opened.problems).toEqual([]);
+  }
+  const branchOf = async (label: string): Promise<string> => {
+    const { nodes } = await client.sessions.graph(session);
+    return nodes.find((node) => node.label === label)?.id ?? "";
+  };
+  const events = async (id: string) => {
+    const found = [];
+    for await (const event of client.sessions.events(id)) found.push(event);
+    return found;
+  };
+
+  /** The first event of a kind that says something. */
+  const saying = async (id: string, kind: string, text: string): Promise<string> =>
+    (await events(id)).find((event) => event.kind === kind && JSON.stringify(event.data).includes(text))?.id ?? "";
+  const followed = "Is anything left to do?";
+
+  test("a branch shows what it inherited, its tools with what they changed, and the work nested in them", async () => {
+    const thorough = await branchOf("thorough");
+    await shown(`${thorough}/transcript?at=${await saying(thorough, "tool.called", "edit_file")}`, async (page) => {
+      const card = page.getByRole("article").filter({ hasText: "tool edit_file" }).first();
+      await card.getByText("changed slugify.js").click();
+      await card.getByText("NFC").last().waitFor();
+      await page.keyboard.press("k");
+      await page.keyboard.press("k");
+      await page.getByText("Fix the cause.").waitFor();
+      await page.goto(page.url().replace(/at=[0-9a-f]+/, "at=1"));
+      await page.getByText("inherited from branch").waitFor();
+      expect(await page.locator('li[data-origin="inherited"]').count()).toBeGreaterThan(3);
+    });
+    await shown(`${session}/transcript?at=${await saying(session, "tool.returned", "NFD splits letters")}`, async (page) => {
+      const nested = page.getByRole("button", { name: /nested work of .*researcher/ });
+      await nested.click();
+      await page.getByText("NFD splits letters from their accents.").nth(1).waitFor();
+    });
+    await shown(`${session}/transcript?at=${await saying(session, "tool.returned", "it is only a preview")}`, async (page) => {
+      await page.getByText("denied by human:bob: it is only a preview").waitFor();
+    });
+  }, 60_000);
+
+  test("something is said, from the header", async () => {
+    await shown(`${session}/transcript`, async (page) => {
+      await page.keyboard.press("y");
+      await page.getByLabel("Message of the user").fill("And the docs?");
+      await page.keyboard.press("Control+Enter");
+      await page.getByRole("article").filter({ hasText: "And the docs?" }).waitFor();
+    });
+    expect((await events(session)).at(-1)).toMatchObject({ kind: "message.added", by: "human:local" });
+  }, 60_000);
+
+  test("a fork is made at the chosen message, and shown", async () => {
+    await shown(`${session}/transcript?at=${await saying(session, "message.added", followed)}`, async (page) => {
+      await page.getByText("Is anything left to do?").first().waitFor();
+      await page.keyboard.press("f");
+      await page.getByLabel("Label").fill("another try");
+      await page.getByRole("button", { name: "Fork", exact: true }).last().click();
+      await page.waitForURL((url) => !url.hash.includes(session));
+      await page.getByText('fork "another try"').waitFor();
+      const fork = /#\/s\/([\w-]+)\//.exec(page.url())?.[1] ?? "";
+      await page.getByRole("heading", { level: 1, name: "another try" }).waitFor();
+      await page.getByText("fork of").waitFor();
+      expect(await client.sessions.get(fork)).toMatchObject({ parent: session, lineage: { kind: "fork", label: "another try" } });
+    });
+  }, 60_000);
+
+  test("a result is changed and run again on a fork, which is compared with the original", async () => {
+    const result = (await events(session)).findLast(({ kind }) => kind === "tool.returned")?.id ?? "";
+    await shown(`${session}/transcript?at=${result}`, async (page) => {
+      await page.locator('li[aria-current="true"]').getByText("CHANGES.md").first().waitFor();
+      await page.keyboard.press("r");
+      const value = page.getByLabel("Result");
+      await value.fill("{ no");
+      await page.getByRole("button", { name: "Run again" }).click();
+      await page.getByText("The value is no JSON").waitFor();
+      expect(await value.inputValue()).toBe("{ no");
+      await value.fill('{ "stdout": "nothing was noted" }');
+      await page.getByRole("button", { name: "Run again" }).click();
+      await page.getByRole("status").filter({ hasText: "done" }).waitFor();
+      await page.getByRole("link", { name: "Compare with the original" }).click();
+      await page.waitForURL((url) => url.hash.startsWith("#/diff"));
+      const made = new URLSearchParams(page.url().split("?")[1]);
+      expect(made.get("a")).toBe(session);
+      const changed = (await events(made.get("b") ?? "")).filter(({ kind }) => kind === "tool.returned").at(-1);
+      expect(changed?.data).toMatchObject({ value: { stdout: "nothing was noted" } });
+    });
+  }, 60_000);
+
+  test("a message that began a run is edited and run again", async () => {
+    await shown(`${session}/transcript?at=${await saying(session, "message.added", followed)}`, async (page) => {
+      await page.getByRole("button", { name: "Rerun" }).first().waitFor();
+      await page.locator('li[aria-current="true"]').getByRole("button", { name: "Rerun" }).click();
+      const message = page.getByLabel("Message of the user");
+      expect(await message.inputValue()).toBe("Is anything left to do?");
+      expect(await page.getByRole("button", { name: "Run again" }).isDisabled()).toBe(true);
+      await message.fill("Is the note good?");
+      await page.getByRole("button", { name: "Run again" }).click();
+      await page.getByRole("status").filter({ hasText: "done" }).waitFor();
+      await page.getByRole("button", { name: "Go to the fork" }).click();
+      await page.getByRole("article").filter({ hasText: "Is the note good?" }).first().waitFor();
+      expect(await page.getByRole("article").filter({ hasText: "Is anything left to do?" }).count()).toBe(0);
+    });
+  }, 60_000);
+
+  test("a model call shows what it read and what was new; another model is asked on a fork", async () => {
+    const [before, last] = (await events(session)).filter(({ kind }) => kind === "model.called").slice(-2);
+    await shown(`${session}/call?at=${last?.id}`, async (page) => {
+      await page.getByText("had 13 messages of these; 2 messages are new").waitFor();
+      await page.getByText("13 earlier messages, as in the call before: show them").waitFor();
+      await page.keyboard.press("[");
+      await page.getByRole("heading", { name: "acme/fast" }).waitFor();
+      await page.getByText(`step ${before?.step} ·`).waitFor();
+      await page.keyboard.press("r");
+      await page.getByLabel("Change", { exact: true }).selectOption("model");
+      await page.getByLabel("Model", { exact: true }).fill("acme/deep");
+      await page.getByRole("button", { name: "Run again" }).click();
+      await page.getByRole("link", { name: "Compare with the original" }).waitFor();
+      await page
+        .getByRole("status")
+        .filter({ hasText: /done|failed/ })
+        .waitFor();
+      const href = (await page.getByRole("link", { name: "Compare with the original" }).getAttribute("href")) ?? "";
+      const made = new URLSearchParams(href.split("?")[1]).get("b") ?? "";
+      expect((await events(made)).filter(({ kind }) => kind === "model.called").at(-1)?.data).toMatchObject({ model: "acme/deep" });
+    });
+  }, 60_000);
+
+  test("a replay says step by step that it is identical; a branch is rejected with a reason", async () => {
+    const fork = await client.sessions.fork(session, { label: "unwanted" });
+    await shown(`${fork.id}/transcript`, async (page) => {
+      await page.getByRole("button", { name: "Replay…" }).click();
+      await page.getByRole("button", { name: "Replay", exact: true }).click();
+      await page.getByText("as recorded.").waitFor();
+      expect(await page.getByLabel("Result of each step").getByText("identical").count()).toBeGreaterThan(5);
+      await page.getByRole("button", { name: "Close" }).last().click();
+      await page.getByRole("button", { name: "Reject…" }).click();
+      await page.getByLabel("Reason").fill("not needed");
+      await page.getByRole("button", { name: "Reject", exact: true }).click();
+      await page.getByText("rejected: not needed").waitFor();
+    });
+    expect(await client.sessions.get(fork.id)).toMatchObject({ status: "rejected" });
+  }, 60_000);
+
+  test("a bundle, a dossier and a patch are taken away, and hold what they should", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "openrath-convo-"));
+    await shown(`${session}/raw`, async (page) => {
+      const saved = async (click: () => Promise<void>): Promise<string> => {
+        const [download] = await Promise.all([page.waitForEvent("download"), click()]);
+        const path = join(folder, download.suggestedFilename());
+        await download.saveAs(path);
+        return path;
+      };
+      await page.getByRole("button", { name: "Export…" }).click();
+      const bundle = await saved(() => page.getByRole("button", { name: "Export", exact: true }).click());
+      await using elsewhere = openrath({ store: "memory" });
+      const imported = await elsewhere.import(bundle);
+      const { unknownKeys: keys } = await verify(imported);
+      expect(await verify(imported, { keys })).toMatchObject({ ok: true, problems: [] });
+      await page.getByRole("button", { name: "Dossier" }).click();
+      await page.getByRole("button", { name: "Write it" }).click();
+      const dossier = await saved(() =>
+        page
+          .getByRole("button", { name: /^Save .*\.html$/ })
+          .first()
+          .click(),
+      );
+      expect(await readFile(dossier, "utf8")).toContain("Slugs without accents");
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("t");
+      await page.getByRole("button", { name: "Patch…" }).click();
+      await page.getByText("slugify.js").last().waitFor();
+      const patch = await saved(() => page.getByRole("button", { name: "Save", exact: true }).click());
+      for (const [path, text] of Object.entries(repository)) await writeFile(join(folder, path), text);
+      await promisify(execFile)("git", ["apply", patch], { cwd: folder });
+      expect(await readFile(join(folder, "slugify.js"), "utf8")).toContain("NFD");
+    });
+    await rm(folder, { recursive: true });
+  }, 60_000);
+
+  test("raw events are filtered by kind and by a text in them, in the address too", async () => {
+    await shown(`${session}/raw?kind=tool.returned`, async (page) => {
+      const rows = page.getByRole("list", { name: "Events" }).getByRole("button");
+      await page.getByText(/^\d+ of [\d ]+ events$/).waitFor();
+      for (const row of await rows.allInnerTexts()) expect(row).toContain("tool.returned");
+      await page.keyboard.press("/");
+      await page.keyboard.type("slugs: none");
+      await page.waitForURL((url) => url.hash.includes("q=slugs"));
+      await page.getByText(/^1 of /).waitFor();
+      await rows.first().click();
+      await page.getByRole("heading", { name: "tool.returned" }).waitFor();
+      await page.getByText('"slugs: none"').waitFor();
+      await page.reload();
+      await page.getByText(/^1 of /).waitFor();
+      await page.getByText('"slugs: none"').waitFor();
+    });
+  }, 60_000);
+
+  test("a reply is shown as it is written, and nothing moves for whoever reads something else", async () => {
+    const gate = gateOf();
+    const model: Model = {
+      id: "slow/writer",
+      free: true,
+      async *stream() {
+        yield { type: "text-delta", text: "The first half" };
+        await gate.opened;
+        const text = "The first half and the second.";
+        const usage = { input: 10, output: 8, cached: 0, cacheWrite: 0, reasoning: 0 };
+        yield { type: "reply", reply: { parts: [{ type: "text", text }], finish: "stop", usage } };
+      },
+    };
+    await using rath = openrath({ store: "memory", workflows: { writer: new Agent({ name: "writer", model }) } });
+    await using server = createServer(rath, { auth: "none-on-loopback" });
+    await using http = await servedHttp(server);
+    let told = rath.session("Tell me a story.");
+    for (let line = 1; line <= 60; line++) told = told.note(`line ${line}`);
+    await rath.save(told);
+    await using opened = await open(browser);
+    const { page } = opened;
+    page.setDefaultTimeout(20_000);
+    await page.goto(`${http.url}/#/s/${told.id}/transcript`);
+    await page.getByText("live", { exact: true }).waitFor();
+    await page.getByText("note: line 60").waitFor();
+    const begun = await rath.run("writer", told);
+    await page.getByText("The first half").waitFor();
+    const scroller = page.getByRole("list", { name: "Conversation" }).locator("..");
+    await scroller.evaluate((element) => element.scrollTo(0, 100));
+    await page.getByText("note: line 5").first().waitFor();
+    gate.open();
+    await begun.result();
+    await page.getByText("idle", { exact: true }).waitFor();
+    // Rows that were measured since may have moved it by a few pixels, so that what is read stays where it was.
+    expect(Math.abs((await scroller.evaluate((element) => element.scrollTop)) - 100)).toBeLessThan(30);
+    await scroller.evaluate((element) => element.scrollTo(0, element.scrollHeight));
+    await page.getByText("The first half and the second.").waitFor();
+    expect(opened.problems).toEqual([]);
+  }, 60_000);
+});
+
+function gateOf(): { readonly opened: Promise<void>; readonly open: () => void } {
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
