@@ -1,7 +1,7 @@
 import { serve } from "@hono/node-server";
-import { connect } from "../src/client/client.ts";
-import { Agent, openrath, scripted } from "../src/index.ts";
-import { createServer } from "../src/server/server.ts";
+import { Agent, openrath, scripted } from "openrath";
+import { connect } from "openrath/client";
+import { createServer } from "openrath/server";
 
 /** A server and its client. They could be two machines; the client could be a browser. */
 const writer = new Agent({ model: scripted("A value that holds its past.") });

@@ -1,4 +1,4 @@
-import { Agent, best, openrath, replay, type Session, scripted, Workflow } from "../src/index.ts";
+import { Agent, best, openrath, replay, type Session, scripted, Workflow } from "openrath";
 
 /** Two answers on two forks; the better one goes on, the other stays in the graph with the reason. */
 class Answer extends Workflow {

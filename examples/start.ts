@@ -9,9 +9,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { runInNewContext } from "node:vm";
-import { graph } from "../src/audit/audit.ts";
-import { type Event, openrath, RathError, type Run, replay, type Session, verify } from "../src/index.ts";
-import { shell } from "../src/tool/builtin/tools.ts";
+import { type Event, openrath, RathError, type Run, replay, type Session, verify } from "openrath";
+import { graph } from "openrath/audit";
+import { shell } from "openrath/tools";
 import { cases, liveModels, offline, repository, Team, type Tests, task } from "./team.ts";
 
 const [role, given, where = await placement()] = process.argv.slice(2);

@@ -3,9 +3,10 @@
  * sandbox of each fork, a reviewer reads each patch; the better branch goes on, and the other stays in the graph with the reason why
  * it was rejected. The directory they were given is only read.
  */
+
+import { Agent, best, type EffectContext, type Model, type ModelRequest, type Session, scripted, Workflow } from "openrath";
+import { coding, listFiles, readFile } from "openrath/tools";
 import { z } from "zod";
-import { Agent, best, type EffectContext, type Model, type ModelRequest, type Session, scripted, Workflow } from "../src/index.ts";
-import { coding, listFiles, readFile } from "../src/tool/builtin/tools.ts";
 
 export const task = "The tests of this repository fail. Make them pass.";
 

@@ -16,7 +16,7 @@ export async function settled(page: Page): Promise<void> {
     () => {
       const main = document.querySelector("#main");
       const reading = [...(main?.querySelectorAll("[role=status]") ?? [])].some((one) => /^Reading /.test(one.textContent ?? ""));
-      const busy = main?.querySelector("progress, [aria-busy=true]") != null;
+      const busy = main?.matches("[aria-busy=true]") || main?.querySelector("progress, [aria-busy=true]") != null;
       const shown = main === null || reading || busy ? "" : (main.textContent ?? "");
       const seen = window as unknown as { shown?: string };
       const same = shown !== "" && seen.shown === shown;

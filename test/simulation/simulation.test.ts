@@ -9,7 +9,7 @@ import { describe, expect, test } from "vitest";
 import { mutants } from "./mutants.ts";
 import { explain, simulate } from "./simulate.ts";
 
-const count = Number(process.env["SIMULATIONS"] ?? 500);
+const count = Number(process.env["SIMULATIONS"] ?? 1000);
 const from = Number(process.env["FROM"] ?? 1);
 const one = process.env["SEED"];
 

@@ -1,5 +1,5 @@
 /** What is around every screen: where one can go, whose data it is, the palette and the help. */
-import { Link, Outlet, useNavigate } from "@tanstack/react-router";
+import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { useInfo, useLeave } from "../client.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -17,6 +17,7 @@ const soonMs = 1000;
 
 export function Shell() {
   const navigate = useNavigate();
+  const onTheWay = useRouterState({ select: ({ status }) => status === "pending" });
   const [shown, setShown] = useState<"palette" | "help" | undefined>();
   useEffect(startKeys, []);
   useEffect(() => {
@@ -59,7 +60,7 @@ export function Shell() {
         </button>
         <Who />
       </header>
-      <main id="main" tabIndex={-1} className={classes["main"]}>
+      <main id="main" aria-busy={onTheWay} tabIndex={-1} className={classes["main"]}>
         <Outlet />
       </main>
       {shown === "help" && <KeyHelp close={() => setShown(undefined)} />}
