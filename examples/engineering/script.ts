@@ -194,7 +194,7 @@ const coder = answering((request) => {
   }
   if (tool === "write_file" && order.includes("CHANGES.md"))
     return call("shell", { command: `echo '- ${repair.change}' >> CHANGES.md && ${repair.example}` });
-  return tool === "shell" ? "Done: the example of the issue comes out right." : "Done.";
+  return `Done: ${repair.change}.`;
 });
 
 /** What a failure teaches, by what the tests say. */

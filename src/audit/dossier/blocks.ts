@@ -15,9 +15,14 @@ const mostRows = 150;
 const longestText = 6000;
 const longestCell = 400;
 
-/** The beginning of an id; all of it when somebody points at it. Commands take the beginning too. */
+/** The beginning of an id; all of it when somebody points at it. */
 export function idOf(id: string, length = 12): Html {
   return html`<code class="id" title="${id}">${id.slice(0, length)}</code>`;
+}
+
+/** As much of a session's id as a command needs: its first 8 characters are shared by all sessions of a minute. */
+export function idForCommand(id: string): string {
+  return id.slice(0, 18);
 }
 
 /** A word in a frame. */

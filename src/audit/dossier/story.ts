@@ -2,7 +2,7 @@
 import { count, money, plural, seconds } from "../../wire/format.ts";
 import { toSvg } from "../graph-svg.ts";
 import { type Html, html } from "../html.ts";
-import { block, brief, drawing, facts, folded, idOf, mark, none, type Section, type Tone, table } from "./blocks.ts";
+import { block, brief, drawing, facts, folded, idForCommand, idOf, mark, none, type Section, type Tone, table } from "./blocks.ts";
 import { dataOf } from "./effects.ts";
 import { sourceOf } from "./model-source.ts";
 import type { Proof } from "./proof.ts";
@@ -190,7 +190,7 @@ ${table(
 function twoOf(ways: readonly Way[], id: string): readonly string[] {
   const kept = ways.findLast(({ won }) => won) ?? ways.find(({ current }) => current);
   const lost = ways.find(({ part }) => part === "rejected") ?? ways.find((way) => way !== kept);
-  return [kept?.id ?? id, lost?.id ?? id].map((one) => one.slice(0, 8));
+  return [kept?.id ?? id, lost?.id ?? id].map(idForCommand);
 }
 
 /** What was said, folded: the record has it all. */

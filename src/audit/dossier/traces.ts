@@ -4,7 +4,21 @@ import type { Change } from "../../session/session.ts";
 import { eventLine } from "../../wire/event-line.ts";
 import { count, plural, size } from "../../wire/format.ts";
 import { type Html, html } from "../html.ts";
-import { brief, clipped, facts, folded, foldedText, idOf, mark, none, outcomeMark, type Section, type Tone, table } from "./blocks.ts";
+import {
+  brief,
+  clipped,
+  facts,
+  folded,
+  foldedText,
+  idForCommand,
+  idOf,
+  mark,
+  none,
+  outcomeMark,
+  type Section,
+  type Tone,
+  table,
+} from "./blocks.ts";
 import { dataOf, type Effect, problemOf } from "./effects.ts";
 import type { Dossier } from "./read.ts";
 import { when } from "./story.ts";
@@ -20,7 +34,7 @@ export function patchSection(dossier: Dossier): Section {
   const body = html`${
     changes.length === 0
       ? none("The result changed no file.")
-      : html`<p class="note">${plural(changes.length, "file")} ${changes.length === 1 ? "differs" : "differ"} from what the session took from its directory. <code>git apply patch.diff</code> takes it, and so does <code>openrath apply ${session.id.slice(0, 8)}</code>.</p>
+      : html`<p class="note">${plural(changes.length, "file")} ${changes.length === 1 ? "differs" : "differ"} from what the session took from its directory. <code>git apply patch.diff</code> takes it, and so does <code>openrath apply ${idForCommand(session.id)}</code>.</p>
 ${patchBlocks(patch)}`
   }
 <h3>Which call changed which file</h3>
@@ -45,7 +59,7 @@ ${
         100,
       )
 }
-<p class="note">The event that wrote a line of a file: <code>openrath blame ${session.id.slice(0, 8)} PATH</code>; what led to it: <code>openrath why ${session.id.slice(0, 8)} PATH:LINE</code>.</p>`;
+<p class="note">The event that wrote a line of a file: <code>openrath blame ${idForCommand(session.id)} PATH</code>; what led to it: <code>openrath why ${idForCommand(session.id)} PATH:LINE</code>.</p>`;
   return { id: "files", title: "Accepted patch", body };
 }
 
@@ -173,7 +187,7 @@ ${
         },
       ])
 }
-<p class="note">Files of the host are read when a placement is first used and written only by <code>openrath apply ${session.id.slice(0, 8)}</code>.</p>`;
+<p class="note">Files of the host are read when a placement is first used and written only by <code>openrath apply ${idForCommand(session.id)}</code>.</p>`;
   return { id: "placement", title: "Placement and clean-up", body };
 }
 
@@ -234,7 +248,7 @@ function readsOf(recall: Effect): readonly Read[] {
 function readColumns(): Parameters<typeof table<Read>>[1] {
   return [
     { name: "Step", kind: "figure", cell: ({ recall }) => recall.step },
-    { name: "Asked for", cell: ({ recall }) => html`${brief(recall.name, 90)}<br><span class="quiet">${recall.by}</span>` },
+    { name: "Asked for", kind: "wide", cell: ({ recall }) => html`${brief(recall.name, 90)}<br><span class="quiet">${recall.by}</span>` },
     {
       name: "Found",
       kind: "wide",
@@ -324,7 +338,7 @@ export function contextSection(dossier: Dossier): Section {
   const compressed = dossier.events.filter(
     (event): event is Event<"context.compressed"> => event.kind === "context.compressed" && event.data !== undefined,
   );
-  const id = dossier.session.id.slice(0, 8);
+  const id = idForCommand(dossier.session.id);
   const body =
     compressed.length === 0
       ? none("Models read everything that was said to them: nothing was compressed.")
@@ -336,8 +350,9 @@ ${compressed.slice(0, 40).map((event) => oneCompression(dossier, event))}${compr
 function oneCompression(dossier: Dossier, event: Event<"context.compressed">): Html {
   const { policy, dropped, shortened = [], replacement, tokens } = event.data;
   const events = dropped.reduce((sum, range) => sum + range.events, 0);
+  const inner = dossier.ways.some(({ id, part }) => id === event.session && part === "inner");
   const stands = replacement === undefined ? undefined : "text" in replacement ? replacement.text : summaryOf(dossier, replacement.event);
-  return html`<div class="check"><p><b>${policy}</b> <span class="quiet">step ${event.step} by ${event.by}</span> ${idOf(event.id, 8)}</p>
+  return html`<div class="check"><p><b>${policy}</b> <span class="quiet">step ${event.step} by ${event.by}${inner ? ", for its own reading alone" : ""}</span> ${idOf(event.id, 8)}</p>
 <p class="said">${plural(events, "event")} no longer read${shortened.length === 0 ? "" : `, ${plural(shortened.length, "result")} shortened`}; about ${count(tokens.before)} tokens became ${count(tokens.after)}.</p>
 ${dropped.slice(0, 6).map(({ from, to, events: number }) => html`<p class="said">from ${idOf(from, 8)} to ${idOf(to, 8)}: ${plural(number, "event")} ${rangeText(dossier, from, to)}</p>`)}
 ${stands === undefined ? "" : html`<p class="label">Read in its place</p>${foldedText(brief(stands, 120), stands)}`}</div>`;

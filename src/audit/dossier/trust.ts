@@ -13,7 +13,10 @@ export function environmentSection(environment: Environment): Section {
   const body = html`${facts([
     ["Written by", `openrath ${openrath} on Node ${node}, ${platform}`],
     ["Store", store],
-    ["Workers", workers.length === 0 ? "one process from beginning to end" : brief(workers.join(", "), 300)],
+    [
+      "Workers",
+      workers.length === 0 ? "one process from beginning to end" : `the one that began it, then ${brief(workers.join(", "), 300)}`,
+    ],
     [
       "Sandboxes",
       sandboxes.length === 0
@@ -165,7 +168,15 @@ const questions: readonly (readonly [question: string, ...sections: string[]])[]
   ["Why was a memory present in the run?", "memory"],
   ["What evidence justified a memory, and can it be taken back?", "memory"],
   ["Who gets the session next, with what, and why?", "roles", "placement"],
-  ["Task, environment, workflow, tools, side effects, validation?", "task", "environment", "checks"],
+  [
+    "Task, environment, workflow, tools, side effects, memory, validation?",
+    "task",
+    "environment",
+    "tools",
+    "placement",
+    "memory",
+    "checks",
+  ],
   ["What did it cost, where did a budget cross, where was it interrupted?", "cost", "failures"],
   ["Who holds the sandbox, and was it cleaned up?", "placement"],
   ["How do effects of outside servers return?", "tools"],

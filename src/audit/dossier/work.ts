@@ -5,7 +5,21 @@ import { valueText } from "../../wire/event-line.ts";
 import { count, money, plural, seconds } from "../../wire/format.ts";
 import { neutralJson } from "../../wire/neutral.ts";
 import { type Html, html } from "../html.ts";
-import { block, brief, type Column, folded, foldedText, idOf, mark, none, outcomeMark, type Section, some, table } from "./blocks.ts";
+import {
+  block,
+  brief,
+  type Column,
+  folded,
+  foldedText,
+  idForCommand,
+  idOf,
+  mark,
+  none,
+  outcomeMark,
+  type Section,
+  some,
+  table,
+} from "./blocks.ts";
 import { dataOf, type Effect, problemOf } from "./effects.ts";
 import { type ModelSource, sourceOf, sourceWords } from "./model-source.ts";
 import type { Dossier } from "./read.ts";
@@ -155,7 +169,7 @@ ${table(
   "session/session.jsonl",
   120,
 )}
-<p class="note">What exactly a model read at a step is rebuilt from the record and checked against its digest: <code>openrath show ${dossier.session.id.slice(0, 8)}@STEP</code>.</p>`;
+<p class="note">What exactly a model read at a step is rebuilt from the record and checked against its digest: <code>openrath show ${idForCommand(dossier.session.id)}@STEP</code>.</p>`;
   return { id: "models", title: "Model steps", body };
 }
 
