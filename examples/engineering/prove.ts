@@ -8,16 +8,11 @@ import { fact, prove } from "./show.ts";
 import type { Team } from "./team.ts";
 
 /** One process was killed, another went on; what the killed command had written was taken back before it ran again. */
-export async function proveResumed(
-  session: Session,
-  { pid, signal }: { readonly pid: number | undefined; readonly signal: string | null },
-  recorded: number,
-): Promise<void> {
+export async function proveResumed(session: Session, { pid, signal, during }: Killed, recorded: number): Promise<void> {
   const { interrupted } = await cost(session);
-  const commands = session.calls.filter(({ tool }) => tool === "shell");
-  const where = commands.length === 0 ? "its work" : `a command in the sandbox "${session.placement?.sandbox}"`;
-  prove(signal === "SIGKILL" && interrupted.some(({ abandoned }) => abandoned), `process ${pid} was killed in the middle of ${where}`);
+  prove(signal === "SIGKILL" && interrupted.some(({ abandoned }) => abandoned), `process ${pid} was killed in the middle of ${during}`);
   prove(recorded > 0, `process ${process.pid} found the run by its key and took ${recorded} answers from the record`);
+  const commands = session.calls.filter(({ tool }) => tool === "shell");
   const added = commands.flatMap(({ input }) => /^echo '(.*)' >> CHANGES\.md/.exec((input as { command: string }).command)?.[1] ?? []);
   const lines = (await session.files.text("CHANGES.md")).split("\n");
   for (const line of added)
@@ -25,6 +20,13 @@ export async function proveResumed(
       lines.filter((one) => one === line).length === 1,
       "the killed command ran again on the files from before it: its line is there once",
     );
+}
+
+export interface Killed {
+  readonly pid: number | undefined;
+  readonly signal: string | null;
+  /** What it was doing. */
+  readonly during: string;
 }
 
 /** Patches that did not make it stay on record, with the reason. */

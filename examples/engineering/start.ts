@@ -11,7 +11,17 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { openrath, type Rath, type Session } from "openrath";
 import { dossier } from "openrath/audit";
-import { proveApplied, proveLearned, proveRecall, proveRecord, proveRejected, proveResumed, proveShortened, proveTested } from "./prove.ts";
+import {
+  type Killed,
+  proveApplied,
+  proveLearned,
+  proveRecall,
+  proveRecord,
+  proveRejected,
+  proveResumed,
+  proveShortened,
+  proveTested,
+} from "./prove.ts";
 import { type Issue, issueIn, repair } from "./repair.ts";
 import { testsHere, whyNotLocal } from "./sandbox.ts";
 import { offline, offlineLong } from "./script.ts";
@@ -83,12 +93,12 @@ function open(sandbox: string): { readonly rath: Rath; readonly team: Team } {
 }
 
 /** Begins the first issue in a process of its own, which does not come to its end. */
-async function firstLife(sandbox: string): Promise<{ readonly pid: number | undefined; readonly signal: string | null }> {
+async function firstLife(sandbox: string): Promise<Killed> {
   const args = [...process.argv.slice(2), "--folder", folder, "--sandbox", sandbox, "--began", String(began)];
   const child = fork(fileURLToPath(import.meta.url), args, { killSignal: "SIGKILL", timeout: 600_000 });
   const signal = await new Promise<string | null>((resolve) => child.on("exit", (_, by) => resolve(by)));
   fact("killed", `process ${child.pid} (${signal}); process ${process.pid} goes on from the record`);
-  return { pid: child.pid, signal };
+  return { pid: child.pid, signal, during: model === undefined ? `a command in the sandbox "${sandbox}"` : "its work" };
 }
 
 /** Ends without a word in the middle of a command in the sandbox; of the long variant, once something was summarised. */

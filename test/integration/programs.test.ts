@@ -164,7 +164,7 @@ describe("what the front of the repository shows", () => {
   test("the README's example is examples/hello.ts", async () => {
     const [, example] = /```ts\n(.*?)```/s.exec(await read("README.md")) ?? [];
     const program = await read("examples/hello.ts");
-    expect(example?.replace('"openrath"', '"../src/index.ts"')).toBe(program);
+    expect(example).toBe(program);
     expect(program.trimEnd().split("\n").length).toBeLessThanOrEqual(24);
   });
 
@@ -188,16 +188,33 @@ describe("what the front of the repository shows", () => {
     });
   });
 
-  test("npm start proves nine things and leaves only what it says it keeps", async () => {
-    const { code, stdout, stderr } = await run("examples/start.ts", { TMPDIR: folder });
-    expect({ code, stderr, proofs: stdout.match(/^proved {2}/gm)?.length }).toEqual({ code: 0, stderr: "", proofs: 9 });
-    const kept = (await readdir(folder)).filter((name) => name.startsWith("openrath-"));
-    expect(kept).toHaveLength(1);
-    expect(stdout).toContain(`export OPENRATH_HOME=${join(folder, kept[0] as string)}\n`);
-    const [, id = ""] = /main\.ts show (\w+)/.exec(stdout) ?? [];
-    const shown = await run("src/cli/main.ts", { OPENRATH_HOME: join(folder, kept[0] as string) }, ["show", id]);
-    expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining("review: passed") });
-  }, 60_000);
+  test("npm start proves 17 things, leaves only what it says it keeps, and names the command that shows it in the inspector", async () => {
+    const { code, stdout, stderr } = await run("examples/engineering/start.ts", { TMPDIR: folder });
+    const [, proved = ""] = stdout.split("What was proved\n");
+    expect({ code, stderr, proofs: proved.match(/^ {2}✓ /gm)?.length }).toEqual({ code: 0, stderr: "", proofs: 17 });
+    expect(stdout.split("\n").filter((line) => line.length > 100 && !line.includes(folder))).toEqual([]);
+    const [kept = "", ...others] = (await readdir(folder)).filter((name) => name.startsWith("openrath-"));
+    expect(others).toEqual([]);
+    const home = join(folder, kept);
+    const [, id = ""] = new RegExp(`^  OPENRATH_HOME=${home} npm run inspect -- (\\S+)$`, "m").exec(stdout) ?? [];
+    const { scripts } = JSON.parse(await read("package.json")) as { readonly scripts: Readonly<Record<string, string>> };
+    const [, program = ""] = /^npm run build --workspace inspector .* && tsx (\S+) inspect$/.exec(scripts["inspect"] ?? "") ?? [];
+    const inspector = spawn(process.execPath, ["--import", "tsx", join(root, program), "inspect", id, "--no-open"], {
+      cwd: root,
+      env: { ...process.env, OPENRATH_HOME: home },
+    });
+    try {
+      const link = await new Promise<string>((resolve, reject) => {
+        inspector.stdout.once("data", (chunk) => resolve(String(chunk).trim()));
+        inspector.once("exit", () => reject(new Error("the inspector ended")));
+      });
+      expect(link).toContain(`/s/${id}/graph`);
+      const page = await fetch(link);
+      expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<div id="root">')]);
+    } finally {
+      inspector.kill();
+    }
+  }, 120_000);
 
   test("docs/formats/session.md names every kind, fact and mark that is stored", async () => {
     const format = await read("docs/formats/session.md");
