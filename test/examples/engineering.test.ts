@@ -2,7 +2,7 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { dossier } from "openrath/audit";
+import { dossier, graph } from "openrath/audit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Issue, issueIn, repair } from "../../examples/engineering/repair.ts";
 import { testsHere, whyNotLocal } from "../../examples/engineering/sandbox.ts";
@@ -53,7 +53,7 @@ for (const { program, command, first, similar, key } of flavours) {
         [true, 1],
       ]);
       const [failed] = session.checks;
-      const { nodes } = await (await import("openrath/audit")).graph(session);
+      const { nodes } = await graph(session);
       expect(
         nodes.filter(({ status }) => status === "rejected").map(({ label, reason }) => [label, reason?.includes("tests fail")]),
       ).toEqual(
@@ -119,6 +119,10 @@ for (const { program, command, first, similar, key } of flavours) {
       expect(next.memory.reads).toMatchObject([{ key, because: [failed?.event], recall: { by: "team/planner", injected: true } }]);
       expect(next.checks.map(({ passed }) => passed)).toEqual([true]);
       expect(next.memory.writes).toEqual([]);
+      // Both sessions are of one minute: a command of the dossier names one of them all the same.
+      const { page } = await dossier(next, join(folder, `${similar}-dossier`));
+      const [, named = ""] = /openrath apply ([\w-]+)</.exec(await readFile(page, "utf8")) ?? [];
+      expect((await rath.open(named)).id).toBe(next.id);
 
       await using forgetful = openrath({ store: join(folder, `${similar}-alone.db`), workflows: { team } });
       const alone = await worked(forgetful, team, await issueIn(folder, similar));
