@@ -16,9 +16,10 @@ export async function handOver(sessions: ReadonlyMap<string, Session>, audit: Au
   return told;
 }
 
-/** Where somebody had to decide against it, where nobody knew, and where the world was asked twice. */
-function notable({ decisions, effects }: Audited): boolean {
-  return decisions.some(({ refused, about }) => refused || about === "unknown") || effects.some(({ asked }) => asked > 1);
+/** Where somebody decided against it, where nobody knew, where the world was asked twice, and where several worked on it. */
+function notable({ decisions, effects, routes }: Audited): boolean {
+  const judged = decisions.some(({ refused, about }) => refused || about === "unknown");
+  return judged || effects.some(({ asked }) => asked > 1) || routes.filter((choice) => choice !== "done").length > 1;
 }
 
 function pageOf({ statements, sessions }: Audit): string {

@@ -12,7 +12,7 @@ import { audit } from "./audit.ts";
 import { openDatabase } from "./database.ts";
 import { handOver } from "./evidence.ts";
 import { desk, ledgerTable, live, openCluster } from "./team.ts";
-import { tickets } from "./tickets.ts";
+import { knowledge, tickets } from "./tickets.ts";
 import { Workers } from "./workers.ts";
 
 const asked = tickets.slice(0, Number(process.argv[2] ?? tickets.length));
@@ -35,8 +35,7 @@ async function main(): Promise<void> {
   await using _pool = { [Symbol.asyncDispose]: () => db.end() };
   await using rath = openCluster(database.url, db);
   await db.query(ledgerTable);
-  const policy = "Refund policy: broken or wrong goods are paid back in full. Above 50 euros a person must agree.";
-  await rath.memory.publish(await rath.session(policy).remember({ key: "refund-policy", content: policy }));
+  for (const [key, content] of Object.entries(knowledge)) await rath.memory.publish(await rath.session(content).remember({ key, content }));
   for (const { id, text } of asked) await rath.run(desk, rath.session(`Ticket ${id}: ${text}`, { title: id }), { key: id, queue: true });
   await using workers = new Workers(database.url);
   console.log(`${asked.length} tickets are queued. Workers: ${[1, 2, 3].map(() => workers.start()).join(", ")}.`);

@@ -69,7 +69,7 @@ export class Desk extends Workflow {
         instructions:
           "Search the logs for the trace id, write what you found to note.md, remember the cause, and explain it in one sentence.",
         tools: [searchFiles, writeFile],
-        memory: { recall: "never", remember: "tool" },
+        memory: { recall: "before", remember: "tool" },
       }),
       goodwill: new Agent({
         description: "Says sorry with a voucher, where the shop let a customer down.",

@@ -52,3 +52,9 @@ export const tickets: readonly Ticket[] = [
   { id: "T-23", text: "Which monitor was in A101?", route: ["billing"], order: "A101" },
   { id: "T-24", text: "Uploads of pictures fail, trace 0b0e.", route: ["technical"], trace: "0b0e" },
 ];
+
+/** What the team remembers when the day begins. */
+export const knowledge = {
+  "refund-policy": "Refund policy: broken or wrong goods are paid back in full. Above 50 euros a person must agree.",
+  runbook: "Runbook: every error at checkout or payment has a trace id, and its cause is in gateway.log or app.log.",
+};
