@@ -61,12 +61,13 @@ async function worked(rath: Rath, db: pg.Pool, workers: Workers) {
     for (const { worker, tool } of (await db.query("SELECT worker, tool FROM ledger WHERE NOT confirmed")).rows)
       if (doomed.has(tool) && workers.kill(worker) && doomed.delete(tool))
         console.log(`  worker ${worker} was killed in the middle of ${tool}; ${workers.start()} takes its place`);
-    for (const pending of await rath.pending()) {
-      const decision = seen.has(pending.id) ? undefined : await decided(pending, db);
-      if (decision === undefined) continue;
-      await rath.decide(seen.add(pending.id) && pending.id, decision);
-      console.log(`  ${decision.by} says: ${decision.reason}`);
-    }
+    for await (const run of rath.runs({ status: "waiting" }))
+      for (const pending of await rath.pending({ run: run.id })) {
+        const decision = seen.has(pending.id) ? undefined : await decided(pending, db);
+        if (decision === undefined) continue;
+        await rath.decide(seen.add(pending.id) && pending.id, decision);
+        console.log(`  ${decision.by} says: ${decision.reason}`);
+      }
     for (const status of ["done", "failed"] as const)
       for await (const { session: id } of rath.runs({ status })) {
         if (seen.has(id)) continue;
