@@ -1,0 +1,34 @@
+import { Agent, openrath, replay, rerun, type Session, scripted, Workflow } from "openrath";
+
+class Trip extends Workflow {
+  writer: Agent;
+  unit: string;
+  constructor(unit: string) {
+    super();
+    this.unit = unit;
+    this.writer = new Agent({ name: "writer", model: scripted((request) => packing(JSON.stringify(request.messages))) });
+  }
+  async forward(session: Session) {
+    const season = await session.do("season", () => "winter", { repeat: "safe", input: {} });
+    const weather = await season.do("weather", () => `3 ${this.unit}`, { repeat: "safe", input: { unit: this.unit } });
+    return this.writer.forward(weather.say(`It is ${weather.output}, in ${season.output}.`));
+  }
+}
+const packing = (read: string) => (read.includes("30 C") ? "Pack a hat." : "Pack a coat.");
+
+await using rath = openrath({ store: "memory" });
+const trip = new Trip("C");
+const session = await trip.forward(rath.session("What do I pack?"));
+console.log(session.text); // → Pack a coat.
+
+// #region replay
+console.log(String(await replay(session, trip))); 
+console.log(String(await replay(session, new Trip("F")))); 
+// #endregion replay
+
+// #region rerun
+const weather = [...session.events()].find(({ kind, data }) => kind === "do.returned" && JSON.stringify(data).includes("3 C"));
+const again = await rerun(session, trip, { change: { event: weather?.id ?? "", output: "30 C" } });
+console.log(again.session.text, session.text); // → Pack a hat. Pack a coat.
+console.log(`${again.reused} of ${again.of} results reused; the first that is new: ${again.split?.kind}`);
+// #endregion rerun
