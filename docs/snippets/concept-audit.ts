@@ -2,7 +2,7 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Agent, diff, openrath, scripted, verify, why } from "openrath";
-import { blame, graph } from "openrath/audit";
+import { blame } from "openrath/audit";
 import { editFile } from "openrath/tools";
 
 const repo = await mkdtemp(join(tmpdir(), "openrath-"));
@@ -18,18 +18,20 @@ const session = await coder.forward(start);
 // #region why
 for (const { relation, event } of (await why(session, "price.js:1")).hops) console.log(relation, event.kind);
 // → wrote tool.returned
-const lines = await blame(session, "price.js");
-console.log(lines.map(({ line, event }) => `${line}: ${event.kind} by ${event.by}`));
+// → called model.returned
+// → decided model.called
+// → was-in-context message.added
+console.log((await blame(session, "price.js")).map(({ line, event }) => `${line} ${event.kind} by ${event.by}`));
+// → [ '1 tool.returned by coder', '2 placement.changed by user' ]
 // #endregion why
 
 // #region diff
-const { files, messages, models } = await diff(start, session);
-console.log(files);
-console.log(messages, models);
+const { files, messages } = await diff(start, session);
+console.log(files.map(({ path, lines }) => `${path} +${lines?.added} -${lines?.removed}`)); // → [ 'price.js +1 -1' ]
+console.log(messages.map(({ b }) => b?.text)); // → [ 'VAT is 21 % now.' ]
 // #endregion diff
 
 // #region verify
-const { ok, problems, events, unsigned } = await verify(session);
-console.log(ok, problems.length, events, unsigned);
+const { ok, problems, events } = await verify(session);
+console.log(ok, problems.length, events); // → true 0 17
 // #endregion verify
-console.log((await graph(session)).toMermaid());

@@ -1,8 +1,8 @@
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openrath, RathError } from "openrath";
-import { editFile, writeFile as write } from "openrath/tools";
+import { openrath } from "openrath";
+import { editFile } from "openrath/tools";
 
 const workspace = await mkdtemp(join(tmpdir(), "openrath-"));
 await writeFile(join(workspace, "greet.txt"), "Hello\n\nbye\n");
@@ -10,29 +10,33 @@ await using rath = openrath({ store: "memory" });
 
 // #region merge
 const start = rath.session("Make it friendlier.").to("memory", { workspace });
-const warm = await start.fork("warm").call(editFile, { path: "greet.txt", find: "Hello", replace: "Hello, friend" });
+const warm = await start.fork("warm").call(editFile, { path: "greet.txt", find: "Hello", replace: "Hello, you" });
 const polite = await start.fork("polite").call(editFile, { path: "greet.txt", find: "bye", replace: "good-bye" });
 const noted = await polite.remember({ key: "tone", content: "polite" });
 
 const merged = await warm.merge(noted);
-console.log(JSON.stringify(await merged.files.text("greet.txt"))); // → "Hello, friend\n\ngood-bye\n"
+console.log(JSON.stringify(await merged.files.text("greet.txt"))); // → "Hello, you\n\ngood-bye\n"
 console.log(merged.memory.writes.map(({ key, state }) => `${key}: ${state}`)); // → [ 'tone: staged' ]
+console.log(JSON.stringify(await warm.files.text("greet.txt"))); // → "Hello, you\n\nbye\n"
 // #endregion merge
 
 // #region conflict
 const loud = await start.fork("loud").call(editFile, { path: "greet.txt", find: "Hello", replace: "HELLO" });
-console.log(await merged.conflicts(loud).then((all) => all.map((c) => c.kind === "file" && `${c.path}: ${c.problem}`)));
-try {
-  await merged.merge(loud);
-} catch (error) {
-  if (RathError.is(error)) console.log(error.code, error.message);
-}
-const decided = await merged.merge(loud, { conflicts: "theirs", reason: "marketing wants it loud" });
-console.log(JSON.stringify(await decided.files.text("greet.txt")));
+for (const conflict of await merged.conflicts(loud)) if (conflict.kind === "file") console.log(conflict.path, conflict.problem); // → greet.txt content
+await merged.merge(loud).catch(({ code }) => console.log(code)); // → merge.conflict
+
+const content = "HELLO, you\n\ngood-bye\n";
+const settled = await merged.merge(loud, { conflicts: () => ({ content }), reason: "both were right" });
+console.log(JSON.stringify(await settled.files.text("greet.txt"))); // → "HELLO, you\n\ngood-bye\n"
+const theirs = await merged.fork("theirs").merge(loud, { conflicts: "theirs" }); // the whole file, not only the line
+console.log(JSON.stringify(await theirs.files.text("greet.txt"))); // → "HELLO\n\nbye\n"
 // #endregion conflict
 
-// #region reject
-const rejected = await rath.save(polite.fork("rude").reject("nobody wants this"));
-console.log(rejected.status, polite.status); // → rejected idle
-// #endregion reject
-void write;
+// #region many
+const tries = Array.from({ length: 1000 }, (_, n) => merged.fork(`try ${n}`));
+console.log(new Set(tries.map(({ files }) => files.hash)).size); // → 1
+const past = merged.at(2).fork("again"); // before anything was placed
+console.log(past.messages.length, past.placement); // → 1 undefined
+const rude = await rath.save(loud.reject("nobody wants to be shouted at"));
+console.log(rude.status, loud.status); // → rejected idle
+// #endregion many

@@ -24,13 +24,13 @@ console.log(await rath.memory.get("deploy-command")); // → undefined
 // #region recall
 const agent = new Agent({ model: scripted((request) => `I read ${request.messages.length} messages.`), memory: { recall: "before" } });
 const asked = await agent.forward(rath.session("How do I run the tests?"));
-console.log(asked.text);
-for (const { key, recall } of asked.memory.reads) console.log(key, recall.injected, recall.revision);
-for await (const { readBy } of rath.memory.usedBy("test-command")) console.log(readBy.length);
+console.log(asked.text); // → I read 2 messages.
+for (const { key, recall } of asked.memory.reads) console.log(key, recall.injected, recall.revision); // → test-command true 1
+for await (const { readBy } of rath.memory.usedBy("test-command")) console.log(readBy.length); // → 1
 // #endregion recall
 
 // #region retract
 await rath.memory.retract("test-command", { by: "human:ada", reason: "we moved to pnpm" });
-console.log((await rath.memory.history("test-command")).map(({ version, state }) => `${version} ${state}`));
+console.log((await rath.memory.history("test-command")).map(({ version, state }) => `${version} ${state}`)); // → [ '1 published', '2 retracted' ]
 console.log((await rath.memory.search("how are tests run")).length); // → 0
 // #endregion retract

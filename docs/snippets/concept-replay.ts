@@ -1,5 +1,6 @@
 import { Agent, openrath, replay, rerun, type Session, scripted, Workflow } from "openrath";
 
+// #region trip
 class Trip extends Workflow {
   writer: Agent;
   unit: string;
@@ -14,6 +15,7 @@ class Trip extends Workflow {
     return this.writer.forward(weather.say(`It is ${weather.output}, in ${season.output}.`));
   }
 }
+// #endregion trip
 const packing = (read: string) => (read.includes("30 C") ? "Pack a hat." : "Pack a coat.");
 
 await using rath = openrath({ store: "memory" });
@@ -22,13 +24,14 @@ const session = await trip.forward(rath.session("What do I pack?"));
 console.log(session.text); // → Pack a coat.
 
 // #region replay
-console.log(String(await replay(session, trip))); 
-console.log(String(await replay(session, new Trip("F")))); 
+console.log(String(await replay(session, trip))); // → identical: 12 events compared, nothing called
+console.log(String(await replay(session, new Trip("F"))));
+// → diverged at step 6 (do.called) "input.unit" was "C", now "F"
 // #endregion replay
 
 // #region rerun
 const weather = [...session.events()].find(({ kind, data }) => kind === "do.returned" && JSON.stringify(data).includes("3 C"));
 const again = await rerun(session, trip, { change: { event: weather?.id ?? "", output: "30 C" } });
 console.log(again.session.text, session.text); // → Pack a hat. Pack a coat.
-console.log(`${again.reused} of ${again.of} results reused; the first that is new: ${again.split?.kind}`);
+console.log(`${again.reused} of ${again.of} results reused`); // → 1 of 3 results reused
 // #endregion rerun

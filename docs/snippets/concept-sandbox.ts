@@ -20,14 +20,16 @@ console.log(JSON.stringify(await readFile(join(repo, "list.txt"), "utf8"))); // 
 // #endregion place
 
 // #region check
-const checked = await sorted.check("sorted", async ({ sandbox }) => (await sandbox.exec("sort -c sorted.txt && rm sorted.txt")).exitCode === 0);
+const checked = await sorted.check(
+  "sorted",
+  async ({ sandbox }) => (await sandbox.exec("sort -c sorted.txt && rm sorted.txt")).exitCode === 0,
+);
 console.log(checked.checks.at(-1)?.passed, checked.files.hash === sorted.files.hash); // → true true
 // #endregion check
 
 // #region apply
 await writeFile(join(repo, "list.txt"), "somebody edits it meanwhile\n");
-await checked.apply(repo).catch((error) => console.log(error.code, error.message));
-// → workspace.changed
+await checked.apply(repo).catch(({ code }) => console.log(code)); // → workspace.changed
 await checked.apply(repo, { paths: ["sorted.txt"] });
 console.log(JSON.stringify(await readFile(join(repo, "sorted.txt"), "utf8"))); // → "apples\npears\n"
 // #endregion apply

@@ -1,12 +1,19 @@
-import { Agent, openrath, replay, Selector, scripted, sequence } from "openrath";
+import { Agent, openrath, replay, Selector, type Session, scripted, Workflow } from "openrath";
 
-const coder = new Agent({ name: "coder", model: scripted("A patch.", "A better patch."), description: "Writes the patch." });
-const tested = sequence(coder, (session) => session.check("tests", () => session.text === "A better patch."));
-
-// #region selector
-const fix = Object.assign(tested, { description: "Writes a patch and runs the tests." });
+// #region choices
+class Fix extends Workflow {
+  readonly description = "Writes a patch and runs the tests.";
+  coder = new Agent({ name: "coder", model: scripted("A patch.", "A better patch.") });
+  async forward(session: Session) {
+    const coded = await this.coder.forward(session);
+    return coded.check("tests", () => coded.text === "A better patch.");
+  }
+}
+const fix = new Fix();
 const docs = new Agent({ name: "docs", model: scripted("Documented."), description: "Documents a patch whose tests pass." });
+// #endregion choices
 
+// #region team
 const team = new Selector({
   choices: { fix, docs },
   choose: ({ checks, routes }) => {
@@ -20,6 +27,10 @@ const team = new Selector({
 await using rath = openrath({ store: "memory" });
 const session = await team.forward(rath.session("Mend the parser."));
 for (const { choice, reason } of session.routes) console.log(`${choice}: ${reason}`);
-// #endregion selector
-console.log(session.text, session.stop);
-console.log(String(await replay(session, team)));
+// → fix: the tests do not pass yet
+// → fix: the tests do not pass yet
+// → docs: the tests pass
+// → done: by rule
+console.log(session.text, session.stop); // → Documented. finished
+console.log((await replay(session, team)).identical); // → true
+// #endregion team
