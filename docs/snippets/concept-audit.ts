@@ -5,29 +5,41 @@ import { Agent, diff, openrath, scripted, verify, why } from "openrath";
 import { blame } from "openrath/audit";
 import { editFile } from "openrath/tools";
 
+// #region work
 const repo = await mkdtemp(join(tmpdir(), "openrath-"));
-await writeFile(join(repo, "price.js"), "export const vat = 0.19;\nexport const net = 100;\n");
+const text = "export const vat = 0.19;\nexport const net = 100;\n";
+await writeFile(join(repo, "price.js"), text);
 
-const change = { calls: [{ tool: "edit_file", input: { path: "price.js", find: "0.19", replace: "0.21" } }] };
-const coder = new Agent({ name: "coder", model: scripted(change, "VAT is 21 % now."), tools: [editFile] });
+const input = { path: "price.js", find: "0.19", replace: "0.21" };
+const model = scripted(
+  { calls: [{ tool: "edit_file", input }] },
+  "VAT is 21 % now.",
+);
+const coder = new Agent({ name: "coder", model, tools: [editFile] });
 
 await using rath = openrath({ store: "memory" });
-const start = rath.session("Raise VAT to 21 %.").to("memory", { workspace: repo });
+const asked = rath.session("Raise VAT to 21 %.");
+const start = asked.to("memory", { workspace: repo });
 const session = await coder.forward(start);
+// #endregion work
 
 // #region why
-for (const { relation, event } of (await why(session, "price.js:1")).hops) console.log(relation, event.kind);
+const { hops } = await why(session, "price.js:1");
+for (const { relation, event } of hops) console.log(relation, event.kind);
 // → wrote tool.returned
 // → called model.returned
 // → decided model.called
 // → was-in-context message.added
-console.log((await blame(session, "price.js")).map(({ line, event }) => `${line} ${event.kind} by ${event.by}`));
-// → [ '1 tool.returned by coder', '2 placement.changed by user' ]
+for (const { line, event } of await blame(session, "price.js"))
+  console.log(line, event.kind, event.by);
+// → 1 tool.returned coder
+// → 2 placement.changed user
 // #endregion why
 
 // #region diff
 const { files, messages } = await diff(start, session);
-console.log(files.map(({ path, lines }) => `${path} +${lines?.added} -${lines?.removed}`)); // → [ 'price.js +1 -1' ]
+for (const { path, lines } of files) console.log(path, lines);
+// → price.js { added: 1, removed: 1 }
 console.log(messages.map(({ b }) => b?.text)); // → [ 'VAT is 21 % now.' ]
 // #endregion diff
 

@@ -1,18 +1,28 @@
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type EffectContext, openrath, type Session, Workflow } from "openrath";
+import {
+  type EffectContext,
+  openrath,
+  type Session,
+  Workflow,
+} from "openrath";
 
 // #region order
 class Order extends Workflow {
   async forward(session: Session) {
-    const reserved = await session.do("reserve", ({ key }) => reserve(key), { repeat: "keyed" });
+    const reserved = await session.do("reserve", ({ key }) => reserve(key), {
+      repeat: "keyed",
+    });
     const paid = await reserved.do("pay", pay, { repeat: "once" });
-    return paid.do("receipt", () => `receipt: ${paid.output}`, { repeat: "safe" });
+    return paid.do("receipt", () => `receipt: ${paid.output}`, {
+      repeat: "safe",
+    });
   }
 }
 // #endregion order
 
+// #region world
 /** What happened in the world, whatever the log says. */
 const world: string[] = [];
 let moneyIsTaken = () => {};
@@ -29,11 +39,17 @@ function reserve(_key: string) {
 function pay({ signal }: EffectContext): Promise<string> {
   world.push("paid");
   moneyIsTaken();
-  return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  return new Promise((_, reject) =>
+    signal.addEventListener("abort", () => reject(signal.reason)),
+  );
 }
+// #endregion world
 
 // #region crash
-const options = { store: join(await mkdtemp(join(tmpdir(), "openrath-")), "store.db"), workflows: { order: new Order() } };
+const options = {
+  store: join(await mkdtemp(join(tmpdir(), "openrath-")), "store.db"),
+  workflows: { order: new Order() },
+};
 const first = openrath(options);
 const { id } = await first.run("order", first.session("Seat 7, please"));
 await taken;
@@ -41,11 +57,18 @@ await first.close(); // the process ends while the payment is under way
 
 await using second = openrath(options); // another process, on the same store
 const run = await second.resume(id);
-console.log((await run.settle()).status, world); // → waiting [ 'reserved', 'paid' ]
+console.log((await run.settle()).status, world);
+// → waiting [ 'reserved', 'paid' ]
 
 const [waiting] = await second.pending();
-console.log(waiting?.kind, waiting?.kind === "unknown" && waiting.op); // → unknown pay
-await second.decide(waiting?.id ?? "", { by: "human:ada", reason: "It is on the statement.", outcome: { type: "ok", value: "12 EUR" } });
+console.log(waiting?.kind, waiting?.kind === "unknown" && waiting.op);
+// → unknown pay
+await second.decide(waiting?.id ?? "", {
+  by: "human:ada",
+  reason: "It is on the statement.",
+  outcome: { type: "ok", value: "12 EUR" },
+});
 
-console.log((await run.result()).output, world); // → receipt: 12 EUR [ 'reserved', 'paid' ]
+console.log((await run.result()).output, world);
+// → receipt: 12 EUR [ 'reserved', 'paid' ]
 // #endregion crash
