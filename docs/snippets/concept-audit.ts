@@ -1,7 +1,14 @@
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Agent, diff, openrath, scripted, verify, why } from "openrath";
+import {
+  Agent,
+  diff,
+  openrath,
+  scripted,
+  verify,
+  why,
+} from "openrath";
 import { blame } from "openrath/audit";
 import { editFile } from "openrath/tools";
 
@@ -25,7 +32,8 @@ const session = await coder.forward(start);
 
 // #region why
 const { hops } = await why(session, "price.js:1");
-for (const { relation, event } of hops) console.log(relation, event.kind);
+for (const { relation, event } of hops)
+  console.log(relation, event.kind);
 // → wrote tool.returned
 // → called model.returned
 // → decided model.called
@@ -40,7 +48,8 @@ for (const { line, event } of await blame(session, "price.js"))
 const { files, messages } = await diff(start, session);
 for (const { path, lines } of files) console.log(path, lines);
 // → price.js { added: 1, removed: 1 }
-console.log(messages.map(({ b }) => b?.text)); // → [ 'VAT is 21 % now.' ]
+for (const { b } of messages) console.log(b?.text);
+// → VAT is 21 % now.
 // #endregion diff
 
 // #region verify

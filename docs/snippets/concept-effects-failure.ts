@@ -9,12 +9,19 @@ function fetchRates(): string {
 /** Goes on after a failure without losing what came before it. */
 async function withFallback(session: Session): Promise<Session> {
   try {
-    return await session.do("fetch rates", fetchRates, { repeat: "safe" });
+    return await session.do("fetch rates", fetchRates, {
+      repeat: "safe",
+    });
   } catch (error) {
-    if (!RathError.is(error, "effect.failed") || error.session === undefined)
+    if (
+      !RathError.is(error, "effect.failed") ||
+      error.session === undefined
+    )
       throw error;
     const after = error.session; // what was spent so far is in it
-    return after.do("take yesterday's", () => "1.08", { repeat: "safe" });
+    return after.do("take yesterday's", () => "1.08", {
+      repeat: "safe",
+    });
   }
 }
 

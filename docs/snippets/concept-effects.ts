@@ -11,9 +11,13 @@ import {
 // #region order
 class Order extends Workflow {
   async forward(session: Session) {
-    const reserved = await session.do("reserve", ({ key }) => reserve(key), {
-      repeat: "keyed",
-    });
+    const reserved = await session.do(
+      "reserve",
+      ({ key }) => reserve(key),
+      {
+        repeat: "keyed",
+      },
+    );
     const paid = await reserved.do("pay", pay, { repeat: "once" });
     return paid.do("receipt", () => `receipt: ${paid.output}`, {
       repeat: "safe",
@@ -51,11 +55,15 @@ const options = {
   workflows: { order: new Order() },
 };
 const first = openrath(options);
-const { id } = await first.run("order", first.session("Seat 7, please"));
+const { id } = await first.run(
+  "order",
+  first.session("Seat 7, please"),
+);
 await taken;
-await first.close(); // the process ends while the payment is under way
+// the process ends while the payment is under way
+await first.close();
 
-await using second = openrath(options); // another process, on the same store
+await using second = openrath(options); // another process
 const run = await second.resume(id);
 console.log((await run.settle()).status, world);
 // → waiting [ 'reserved', 'paid' ]

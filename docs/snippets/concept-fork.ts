@@ -14,16 +14,22 @@ const edit = (find: string, replace: string) => ({
 });
 
 await using rath = openrath({ store: "memory" });
-const start = rath.session("Make it friendlier.").to("memory", { workspace });
+const asked = rath.session("Make it friendlier.");
+const start = asked.to("memory", { workspace });
 const [a, b] = [start.fork("warm"), start.fork("polite")];
 const warm = await a.call(editFile, edit("Hello", "Hello, you"));
 const polite = await b.call(editFile, edit("bye", "good-bye"));
-const noted = await polite.remember({ key: "tone", content: "polite" });
+const noted = await polite.remember({
+  key: "tone",
+  content: "polite",
+});
 
 const merged = await warm.merge(noted);
 console.log(JSON.stringify(await merged.files.text("greet.txt")));
 // → "Hello, you\n\ngood-bye\n"
-console.log(merged.memory.writes.map(({ key, state }) => `${key}: ${state}`));
+console.log(
+  merged.memory.writes.map(({ key, state }) => `${key}: ${state}`),
+);
 // → [ 'tone: staged' ]
 console.log(JSON.stringify(await warm.files.text("greet.txt")));
 // → "Hello, you\n\nbye\n"
@@ -33,7 +39,8 @@ console.log(JSON.stringify(await warm.files.text("greet.txt")));
 const c = start.fork("loud");
 const loud = await c.call(editFile, edit("Hello", "HELLO"));
 for (const conflict of await merged.conflicts(loud))
-  if (conflict.kind === "file") console.log(conflict.path, conflict.problem);
+  if (conflict.kind === "file")
+    console.log(conflict.path, conflict.problem);
 // → greet.txt content
 await merged.merge(loud).catch(({ code }) => console.log(code));
 // → merge.conflict
@@ -53,10 +60,14 @@ console.log(JSON.stringify(await theirs.files.text("greet.txt")));
 // #endregion conflict
 
 // #region many
-const tries = Array.from({ length: 1000 }, (_, n) => merged.fork(`try ${n}`));
-console.log(new Set(tries.map(({ files }) => files.hash)).size); // → 1
+const trees = new Set<string>();
+for (let n = 0; n < 1000; n++)
+  trees.add(merged.fork(`try ${n}`).files.hash);
+console.log(trees.size); // → 1
 const past = merged.at(2).fork("past"); // before anything was placed
 console.log(past.messages.length, past.placement); // → 1 undefined
-const rude = await rath.save(loud.reject("nobody wants to be shouted at"));
+const rude = await rath.save(
+  loud.reject("nobody wants to be shouted at"),
+);
 console.log(rude.status, loud.status); // → rejected idle
 // #endregion many

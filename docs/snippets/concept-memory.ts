@@ -1,4 +1,10 @@
-import { Agent, openrath, type Session, scripted, Workflow } from "openrath";
+import {
+  Agent,
+  openrath,
+  type Session,
+  scripted,
+  Workflow,
+} from "openrath";
 
 // #region workflow
 class Learn extends Workflow {
@@ -6,9 +12,15 @@ class Learn extends Workflow {
   async forward(session: Session) {
     const [a, b] = [session.fork("good"), session.fork("bad")];
     const tests = "Tests are run with npm test -- --run.";
-    const good = await a.remember({ key: "test-command", content: tests });
+    const good = await a.remember({
+      key: "test-command",
+      content: tests,
+    });
     const deploy = "Deploy by hand.";
-    const bad = await b.remember({ key: "deploy-command", content: deploy });
+    const bad = await b.remember({
+      key: "deploy-command",
+      content: deploy,
+    });
     bad.reject("nobody deploys like that");
     return good;
   }
@@ -31,10 +43,14 @@ console.log(await rath.memory.get("deploy-command")); // → undefined
 
 // #region recall
 const agent = new Agent({
-  model: scripted((request) => `I read ${request.messages.length} messages.`),
+  model: scripted(
+    (request) => `I read ${request.messages.length} messages.`,
+  ),
   memory: { recall: "before" },
 });
-const asked = await agent.forward(rath.session("How do I run the tests?"));
+const asked = await agent.forward(
+  rath.session("How do I run the tests?"),
+);
 console.log(asked.text); // → I read 2 messages.
 for (const { key, recall } of asked.memory.reads)
   console.log(key, recall.injected, recall.revision);
@@ -49,9 +65,12 @@ await rath.memory.retract("test-command", {
   by: "human:ada",
   reason: "we moved to pnpm",
 });
-for (const { version, state } of await rath.memory.history("test-command"))
+for (const { version, state } of await rath.memory.history(
+  "test-command",
+))
   console.log(version, state);
 // → 1 published
 // → 2 retracted
-console.log((await rath.memory.search("how are tests run")).length); // → 0
+console.log((await rath.memory.search("how are tests run")).length);
+// → 0
 // #endregion retract

@@ -17,7 +17,9 @@ class Trip extends Workflow {
     this.unit = unit;
     this.writer = new Agent({
       name: "writer",
-      model: scripted((request) => packing(JSON.stringify(request.messages))),
+      model: scripted((request) =>
+        packing(JSON.stringify(request.messages)),
+      ),
     });
   }
   async forward(session: Session) {
@@ -25,10 +27,14 @@ class Trip extends Workflow {
       repeat: "safe",
       input: {},
     });
-    const weather = await season.do("weather", () => `3 ${this.unit}`, {
-      repeat: "safe",
-      input: { unit: this.unit },
-    });
+    const weather = await season.do(
+      "weather",
+      () => `3 ${this.unit}`,
+      {
+        repeat: "safe",
+        input: { unit: this.unit },
+      },
+    );
     return this.writer.forward(
       weather.say(`It is ${weather.output}, in ${season.output}.`),
     );
@@ -56,7 +62,8 @@ const weather = session.at(7).head; // the result of "weather"
 const again = await rerun(session, trip, {
   change: { event: weather, output: "30 C" },
 });
-console.log(again.session.text, session.text); // → Pack a hat. Pack a coat.
+console.log(again.session.text, session.text);
+// → Pack a hat. Pack a coat.
 console.log(`${again.reused} of ${again.of} results reused`);
 // → 1 of 3 results reused
 // #endregion rerun

@@ -6,9 +6,13 @@ import { openrath, type Session, Workflow } from "openrath";
 // #region order
 class Order extends Workflow {
   async forward(session: Session) {
-    const reserved = await session.do("reserve", ({ key }) => reserve(key), {
-      repeat: "keyed",
-    });
+    const reserved = await session.do(
+      "reserve",
+      ({ key }) => reserve(key),
+      {
+        repeat: "keyed",
+      },
+    );
     // The run parks here, and holds no worker.
     const asked = await reserved.ask("Ship it?");
     const ship = () => `${reserved.output}, shipped: ${asked.output}`;
@@ -46,8 +50,11 @@ await desk.close(); // the process goes; the run still waits
 // #region answer
 await using other = openrath(options); // another process, another day
 const [question] = await other.pending();
-console.log(question?.kind === "question" && question.question); // → Ship it?
-await other.decide(question?.id ?? "", { by: "human:ada", answer: "yes" });
+console.log(question?.kind); // → question
+await other.decide(question?.id ?? "", {
+  by: "human:ada",
+  answer: "yes",
+});
 
 const same = await other.run("order", other.session("Order 7"), {
   key: "order-7",

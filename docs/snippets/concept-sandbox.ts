@@ -19,17 +19,23 @@ const sorted = await placed.call(shell, {
 const call = sorted.calls.at(-1);
 console.log(call?.changes.map(({ kind, path }) => `${kind} ${path}`));
 // → [ 'removed list.txt', 'added sorted.txt' ]
-console.log(call?.acted?.isolation, call?.acted?.commands?.[0]?.exitCode);
+console.log(
+  call?.acted?.isolation,
+  call?.acted?.commands?.[0]?.exitCode,
+);
 // → process 0
 console.log(JSON.stringify(await sorted.files.text("sorted.txt")));
 // → "apples\npears\n"
-console.log(JSON.stringify(await readFile(join(repo, "list.txt"), "utf8")));
+const mine = await readFile(join(repo, "list.txt"), "utf8");
+console.log(JSON.stringify(mine));
 // → "pears\napples\n"
 // #endregion place
 
 // #region check
 const checked = await sorted.check("sorted", async ({ sandbox }) => {
-  const { exitCode } = await sandbox.exec("sort -c sorted.txt && rm *.txt");
+  const { exitCode } = await sandbox.exec(
+    "sort -c sorted.txt && rm *.txt",
+  );
   return exitCode === 0;
 });
 console.log(checked.checks.at(-1)?.passed); // → true
@@ -37,10 +43,13 @@ console.log(checked.files.hash === sorted.files.hash); // → true
 // #endregion check
 
 // #region apply
-await writeFile(join(repo, "list.txt"), "somebody edits it meanwhile\n");
+await writeFile(
+  join(repo, "list.txt"),
+  "somebody edits it meanwhile\n",
+);
 await checked.apply(repo).catch(({ code }) => console.log(code));
 // → workspace.changed
 await checked.apply(repo, { paths: ["sorted.txt"] });
-console.log(JSON.stringify(await readFile(join(repo, "sorted.txt"), "utf8")));
-// → "apples\npears\n"
+const written = await readFile(join(repo, "sorted.txt"), "utf8");
+console.log(JSON.stringify(written)); // → "apples\npears\n"
 // #endregion apply

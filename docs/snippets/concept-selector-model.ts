@@ -21,7 +21,9 @@ const choose = scripted((_, { routes }) => ({
 
 await using rath = openrath({ store: "memory" });
 const desk = new Selector({ choices: { billing, support }, choose });
-const session = await desk.forward(rath.session("I was charged twice."));
+const session = await desk.forward(
+  rath.session("I was charged twice."),
+);
 console.log(
   session.routes.map(({ choice, reason }) => `${choice}: ${reason}`),
 );

@@ -17,7 +17,10 @@ class Fix extends Workflow {
   });
   async forward(session: Session) {
     const coded = await this.coder.forward(session);
-    return coded.check("tests", () => coded.text === "A better patch.");
+    return coded.check(
+      "tests",
+      () => coded.text === "A better patch.",
+    );
   }
 }
 const fix = new Fix();

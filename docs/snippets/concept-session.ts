@@ -8,7 +8,8 @@ const helper = new Agent({
   instructions: "Answer briefly.",
 });
 
-const asked = rath.session("What is a session?"); // nothing is stored yet
+// nothing is stored yet
+const asked = rath.session("What is a session?");
 const answered = await helper.forward(asked); // the next value
 console.log(asked.messages.length, answered.messages.length); // → 1 2
 
@@ -20,7 +21,8 @@ console.log(answered.output); // → A value that holds its past.
 // #endregion value
 
 // #region log
-for (const { step, kind, by } of picked.events()) console.log(step, kind, by);
+for (const { step, kind, by } of picked.events())
+  console.log(step, kind, by);
 // → 1 session.created user
 // → 2 message.added user
 // → 3 workflow.entered helper
@@ -42,6 +44,6 @@ const large = await picked
   .fork("large")
   .do("double", () => 14, { repeat: "safe" });
 console.log(small.output, large.output, picked.output); // → 3.5 14 7
-console.log(small.lineage.label, small.lineage.parents[0] === picked.head);
-// → small true
+const { label, parents } = small.lineage;
+console.log(label, parents[0] === picked.head); // → small true
 // #endregion twice
