@@ -7,7 +7,8 @@ await write(await record(), "lost-order.jsonl");
 
 // The script stands for the model that the new prompt is tried on.
 const model = scripted({ calls: [{ tool: "order_status", input: { order: 42 } }] }, "It is lost; a new one is under way.");
-await using rath = openrath({ store: "memory", models: { "openai/*": model } });
+const triage = new Triage();
+await using rath = openrath({ store: "memory", workflows: { triage }, models: { "openai/*": model } });
 const before = await rath.import("lost-order.jsonl");
 const brief = "You answer customers. Look their order up before you answer. Be brief.";
 
@@ -23,7 +24,7 @@ console.log(`${whole.reused} of ${whole.of} results reused`); // → 0 of 4 resu
 
 // Only the answer again: what came before that model call is taken from the record, the tool's result among it.
 const asked = [...before.events()].filter(({ kind }) => kind === "model.called").at(-1);
-const last = await rerun(before, new Triage(), { change: { event: asked?.id ?? "", instructions: brief } });
+const last = await rerun(before, triage, { change: { event: asked?.id ?? "", instructions: brief } });
 console.log(`${last.reused} of ${last.of} results reused`); // → 2 of 4 results reused
 // #endregion rerun
 
