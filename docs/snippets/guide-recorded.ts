@@ -1,4 +1,4 @@
-import { openrath, scripted, type Session } from "openrath";
+import { openrath, type Session, scripted } from "openrath";
 import { Triage } from "./guide-triage.ts";
 
 /** One session, recorded. Where a key is set, the real model answers; here a script stands in for it. */

@@ -1,5 +1,5 @@
-import { Agent, tool, Workflow } from "openrath";
 import type { Session } from "openrath";
+import { Agent, tool, Workflow } from "openrath";
 import { z } from "zod";
 
 const orderStatus = tool({
