@@ -1,4 +1,6 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitepress";
+import { repositoryLinks } from "../build/repository-links.ts";
 import { nav, sidebar } from "./sidebar.ts";
 
 export default defineConfig({
@@ -10,8 +12,9 @@ export default defineConfig({
   base: process.env["DOCS_BASE"] ?? "/",
   outDir: "dist",
   cacheDir: ".vitepress/cache",
-  srcExclude: ["snippets/**", "inspector-checklist.md"],
+  srcExclude: ["snippets/**", "build/**", "inspector-checklist.md"],
   lastUpdated: false,
+  markdown: { config: (md) => repositoryLinks(md, fileURLToPath(new URL("..", import.meta.url))) },
   themeConfig: {
     nav,
     sidebar,
