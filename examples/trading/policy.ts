@@ -29,8 +29,10 @@ const rules: readonly Rule[] = [
   ],
   [
     "No short selling: nobody sells more than they hold.",
-    query(`SELECT client, 'holds', quantity - promised, symbol FROM (SELECT client, symbol, quantity, (SELECT coalesce(sum(o.quantity), 0) FROM orders o
-      WHERE o.client = h.client AND o.symbol = h.symbol AND side = 'sell' AND status = 'open') AS promised FROM holdings h) WHERE quantity < promised`),
+    query(`SELECT id, 'holds', held - promised, symbol FROM (SELECT id, i.symbol,
+      (SELECT coalesce(sum(quantity), 0) FROM holdings WHERE client = c.id AND symbol = i.symbol) AS held,
+      (SELECT coalesce(sum(quantity), 0) FROM orders WHERE client = c.id AND symbol = i.symbol AND side = 'sell' AND status = 'open') AS promised
+      FROM clients c, instruments i) WHERE held < promised`),
   ],
   [
     "No credit: cash covers what is bought, and what open orders would buy.",

@@ -80,12 +80,13 @@ const answer = ({ messages }: ModelRequest) =>
     ? { output: { say: "Yes, please.", done: false } }
     : { output: { say: "Thank you.", done: true } };
 
-export function offline(task: Task, trial: number, seed = "1"): Models {
-  const lines = broker[task.name]?.[slips(`${seed}/${task.name}/${trial}`) ? "wrong" : "right"] ?? [];
-  return { broker: scripted(...lines), client: scripted(...Array.from({ length: 6 }, () => answer)) };
+/** Scripts for one trial. */
+export function scripts(task: Task, how: "right" | "wrong"): Models {
+  return { broker: scripted(...(broker[task.name]?.[how] ?? [])), client: scripted(...Array.from({ length: 6 }, () => answer)) };
 }
 
-/** About three times in ten. */
-function slips(name: string): boolean {
-  return (createHash("sha256").update(name).digest()[0] ?? 0) < 77;
+/** The same, wrong in about three trials of ten. */
+export function offline(task: Task, trial: number, seed: string): Models {
+  const [byte = 0] = createHash("sha256").update(`${seed}/${task.name}/${trial}`).digest();
+  return scripts(task, byte < 77 ? "wrong" : "right");
 }
