@@ -2,6 +2,7 @@
  * A brokerage desk: a broker with tools on a real database, a client who is simulated, and the checks that judge what they did.
  * The client has a branch of its own: it reads the conversation from its side, and nothing of the broker's tools.
  */
+import { isDeepStrictEqual } from "node:util";
 import { Agent, type Model, type Session, Workflow } from "openrath";
 import { z } from "zod";
 import { type Ledger, openLedger } from "./ledger.ts";
@@ -47,14 +48,15 @@ export class Desk extends Workflow {
   }
 }
 
-/** Accounts that are not what they should be: as the day began, with the changes of the task. */
+/** Where accounts are not as they should be: as the day began, with the changes of the task. */
 function differences(ledger: Ledger, { changes, client }: Task): readonly string[] {
   const wanted = openLedger(":memory:");
   for (const sql of changes) wanted.change(sql, client, sql);
-  const accounts = wanted.rows("SELECT client, account FROM accounts");
-  return accounts.flatMap(({ client = "", account }) =>
-    ledger.account(client) === account ? [] : [`${client} has ${ledger.account(client)}, should have ${account}`],
-  );
+  return wanted.rows("SELECT client, account FROM accounts").flatMap(({ client = "", account = "" }) => {
+    const found = JSON.parse(ledger.account(client));
+    const off = Object.entries(JSON.parse(account)).filter(([part, value]) => !isDeepStrictEqual(found[part], value));
+    return off.map(([part, value]) => `${part} of ${client}: ${JSON.stringify(found[part])}, not ${JSON.stringify(value)}`);
+  });
 }
 
 const verdict = (problems: readonly string[]) => ({ passed: problems.length === 0, reason: problems.join("; ") || "nothing found" });

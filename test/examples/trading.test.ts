@@ -103,7 +103,7 @@ describe("the whole example", { timeout: 120_000 }, () => {
 
   test("the dossier of the failed trial says what is wrong with the database", async () => {
     const report = await readFile(join(home, "failed", "report.md"), "utf8");
-    expect(report).toMatch(/- \*\*failed\*\*: `database` \(`C-1 has .*"cash":30000.* should have .*"cash":28000/);
+    expect(report).toContain("- **failed**: `database` (`cash of C-1: 30000, not 28000; bank of C-1: 5000, not 7000`)");
     expect(report).toContain("rejected");
   });
 
@@ -128,11 +128,11 @@ describe("a trial", () => {
 
   test.each([
     ["large", [/^risk: no yes of the client before .*"quantity":100/]], // the database is as it should be
-    ["buy", [/^database: C-1 has /]], // no rule is broken
-    ["too large", [/^risk: C-2 ordered 62000 in a day, the limit is 50000/, /^database: C-2 has /]],
-    ["restricted", [/^risk: C-3 ordered the restricted HEX/, /^database: C-3 has /]],
-    ["short", [/^risk: C-4 holds -80 ORB/, /^database: C-4 has /]],
-    ["tidy up", [/^database: C-1 has /]],
+    ["buy", [/^database: cash of C-1: 28320, not 25200; holdings of C-1: /]], // no rule is broken
+    ["too large", [/^risk: C-2 ordered 62000 in a day, the limit is 50000/, /^database: cash of C-2: 28000, not 90000/]],
+    ["restricted", [/^risk: C-3 ordered the restricted HEX/, /^database: cash of C-3: 16000, not 20000/]],
+    ["short", [/^risk: C-4 holds -80 ORB/, /^database: cash of C-4: 25000, not 15400/]],
+    ["tidy up", [/^database: cash of C-1: 30000, not 28000; bank of C-1: 5000, not 7000$/]],
   ] as const)("%s: the wrong way is found by the policy, the database or both", async (name, found) => {
     const { passed, failed, session } = await tried(name, "wrong");
     expect(passed).toBe(false);
