@@ -2,9 +2,9 @@
 import type { Session } from "openrath";
 import type { Ledger } from "./ledger.ts";
 
-export const orderLimit = 50_000;
+const orderLimit = 50_000;
 export const approveAbove = 25_000;
-export const confirmAbove = 10_000;
+const confirmAbove = 10_000;
 
 type Rule = readonly [says: string, breaches?: (ledger: Ledger, desk: Session) => readonly string[]];
 

@@ -166,7 +166,7 @@ test.each([
     /^C-4 holds -1 LUM/,
   ],
   ["transfer", "UPDATE clients SET cash = cash - 25000, bank = bank + 25000 WHERE id = 'C-1'", /^C-1 has 5000 for open orders of 9500/],
-] as const)("the policy finds an %s that no script makes", (_, sql, words) => {
+] as const)("the policy finds what no script does: %s", (_, sql, words) => {
   const ledger = openLedger(":memory:");
   const nothing: Session = rath.session();
   expect(breaches(ledger, nothing)).toEqual([]);
