@@ -14,6 +14,8 @@ export interface Column<Row> {
   readonly name: string;
   /** Of the grid: "8rem" or "minmax(10rem, 2fr)". */
   readonly width: string;
+  /** Where there is little room. */
+  readonly narrow?: string;
   readonly numeric?: boolean;
   /** Left out where there is little room. */
   readonly wide?: boolean;
@@ -68,7 +70,7 @@ export function VirtualTable<Row>({ label, columns: all, rows, idOf, chosen, cho
       requestAnimationFrame(() => frame.current?.querySelector<HTMLElement>('[data-chosen="true"]')?.focus({ preventScroll: true }));
     }
   }, [chosen]);
-  const tracks = { gridTemplateColumns: columns.map(({ width }) => width).join(" ") };
+  const tracks = { gridTemplateColumns: columns.map(({ width, narrow = width }) => (isNarrow ? narrow : width)).join(" ") };
   return (
     <div className={classes["table"]} role="grid" aria-label={label} aria-rowcount={rows.length + 1} ref={frame}>
       <div className={classes["head"]} role="row" aria-rowindex={1} style={tracks}>
