@@ -181,6 +181,35 @@ inBrowser("the screens of a project", buildStage, (there) => {
     expect(problems).toEqual([]);
   });
 
+  test("a run that waits is resumed, and the next worker takes it up; Escape asks before it throws away what was typed", async () => {
+    const { nap } = there.stage.desk.runs;
+    const taken = async (): Promise<number> => (await client().runs.get(nap)).attempts.length;
+    const before = await taken();
+    await using shown = await there.open(`runs?run=${nap}`);
+    const { page, problems } = shown;
+    const pane = page.getByRole("complementary", { name: "The run" });
+    await pane.getByText(/It waits, and nobody executes it/).waitFor();
+    await page.keyboard.press("x");
+    const dialog = page.getByRole("dialog");
+    await dialog.waitFor();
+    await page.keyboard.type("not needed");
+    await page.keyboard.press("Escape");
+    await dialog.getByRole("button", { name: "Keep typing" }).click();
+    await page.keyboard.press("Tab");
+    expect(await dialog.getByRole("textbox").inputValue()).toBe("not needed");
+    await page.keyboard.press("Escape");
+    await dialog.getByRole("button", { name: "Discard" }).click();
+    await dialog.waitFor({ state: "detached" });
+    expect((await client().runs.get(nap)).status).toBe("waiting");
+
+    await page.keyboard.press("r");
+    await dialog.getByRole("button", { name: "Resume", exact: true }).click();
+    await page.getByText("It goes on with the next worker").waitFor();
+    await soon(taken).toBe(before + 1);
+    await soon(async () => (await client().runs.get(nap)).status).toBe("waiting");
+    expect(problems).toEqual([]);
+  });
+
   test("the palette finds a session and an action, and help tells the keys of the screen", async () => {
     await using shown = await there.open("sessions");
     const { page, problems } = shown;

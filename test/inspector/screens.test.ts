@@ -49,4 +49,14 @@ inBrowser("screens", sharedStage, (there) => {
     await shoot(phone.page, "approvals-phone");
     expect((await measured(phone.page)).sideways).toBe(0);
   });
+
+  test.each(["graph", "transcript"])("a phone shows what can be done on the %s", async (name) => {
+    await using phone = await there.open(`s/${there.stage.session}/${name}`, { width: 390, height: 844 });
+    await settled(phone.page);
+    await shoot(phone.page, `${name}-phone`);
+    // What sticks out is cut off, and nothing can be scrolled to: the last button of the header says whether all are there.
+    const { x = 0, width = 1000 } = (await phone.page.getByRole("button", { name: "Dossier" }).boundingBox()) ?? {};
+    expect(x + width).toBeLessThanOrEqual(390);
+    expect(phone.problems).toEqual([]);
+  });
 });

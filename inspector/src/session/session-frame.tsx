@@ -86,7 +86,7 @@ function SessionHeader({ session }: { readonly session: string }) {
       <div className={classes["about"]}>
         <h1 className="given clip">{neutral(name.text.slice(0, 300))}</h1>
         {name.root !== undefined && (
-          <span className="quiet small clip">
+          <span className={`${classes["root"]} quiet small clip`}>
             {name.root.relation}{" "}
             <Link to="/s/$session/graph" params={{ session: name.root.id }} search={{}} className="given">
               {neutral(name.root.title.slice(0, 120))}

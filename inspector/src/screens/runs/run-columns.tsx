@@ -76,7 +76,7 @@ function textOf(pending: PendingResource): string {
 
 /** How often it was taken up; more than once: somebody left it, or it waited. */
 function Lives({ detail }: { readonly detail: RunDetail | undefined }) {
-  if (detail === undefined) return null;
+  if (detail === undefined || detail.attempts.length === 0) return null;
   const died = detail.attempts.filter(({ abandoned }) => abandoned === true).length;
   return (
     <>

@@ -105,7 +105,9 @@ export function SessionsScreen() {
       </header>
       <div className={pictures["pictures"]}>
         {rows.length > 0 && <CostPicture rows={rows} withBranches={withBranches} />}
-        {rows.length > 0 && <AgentsPicture agents={agents} sessions={seen.length} />}
+        {rows.length > 0 && (
+          <AgentsPicture agents={agents} sessions={seen.length} known={seen.filter((row) => spendings.of(row) !== undefined).length} />
+        )}
       </div>
       {isPending ? (
         <Loading what="the sessions" />
