@@ -18,6 +18,13 @@ inBrowser("the screens of a project", buildStage, (there) => {
     await soon(() => rows(page).count()).toBeGreaterThan(10);
     expect(page.url()).not.toContain("status");
 
+    await page.getByRole("columnheader", { name: "Cost" }).getByRole("button").click();
+    await soon(async () => rows(page).nth(1).textContent()).toContain("Slugs without accents");
+    expect(page.url()).toContain("order=cost");
+    await page.keyboard.press("o");
+    await soon(() => page.url()).not.toContain("order");
+    await soon(async () => rows(page).nth(1).textContent()).not.toContain("Slugs without accents");
+
     await client().sessions.create({ title: "Made meanwhile", message: "hello" });
     await soon(async () => rows(page).nth(1).textContent()).toContain("Made meanwhile");
 

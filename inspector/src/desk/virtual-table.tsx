@@ -7,6 +7,7 @@
  */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useLayoutEffect, useRef } from "react";
+import { Icon } from "../parts/icon.tsx";
 import { useNarrow } from "./use-narrow.ts";
 import classes from "./virtual-table.module.css";
 
@@ -19,6 +20,8 @@ export interface Column<Row> {
   readonly numeric?: boolean;
   /** Left out where there is little room. */
   readonly wide?: boolean;
+  /** Rows can be ordered by it, the largest first; whether they are, and what a click on its name does. */
+  readonly order?: { readonly on: boolean; readonly toggle: () => void };
   readonly cell: (row: Row) => ReactNode;
 }
 
@@ -74,9 +77,20 @@ export function VirtualTable<Row>({ label, columns: all, rows, idOf, chosen, cho
   return (
     <div className={classes["table"]} role="grid" aria-label={label} aria-rowcount={rows.length + 1} ref={frame}>
       <div className={classes["head"]} role="row" aria-rowindex={1} style={tracks}>
-        {columns.map(({ name, numeric }) => (
-          <div key={name} role="columnheader" className={numeric === true ? "number" : undefined}>
-            {name}
+        {columns.map(({ name, numeric, order }) => (
+          <div
+            key={name}
+            role="columnheader"
+            className={numeric === true ? "number" : undefined}
+            aria-sort={order?.on === true ? "descending" : undefined}
+          >
+            {order === undefined ? (
+              name
+            ) : (
+              <button type="button" data-look="plain" className={classes["order"]} data-on={order.on} onClick={order.toggle}>
+                {name} <Icon name="shut" />
+              </button>
+            )}
           </div>
         ))}
       </div>
