@@ -223,18 +223,7 @@ inBrowser("conversations in the inspector", buildStage, (there) => {
   });
 
   test("a reply is shown as it is written, and nothing moves for whoever reads something else", async () => {
-    const gate = gateOf();
-    const model: Model = {
-      id: "slow/writer",
-      free: true,
-      async *stream() {
-        yield { type: "text-delta", text: "The first half" };
-        await gate.opened;
-        const text = "The first half and the second.";
-        const usage = { input: 10, output: 8, cached: 0, cacheWrite: 0, reasoning: 0 };
-        yield { type: "reply", reply: { parts: [{ type: "text", text }], finish: "stop", usage } };
-      },
-    };
+    const { gate, model } = slowWriter();
     await using project = await serveProject({ workflows: { writer: new Agent({ name: "writer", model }) } });
     const { rath, url } = project;
     let told = rath.session("Tell me a story.");
@@ -258,7 +247,39 @@ inBrowser("conversations in the inspector", buildStage, (there) => {
     await page.getByText("The first half and the second.").waitFor();
     expect(opened.problems).toEqual([]);
   });
+
+  test("a reply that nobody writes on is not shown as if somebody did", async () => {
+    const { gate, model } = slowWriter();
+    await using project = await serveProject({ workflows: { writer: new Agent({ name: "writer", model }) } });
+    const told = await project.rath.save(project.rath.session("Tell me a story."));
+    await using opened = await there.open(`${project.url}/#/s/${told.id}/transcript`);
+    await opened.page.getByText("live", { exact: true }).waitFor();
+    const begun = await project.rath.run("writer", told);
+    const written = opened.page.getByText("The first half");
+    await written.waitFor();
+    await project.kill();
+    await written.waitFor({ state: "detached" });
+    gate.open();
+    await begun.result();
+  });
 });
+
+/** A model that stops in the middle of its reply. */
+function slowWriter() {
+  const gate = gateOf();
+  const model: Model = {
+    id: "slow/writer",
+    free: true,
+    async *stream() {
+      yield { type: "text-delta", text: "The first half" };
+      await gate.opened;
+      const text = "The first half and the second.";
+      const usage = { input: 10, output: 8, cached: 0, cacheWrite: 0, reasoning: 0 };
+      yield { type: "reply", reply: { parts: [{ type: "text", text }], finish: "stop", usage } };
+    },
+  };
+  return { gate, model };
+}
 
 function gateOf(): { readonly opened: Promise<void>; readonly open: () => void } {
   let open = (): void => {};

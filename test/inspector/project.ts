@@ -8,6 +8,8 @@ export interface Project extends AsyncDisposable {
   readonly rath: Rath;
   readonly url: string;
   readonly client: Client;
+  /** The server is gone in the middle of whatever it does. */
+  kill(): Promise<void>;
 }
 
 export async function serveProject(options: RathOptions = {}): Promise<Project> {
@@ -15,7 +17,7 @@ export async function serveProject(options: RathOptions = {}): Promise<Project> 
   const server = createServer(rath, { auth: "none-on-loopback" });
   const http = await servedHttp(server);
   return {
-    ...{ rath, url: http.url, client: connect({ url: http.url }) },
+    ...{ rath, url: http.url, client: connect({ url: http.url }), kill: () => http.kill() },
     [Symbol.asyncDispose]: async () => {
       await server.close();
       await http[Symbol.asyncDispose]();

@@ -48,6 +48,12 @@ export function useWritten(live: LiveLineage): Written {
       replies.set(part.session, { text: shown, reasoning: thought, run: part.run, at: Date.now() });
       tell();
     });
+    // What is not on record is not told again: whoever comes back sees what is written from then on.
+    const stopListening = live.subscribe(() => {
+      if (live.connection === "live" || replies.size === 0) return;
+      replies.clear();
+      tell();
+    });
     const forget = (branch: string, reply: Reply): void => {
       if (replies.get(branch) === reply && replies.delete(branch)) tell();
     };
@@ -64,6 +70,7 @@ export function useWritten(live: LiveLineage): Written {
     }, silentMs);
     return () => {
       clearInterval(look);
+      stopListening();
       stopWatching();
       if (frame !== undefined) cancelAnimationFrame(frame);
     };
