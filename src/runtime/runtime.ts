@@ -479,16 +479,14 @@ export class Runtime implements Host, Services {
 
   // ── warnings ──
 
-  warn(message: string): void {
-    process.emitWarning(message, { type: "OpenRathWarning" });
+  warn(message: string, code?: string): void {
+    process.emitWarning(message, { type: "OpenRathWarning", ...(code !== undefined && { code }) });
   }
 
   warnMoved(log: Log): void {
     if (this.#options.implicitForks === "allow") return;
-    process.emitWarning(`Session ${log.id} was continued elsewhere meanwhile; what was made here goes on as an implicit fork.`, {
-      type: "OpenRathWarning",
-      code: "OPENRATH_CONTINUED_ELSEWHERE",
-    });
+    const message = `Session ${log.id} was continued elsewhere meanwhile; what was made here goes on as an implicit fork.`;
+    this.warn(message, "OPENRATH_CONTINUED_ELSEWHERE");
   }
 
   warnImplicit(head: Node, diverging: boolean): void {
@@ -496,6 +494,6 @@ export class Runtime implements Host, Services {
     const place = callSite();
     const message = `Session ${head.log.id} was already continued at step ${head.step}: using the same value again makes an implicit fork${place}. Use the value that the first call returned, or say fork("label").`;
     if (this.#options.implicitForks === "error") throw new RathError("session.implicit-fork", message);
-    if (!diverging) process.emitWarning(message, { type: "OpenRathWarning", code: "OPENRATH_IMPLICIT_FORK" });
+    if (!diverging) this.warn(message, "OPENRATH_IMPLICIT_FORK");
   }
 }
