@@ -13,7 +13,7 @@ export default defineConfig({
   test: {
     include: ["src/**/*.test.ts", "docs/snippets/**/*.test.ts", "inspector/src/**/*.test.{ts,tsx}", "test/**/*.test.ts"],
     typecheck: { enabled: false },
-    globalSetup: ["test/support/postgres-setup.ts", "test/inspector/build.ts"],
+    globalSetup: ["test/support/postgres-setup.ts", "test/inspector/setup.ts"],
     testTimeout: 30_000,
     maxWorkers: 2,
   },

@@ -91,7 +91,8 @@ export async function beginRerun<W extends Workflow>(
   const revision = latest ? await (await runtime.memories.store()).revision() : undefined;
   const captured = capturedBy(runtime, record);
   const output = change !== undefined && "output" in change ? change : undefined;
-  const instead = change === undefined || output !== undefined ? undefined : insteadOf(runtime, record, change);
+  // What the earlier run asked otherwise it asks otherwise again, unless something else is asked for now.
+  const instead = change === undefined || output !== undefined ? record.started.instead : insteadOf(runtime, record, change);
   const reuse = new Reuse(runtime, record.program, { effects: options.effects ?? "ask", change: output, captured, latest: revision });
   execution.memory = options.memory === "latest" ? "latest" : firstRevision(record.program, runtime.platform);
   const by = options.by ?? record.input.by;

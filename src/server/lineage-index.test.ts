@@ -21,7 +21,8 @@ class Branching extends Workflow {
       .do("fail", () => Promise.reject(new Error("no")))
       .catch(() => session.fork("worse"));
     const merged = await left.merge([right]);
-    return (await merged.merge([bad.reject("it failed")])).say("merged");
+    const joined = (await merged.merge([bad.reject("it failed")])).say("merged");
+    return (await joined.check("tests", () => true)).check("style", () => false);
   }
 }
 
@@ -44,11 +45,14 @@ test("every row has the id, branch, kind, writer, step, time and parents of its 
         ...{ id: one.id(row), session: one.branch(row), kind: one.kind(row), by: one.by(row), step: one.step(row) },
         ...{ at: new Date(one.at(row)).toISOString(), parents: one.parents(row).map((parent) => one.id(parent)) },
         ...{ outcome: one.trouble(row) ?? "ok", ms: one.spent(row)?.ms, adopt: one.has(row, "adopt") },
+        ...{ passed: one.has(row, "passed"), failed: one.has(row, "failed") },
       }).toEqual({
         ...{ id: event.id, session: event.session, kind: event.kind, by: event.by, step: event.step },
         ...{ at: event.at, parents: [...event.parents] },
         ...{ outcome: event.facts.outcome ?? "ok", ms: event.facts.ms },
         adopt: event.kind === "session.merged" && event.data.adopt === true,
+        passed: event.kind === "check.returned" && event.data.passed === true,
+        failed: event.kind === "check.returned" && event.data.passed === false,
       });
   expect(lineage.rowOf(session.head)).toBe(events.findIndex(({ id }) => id === session.head));
   expect(lineage.find(String(session.step), session.id)).toBe(lineage.rowOf(session.head));

@@ -33,9 +33,10 @@ export function columnsOf(nodes: readonly Node[], platform: Platform): Omit<Line
     columns.at.push(at - before);
     before = at;
     addSparse(columns, row, node, (id) => rowOf.get(id) ?? -1);
-    if (isDecided(node, (id) => nodes[rowOf.get(id) ?? -1], platform)) {
+    const said = isDecided(node, (id) => nodes[rowOf.get(id) ?? -1], platform) ? "decided" : verdictOf(node, platform);
+    if (said !== undefined) {
       columns.marks.row.push(row);
-      columns.marks.mark.push("decided");
+      columns.marks.mark.push(said);
     }
   }
   const id = nodes.map((node) => node.id).join("");
@@ -95,6 +96,12 @@ function isDecided(node: Node, find: (id: string) => Node | undefined, platform:
   if ((node.kind !== "tool.returned" && node.kind !== "do.returned") || node.erased) return false;
   if (node.facts.ms !== undefined && waited(node, find) < waitedMs) return false;
   return node.data<"tool.returned">(platform).answer !== undefined;
+}
+
+/** What a check that came to an end found. */
+function verdictOf(node: Node, platform: Platform): "passed" | "failed" | undefined {
+  if (node.kind !== "check.returned" || node.erased || node.facts.outcome !== "ok") return undefined;
+  return node.data<"check.returned">(platform).passed === true ? "passed" : "failed";
 }
 
 /** How long it took beside its work. */

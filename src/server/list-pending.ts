@@ -32,11 +32,14 @@ export async function listPending(
   if (from?.run !== undefined && (await rowOfRun(await runtime.store(), from.run)) === undefined) throw noSuchPlace();
   const items: Pending[] = [];
   let [runs, last]: [number, PendingPlace] = [0, from ?? {}];
+  const store = await runtime.store();
   for await (const { run: of, pending } of pendingByRun(runtime, { run, after: from })) {
     // What the page before ended in does not count: every page gets on.
     if (of !== undefined && of !== from?.run && runs++ >= most) return { items, next: writeCursor(last) };
+    // What waits on a branch of a run, or nested in it, waits in the session that the run works on.
+    const isIn = query.session !== undefined && of !== undefined && (await rowOfRun(store, of))?.session === query.session;
     for (const one of pending) {
-      if (!fits(caller, one, query)) continue;
+      if (!fits(caller, one, isIn ? { ...query, session: undefined } : query)) continue;
       if (items.length >= limit) return { items, next: writeCursor(last) };
       items.push(one);
       last = { run: of, ...placeOf(one) };

@@ -5,6 +5,7 @@ import { readEvent } from "../runtime/load.ts";
 import { pendingRuns } from "../runtime/pending.ts";
 import { hasEnded, rowOfRun } from "../runtime/run-row.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import { parseEnvelope } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import type { Event } from "../session/event.ts";
 import type { RunStatus, Session } from "../session/session.ts";
@@ -18,6 +19,23 @@ export async function rowNamed(runtime: Runtime, id: string): Promise<RunRow> {
   const row = await rowOfRun(await runtime.store(), id);
   if (row === undefined) throw new RathError("run.not-found", `There is no run ${id} here: see GET /v1/runs.`, { details: { run: id } });
   return row;
+}
+
+/**
+ * A run that is asked about. A rerun is executed by the server that was asked for it, and no worker takes it: it has no row, and what
+ * its own log says is all there is.
+ */
+export async function anyRunNamed(runtime: Runtime, id: string): Promise<RunRow> {
+  const store = await runtime.store();
+  const row = await rowOfRun(store, id);
+  if (row !== undefined) return row;
+  for await (const { envelope } of store.events({ session: id })) {
+    if (parseEnvelope(runtime.platform.text(envelope)).kind !== "run.started") break;
+    const { started, ended } = await journalOf(runtime, id);
+    const { workflow, input } = started.data;
+    return { id, workflow, session: input.session, status: ended?.data.status ?? "running", key: undefined, wakeAt: undefined };
+  }
+  return rowNamed(runtime, id);
 }
 
 /** What lists say of a run. */

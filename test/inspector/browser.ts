@@ -20,6 +20,13 @@ export function launch(): Promise<Browser> {
 
 export type Theme = "light" | "dark";
 
+/** How somebody looks at a page. */
+export interface Sight {
+  readonly theme?: Theme;
+  readonly width?: number;
+  readonly height?: number;
+}
+
 export interface Opened extends AsyncDisposable {
   readonly page: Page;
   readonly context: BrowserContext;
@@ -28,10 +35,7 @@ export interface Opened extends AsyncDisposable {
 }
 
 /** A page that is watched. */
-export async function open(
-  browser: Browser,
-  { theme = "light", width = 1280, height = 800 }: { readonly theme?: Theme; readonly width?: number; readonly height?: number } = {},
-): Promise<Opened> {
+export async function open(browser: Browser, { theme = "light", width = 1280, height = 800 }: Sight = {}): Promise<Opened> {
   const context = await browser.newContext({ colorScheme: theme, viewport: { width, height }, reducedMotion: "reduce" });
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   const page = await context.newPage();

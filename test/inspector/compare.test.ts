@@ -1,36 +1,23 @@
 /** Two branches compared, a record verified and a memory taken back, each through the page. */
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Client, connect, type DiffResource } from "../../src/client/client.ts";
-import { launch, noChromium, open } from "./browser.ts";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { connect, type DiffResource } from "../../src/client/client.ts";
 import { serveDamaged } from "./damaged.ts";
-import { buildStage, type Stage } from "./stage.ts";
+import { inBrowser, sharedStage } from "./in-browser.ts";
+import { serveProject } from "./project.ts";
 
-if (noChromium !== undefined) console.log(`skipped: ${noChromium}`);
-
-describe.skipIf(noChromium !== undefined)("the inspector", () => {
-  let stage: Stage;
-  let browser: Browser;
-  let client: Client;
-  beforeAll(async () => {
-    [stage, browser] = await Promise.all([buildStage(), launch()]);
-    client = connect({ url: stage.url });
-  }, 60_000);
-  afterAll(async () => {
-    await browser?.close();
-    await stage?.[Symbol.asyncDispose]();
-  });
-
+inBrowser("the inspector", sharedStage, (there) => {
   const heading = (page: Page, name: string | RegExp) => page.getByRole("heading", { name });
 
   test("shows why a branch differs, and where it began to", async () => {
-    const { id } = stage.rich.session;
+    await using project = await serveProject();
+    const { rath, url, client } = project;
+    const { id } = await rath.save(rath.session("Begin.").say("Go on."));
     const fork = await client.sessions.fork(id, { label: "another question" });
     await client.sessions.say(id, "Is anything left to do?");
     await client.sessions.say(fork.id, "Is anything left to pay?");
-    await using opened = await open(browser);
+    await using opened = await there.open(`${url}/#/diff?a=${id}`);
     const { page, problems } = opened;
-    await page.goto(`${stage.url}/#/diff?a=${id}`);
     await page.getByRole("listitem").filter({ hasText: "another question" }).getByRole("button", { name: "as b" }).click();
     await heading(page, "First difference").waitFor();
     const fields = page.getByRole("row").filter({ hasText: "data.parts[0].text" });
@@ -54,12 +41,12 @@ describe.skipIf(noChromium !== undefined)("the inspector", () => {
   });
 
   test("shows fifty thousand aligned events without freezing", async () => {
-    const [a, b] = [stage.rich.session.id, stage.rich.taught.id];
-    const small = await client.project.diff({ a, b });
-    await using opened = await open(browser);
+    const { session: a, taught: b, url } = there.stage;
+    const small = await connect({ url }).project.diff({ a, b });
+    await using opened = await there.open();
     const { page, problems } = opened;
     await page.route("**/v1/diff?*", (route) => route.fulfill({ json: grown(small, 50_000) }));
-    await page.goto(`${stage.url}/#/diff?a=${a}&b=${b}&section=events`);
+    await page.goto(there.at(`diff?a=${a}&b=${b}&section=events`));
     await page.getByText("only in b").first().waitFor();
     const shown = await page.evaluate<number>(
       'performance.now() - performance.getEntriesByType("resource").findLast(({ name }) => name.includes("/v1/diff")).responseEnd',
@@ -74,16 +61,15 @@ describe.skipIf(noChromium !== undefined)("the inspector", () => {
   });
 
   test("verifies a record, against an anchor, and by replaying it", async () => {
-    const { id } = stage.rich.session;
-    await using opened = await open(browser);
+    const { session: id, url } = there.stage;
+    await using opened = await there.open(`s/${id}/verify`);
     const { page, problems } = opened;
-    await page.goto(`${stage.url}/#/s/${id}/verify`);
     await heading(page, "The record is intact").waitFor();
     expect(await page.getByText(`openrath verify ${id}`).count()).toBe(1);
     const item = (name: string) => page.getByRole("listitem").filter({ has: page.getByText(name, { exact: true }) });
     expect(await item("Chain of hashes").textContent()).toContain("holds");
     expect(await item("Anchor").last().textContent()).toContain("not checked");
-    const { statement = "" } = await client.sessions.verify(id);
+    const { statement = "" } = await connect({ url }).sessions.verify(id);
     await page.getByLabel("Anchor").setInputFiles({ name: "kept.jsonl", mimeType: "text/plain", buffer: Buffer.from(statement) });
     await item("held against the statements you gave").getByText("holds", { exact: true }).waitFor();
     await page.getByRole("checkbox", { name: "Replay its runs, too" }).check();
@@ -95,10 +81,9 @@ describe.skipIf(noChromium !== undefined)("the inspector", () => {
   });
 
   test("says exactly where a record was tampered with", async () => {
-    await using damaged = await serveDamaged(stage.rich);
-    await using opened = await open(browser);
+    await using damaged = await serveDamaged(there.stage);
+    await using opened = await there.open(`${damaged.url}/#/s/${damaged.session}/verify`);
     const { page, problems } = opened;
-    await page.goto(`${damaged.url}/#/s/${damaged.session}/verify`);
     await page.getByRole("alert").getByRole("heading", { name: "This record cannot be trusted" }).waitFor();
     const place = page.getByRole("listitem").filter({ hasText: "its data or salt was changed" });
     expect(await place.textContent()).toContain(`step ${damaged.step}`);
@@ -108,10 +93,9 @@ describe.skipIf(noChromium !== undefined)("the inspector", () => {
   });
 
   test("verifies a record that cannot be read any more", async () => {
-    await using damaged = await serveDamaged(stage.rich, { of: "envelope" });
-    await using opened = await open(browser);
+    await using damaged = await serveDamaged(there.stage, { of: "envelope" });
+    await using opened = await there.open(`${damaged.url}/#/s/${damaged.session}/graph`);
     const { page } = opened;
-    await page.goto(`${damaged.url}/#/s/${damaged.session}/graph`);
     await page.getByRole("heading", { name: "This record cannot be trusted" }).waitFor();
     expect(
       await page
@@ -122,13 +106,13 @@ describe.skipIf(noChromium !== undefined)("the inspector", () => {
   });
 
   test("retracts a memory with what was made of it, by somebody, for a reason", async () => {
-    const { rath } = stage.rich;
+    await using project = await serveProject();
+    const { rath, client } = project;
     const { uri } = await client.memory.put("coast/tide", { content: "High water is at noon.", reason: "the harbour says so" });
     const read = await rath.session("When is high water?").recall("high water tide");
     await read.remember({ key: "coast/lunch", content: "Lunch is at high water.", publish: "now" });
-    await using opened = await open(browser);
+    await using opened = await there.open(`${project.url}/#/memory`);
     const { page, problems } = opened;
-    await page.goto(`${stage.url}/#/memory`);
     await page.getByRole("searchbox", { name: "Search memory" }).fill("tide high water");
     await page.getByRole("link", { name: /^coast\/tide/ }).click();
     await page.getByText("the harbour says so").first().waitFor();
@@ -146,9 +130,10 @@ describe.skipIf(noChromium !== undefined)("the inspector", () => {
   });
 
   test("remembers, rolls back, and hides what may not be done", async () => {
-    await using opened = await open(browser);
+    await using project = await serveProject();
+    const { client } = project;
+    await using opened = await there.open(`${project.url}/#/memory`);
     const { page, problems } = opened;
-    await page.goto(`${stage.url}/#/memory`);
     await page.getByRole("button", { name: "Remember…" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("textbox", { name: "Key" }).fill("harbour/flag");

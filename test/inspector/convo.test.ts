@@ -4,38 +4,26 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { beforeAll, expect, test } from "vitest";
 import { type Client, connect } from "../../src/client/client.ts";
 import { Agent, type Model, openrath, verify } from "../../src/index.ts";
-import { createServer } from "../../src/server/server.ts";
 import { repository } from "../questions/story.ts";
-import { servedHttp } from "../support/served-http.ts";
-import { launch, noChromium, open } from "./browser.ts";
-import { buildStage, type Stage } from "./stage.ts";
+import { inBrowser } from "./in-browser.ts";
+import { serveProject } from "./project.ts";
+import { buildStage } from "./stage.ts";
 
-if (noChromium !== undefined) console.log(`skipped: ${noChromium}`);
-
-describe.skipIf(noChromium !== undefined)("conversations in the inspector", () => {
-  let stage: Stage;
-  let browser: Browser;
+inBrowser("conversations in the inspector", buildStage, (there) => {
   let client: Client;
   let session = "";
-  beforeAll(async () => {
-    [stage, browser] = await Promise.all([buildStage(), launch()]);
-    client = connect({ url: stage.url });
-    session = stage.rich.session.id;
-  }, 120_000);
-  afterAll(async () => {
-    await browser?.close();
-    await stage?.[Symbol.asyncDispose]();
+  beforeAll(() => {
+    client = connect({ url: there.stage.url });
+    session = there.stage.session;
   });
 
   /** Shows a screen, and fails on anything that went wrong there. */
   async function shown(address: string, look: (page: Page) => Promise<void>): Promise<void> {
-    await using opened = await open(browser);
-    opened.page.setDefaultTimeout(20_000);
-    await opened.page.goto(`${stage.url}/#/s/${address}`);
+    await using opened = await there.open(`s/${address}`);
     await opened.page.getByText("live", { exact: true }).waitFor();
     await look(opened.page);
     expect(opened.problems).toEqual([]);
@@ -76,7 +64,7 @@ describe.skipIf(noChromium !== undefined)("conversations in the inspector", () =
     await shown(`${session}/transcript?at=${await saying(session, "tool.returned", "it is only a preview")}`, async (page) => {
       await page.getByText("denied by human:bob: it is only a preview").waitFor();
     });
-  }, 60_000);
+  });
 
   test("something is said, from the header", async () => {
     await shown(`${session}/transcript`, async (page) => {
@@ -86,7 +74,7 @@ describe.skipIf(noChromium !== undefined)("conversations in the inspector", () =
       await page.getByRole("article").filter({ hasText: "And the docs?" }).waitFor();
     });
     expect((await events(session)).at(-1)).toMatchObject({ kind: "message.added", by: "human:local" });
-  }, 60_000);
+  });
 
   test("a fork is made at the chosen message, and shown", async () => {
     await shown(`${session}/transcript?at=${await saying(session, "message.added", followed)}`, async (page) => {
@@ -101,7 +89,7 @@ describe.skipIf(noChromium !== undefined)("conversations in the inspector", () =
       await page.getByText("fork of").waitFor();
       expect(await client.sessions.get(fork)).toMatchObject({ parent: session, lineage: { kind: "fork", label: "another try" } });
     });
-  }, 60_000);
+  });
 
   test("a result is changed and run again on a fork, which is compared with the original", async () => {
     const result = (await events(session)).findLast(({ kind }) => kind === "tool.returned")?.id ?? "";
@@ -123,7 +111,7 @@ describe.skipIf(noChromium !== undefined)("conversations in the inspector", () =
       const changed = (await events(made.get("b") ?? "")).filter(({ kind }) => kind === "tool.returned").at(-1);
       expect(changed?.data).toMatchObject({ value: { stdout: "nothing was noted" } });
     });
-  }, 60_000);
+  });
 
   test("a message that began a run is edited and run again", async () => {
     await shown(`${session}/transcript?at=${await saying(session, "message.added", followed)}`, async (page) => {
@@ -139,7 +127,7 @@ describe.skipIf(noChromium !== undefined)("conversations in the inspector", () =
       await page.getByRole("article").filter({ hasText: "Is the note good?" }).first().waitFor();
       expect(await page.getByRole("article").filter({ hasText: "Is anything left to do?" }).count()).toBe(0);
     });
-  }, 60_000);
+  });
 
   test("a model call shows what it read and what was new; another model is asked on a fork", async () => {
     const [before, last] = (await events(session)).filter(({ kind }) => kind === "model.called").slice(-2);
@@ -162,7 +150,7 @@ describe.skipIf(noChromium !== undefined)("conversations in the inspector", () =
       const made = new URLSearchParams(href.split("?")[1]).get("b") ?? "";
       expect((await events(made)).filter(({ kind }) => kind === "model.called").at(-1)?.data).toMatchObject({ model: "acme/deep" });
     });
-  }, 60_000);
+  });
 
   test("a replay says step by step that it is identical; a branch is rejected with a reason", async () => {
     const fork = await client.sessions.fork(session, { label: "unwanted" });
@@ -178,7 +166,7 @@ describe.skipIf(noChromium !== undefined)("conversations in the inspector", () =
       await page.getByText("rejected: not needed").waitFor();
     });
     expect(await client.sessions.get(fork.id)).toMatchObject({ status: "rejected" });
-  }, 60_000);
+  });
 
   test("a bundle, a dossier and a patch are taken away, and hold what they should", async () => {
     const folder = await mkdtemp(join(tmpdir(), "openrath-convo-"));
@@ -214,7 +202,7 @@ describe.skipIf(noChromium !== undefined)("conversations in the inspector", () =
       expect(await readFile(join(folder, "slugify.js"), "utf8")).toContain("NFD");
     });
     await rm(folder, { recursive: true });
-  }, 60_000);
+  });
 
   test("raw events are filtered by kind and by a text in them, in the address too", async () => {
     await shown(`${session}/raw?kind=tool.returned`, async (page) => {
@@ -232,31 +220,17 @@ describe.skipIf(noChromium !== undefined)("conversations in the inspector", () =
       await page.getByText(/^1 of /).waitFor();
       await page.getByText('"slugs: none"').waitFor();
     });
-  }, 60_000);
+  });
 
   test("a reply is shown as it is written, and nothing moves for whoever reads something else", async () => {
-    const gate = gateOf();
-    const model: Model = {
-      id: "slow/writer",
-      free: true,
-      async *stream() {
-        yield { type: "text-delta", text: "The first half" };
-        await gate.opened;
-        const text = "The first half and the second.";
-        const usage = { input: 10, output: 8, cached: 0, cacheWrite: 0, reasoning: 0 };
-        yield { type: "reply", reply: { parts: [{ type: "text", text }], finish: "stop", usage } };
-      },
-    };
-    await using rath = openrath({ store: "memory", workflows: { writer: new Agent({ name: "writer", model }) } });
-    await using server = createServer(rath, { auth: "none-on-loopback" });
-    await using http = await servedHttp(server);
+    const { gate, model } = slowWriter();
+    await using project = await serveProject({ workflows: { writer: new Agent({ name: "writer", model }) } });
+    const { rath, url } = project;
     let told = rath.session("Tell me a story.");
     for (let line = 1; line <= 60; line++) told = told.note(`line ${line}`);
     await rath.save(told);
-    await using opened = await open(browser);
+    await using opened = await there.open(`${url}/#/s/${told.id}/transcript`);
     const { page } = opened;
-    page.setDefaultTimeout(20_000);
-    await page.goto(`${http.url}/#/s/${told.id}/transcript`);
     await page.getByText("live", { exact: true }).waitFor();
     await page.getByText("note: line 60").waitFor();
     const begun = await rath.run("writer", told);
@@ -272,8 +246,40 @@ describe.skipIf(noChromium !== undefined)("conversations in the inspector", () =
     await scroller.evaluate((element) => element.scrollTo(0, element.scrollHeight));
     await page.getByText("The first half and the second.").waitFor();
     expect(opened.problems).toEqual([]);
-  }, 60_000);
+  });
+
+  test("a reply that nobody writes on is not shown as if somebody did", async () => {
+    const { gate, model } = slowWriter();
+    await using project = await serveProject({ workflows: { writer: new Agent({ name: "writer", model }) } });
+    const told = await project.rath.save(project.rath.session("Tell me a story."));
+    await using opened = await there.open(`${project.url}/#/s/${told.id}/transcript`);
+    await opened.page.getByText("live", { exact: true }).waitFor();
+    const begun = await project.rath.run("writer", told);
+    const written = opened.page.getByText("The first half");
+    await written.waitFor();
+    await project.kill();
+    await written.waitFor({ state: "detached" });
+    gate.open();
+    await begun.result();
+  });
 });
+
+/** A model that stops in the middle of its reply. */
+function slowWriter() {
+  const gate = gateOf();
+  const model: Model = {
+    id: "slow/writer",
+    free: true,
+    async *stream() {
+      yield { type: "text-delta", text: "The first half" };
+      await gate.opened;
+      const text = "The first half and the second.";
+      const usage = { input: 10, output: 8, cached: 0, cacheWrite: 0, reasoning: 0 };
+      yield { type: "reply", reply: { parts: [{ type: "text", text }], finish: "stop", usage } };
+    },
+  };
+  return { gate, model };
+}
 
 function gateOf(): { readonly opened: Promise<void>; readonly open: () => void } {
   let open = (): void => {};

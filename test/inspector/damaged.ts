@@ -1,14 +1,15 @@
 /** A second server, on a copy of a store in which somebody changed what one event says. */
+import { join } from "node:path";
 import { volatileMemory } from "../../src/memory/volatile.ts";
-import { composeRath } from "../../src/openrath.ts";
+import { composeRath, openrath } from "../../src/openrath.ts";
 import { runtimeOf } from "../../src/runtime/replay.ts";
 import { createServer } from "../../src/server/server.ts";
 import { saltBytes } from "../../src/session/platform.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import type { StoredEvent } from "../../src/store/store.ts";
-import type { Rich } from "../questions/rich.ts";
 import { dataOf, envelopeOf, Forgery } from "../support/forgery.ts";
 import { servedHttp } from "../support/served-http.ts";
+import type { Looked } from "./stage.ts";
 
 export interface Damaged extends AsyncDisposable {
   readonly url: string;
@@ -25,10 +26,11 @@ interface Damage {
 }
 
 /** Changes the first message of the session; nothing that rests on it is named anew. */
-export async function serveDamaged({ rath, session }: Rich, { of = "data", port = 0 }: Damage = {}): Promise<Damaged> {
+export async function serveDamaged({ folder, session }: Looked, { of = "data", port = 0 }: Damage = {}): Promise<Damaged> {
+  await using rath = openrath({ store: join(folder, "store.db") });
   const runtime = runtimeOf(rath.session());
   const forgery = await Forgery.of(await runtime.store());
-  const found = forgery.events.find((event) => envelopeOf(event).kind === "message.added" && event.session === session.id);
+  const found = forgery.events.find((event) => envelopeOf(event).kind === "message.added" && event.session === session);
   if (found?.data === undefined) throw new Error("There is no such event.");
   const words = Buffer.from(dataOf(found).replace(/(?<="text":")./, "#"));
   const change: Partial<StoredEvent> =
@@ -53,8 +55,8 @@ export async function serveDamaged({ rath, session }: Rich, { of = "data", port 
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const { buildRich } = await import("../questions/rich.ts");
-  const rich = await buildRich();
-  const { url, session, event } = await serveDamaged(rich, { port: Number(process.argv[2] ?? 0) });
+  const { buildStage } = await import("./stage.ts");
+  const stage = await buildStage();
+  const { url, session, event } = await serveDamaged(stage, { port: Number(process.argv[2] ?? 0) });
   console.log(`${url}/#/s/${session}/verify ${event}`);
 }

@@ -1,40 +1,29 @@
 /** The screens of a whole project in a real browser: sessions, what waits for people, runs, and the palette. */
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
 import { connect } from "../../src/client/client.ts";
-import { launch, noChromium, type Opened, open } from "./browser.ts";
-import { buildStage, type Stage } from "./stage.ts";
+import { inBrowser } from "./in-browser.ts";
+import { buildStage } from "./stage.ts";
 
-if (noChromium !== undefined) console.log(`skipped: ${noChromium}`);
-
-describe.skipIf(noChromium !== undefined)("the screens of a project", { timeout: 90_000 }, () => {
-  let stage: Stage;
-  let browser: Browser;
-
-  beforeAll(async () => {
-    [stage, browser] = await Promise.all([buildStage(), launch()]);
-  }, 120_000);
-  afterAll(async () => {
-    await browser?.close();
-    await stage?.[Symbol.asyncDispose]();
-  });
-
-  const client = () => connect({ url: stage.url });
-  const opened = async (path: string, size: { readonly width?: number; readonly height?: number } = {}): Promise<Opened> => {
-    const one = await open(browser, size);
-    await one.page.goto(`${stage.url}/#${path}`);
-    return one;
-  };
+inBrowser("the screens of a project", buildStage, (there) => {
+  const client = () => connect({ url: there.stage.url });
   const rows = (page: Page) => page.getByRole("grid").getByRole("row");
 
   test("sessions are filtered by the address, opened by keys, and new ones come by themselves", async () => {
-    await using shown = await opened("/sessions?status=failed");
+    await using shown = await there.open("sessions?status=failed");
     const { page, problems } = shown;
     await soon(() => rows(page).allTextContents()).toHaveLength(2);
     expect(await rows(page).nth(1).textContent()).toContain("Build the search index");
     await page.getByRole("button", { name: "all", exact: true }).click();
     await soon(() => rows(page).count()).toBeGreaterThan(10);
     expect(page.url()).not.toContain("status");
+
+    await page.getByRole("columnheader", { name: "Cost" }).getByRole("button").click();
+    await soon(async () => rows(page).nth(1).textContent()).toContain("Slugs without accents");
+    expect(page.url()).toContain("order=cost");
+    await page.keyboard.press("o");
+    await soon(() => page.url()).not.toContain("order");
+    await soon(async () => rows(page).nth(1).textContent()).not.toContain("Slugs without accents");
 
     await client().sessions.create({ title: "Made meanwhile", message: "hello" });
     await soon(async () => rows(page).nth(1).textContent()).toContain("Made meanwhile");
@@ -46,14 +35,14 @@ describe.skipIf(noChromium !== undefined)("the screens of a project", { timeout:
     await page.keyboard.press("Escape");
     await page.keyboard.press("j");
     await page.keyboard.press("Enter");
-    await soon(() => page.url()).toContain(`/s/${stage.rich.session.id}`);
+    await soon(() => page.url()).toContain(`/s/${there.stage.session}`);
     expect(problems).toEqual([]);
   });
 
   test("what waits is approved, denied with a reason and approved with other arguments by keys alone, and the server knows who", async () => {
-    await using shown = await opened("/approvals?kind=approval");
+    await using shown = await there.open("approvals?kind=approval");
     const { page, problems } = shown;
-    const { edit, pay, payToo } = stage.desk.waiting;
+    const { edit, pay, payToo } = there.stage.desk.waiting;
     const title = page.getByRole("article").getByRole("heading", { level: 2 });
     const items = page.getByRole("list", { name: "Waits for a decision" }).getByRole("button");
     await soon(() => title.textContent()).toBe("edit_file");
@@ -101,8 +90,8 @@ describe.skipIf(noChromium !== undefined)("the screens of a project", { timeout:
   });
 
   test("a question is answered with its form, an unknown effect gets its outcome, and what others decided is gone with a word", async () => {
-    const { survey, charge } = stage.desk.waiting;
-    await using shown = await opened(`/approvals?pending=${survey}`, { width: 390, height: 844 });
+    const { survey, charge } = there.stage.desk.waiting;
+    await using shown = await there.open(`approvals?pending=${survey}`, { width: 390, height: 844 });
     const { page, problems } = shown;
     await page.getByLabel("copies").fill("2");
     await page.getByLabel("friday").check();
@@ -128,7 +117,7 @@ describe.skipIf(noChromium !== undefined)("the screens of a project", { timeout:
     await client().runs.start({ workflow: "asker", message: "ask" });
     await asked.waitFor();
     const { items } = await client().pending.list({ kind: "question" }).page();
-    await stage.rich.rath.decide(items[0]?.id ?? "", { by: "human:bob", answer: "no" });
+    await there.stage.rich.rath.decide(items[0]?.id ?? "", { by: "human:bob", answer: "no" });
     await page.getByText("May I?: no by human:bob").waitFor();
     expect(await asked.count()).toBe(0);
     expect(problems).toEqual([]);
@@ -137,13 +126,13 @@ describe.skipIf(noChromium !== undefined)("the screens of a project", { timeout:
   test("what somebody else decided gives way to nothing else by itself: no key decides another one", async () => {
     for (const message of ["one", "two"]) await client().runs.start({ workflow: "asker", message });
     await soon(async () => (await client().pending.list({ kind: "question" }).page()).items).toHaveLength(2);
-    await using shown = await opened("/approvals?kind=question");
+    await using shown = await there.open("approvals?kind=question");
     const { page, problems } = shown;
     const title = page.getByRole("article").getByRole("heading", { level: 2 });
     await soon(() => title.textContent()).toBe("May I?");
     const { items } = await client().pending.list({ kind: "question" }).page();
     const bySince = items.toSorted((a, b) => (a.since < b.since ? -1 : a.since > b.since ? 1 : a.id < b.id ? -1 : 1));
-    const decide = (place: number) => stage.rich.rath.decide(bySince[place]?.id ?? "", { by: "human:bob", answer: "no" });
+    const decide = (place: number) => there.stage.rich.rath.decide(bySince[place]?.id ?? "", { by: "human:bob", answer: "no" });
     await decide(0);
     await page.getByText("It waits no longer").waitFor();
     expect(await title.count()).toBe(0);
@@ -154,9 +143,9 @@ describe.skipIf(noChromium !== undefined)("the screens of a project", { timeout:
     expect(problems).toEqual([]);
   });
 
-  test("a phone shows approvals and sessions no wider than itself, and its buttons are as large as a thumb", async () => {
+  test("a phone shows approvals, sessions and runs no wider than itself, and its buttons are as large as a thumb", async () => {
     const run = await client().runs.start({ workflow: "payer", message: "for the phone" });
-    await using shown = await opened("/approvals", { width: 390, height: 844 });
+    await using shown = await there.open("approvals", { width: 390, height: 844 });
     const { page, problems } = shown;
     await page.getByRole("button", { name: /pay/ }).first().click();
     const approve = page.getByRole("button", { name: "Approve" });
@@ -164,19 +153,20 @@ describe.skipIf(noChromium !== undefined)("the screens of a project", { timeout:
     const box = await approve.boundingBox();
     expect(box?.height).toBeGreaterThanOrEqual(44);
     expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(844);
-    expect(await sideways(page)).toBe(0);
-    for (const path of ["sessions"]) {
-      await page.goto(`${stage.url}/#/${path}`);
+    await soon(() => sideways(page)).toBe(0);
+    for (const path of ["sessions", "runs"]) {
+      await page.goto(there.at(path));
+      await page.getByRole("heading", { level: 1, name: path === "runs" ? "Runs" : "Sessions" }).waitFor();
       await soon(() => rows(page).count()).toBeGreaterThan(5);
-      expect([path, await sideways(page)]).toEqual([path, 0]);
+      await soon(async () => [path, await sideways(page)]).toEqual([path, 0]);
     }
     await client().runs.cancel(run.id);
     expect(problems).toEqual([]);
   });
 
   test("a run that goes on for ever is cancelled with a reason, a signal reaches the one that waits for it", async () => {
-    const { endless, build } = stage.desk.runs;
-    await using shown = await opened("/runs?status=running");
+    const { endless, build } = there.stage.desk.runs;
+    await using shown = await there.open("runs?status=running");
     const { page, problems } = shown;
     await soon(() => rows(page).allTextContents()).toHaveLength(2);
     await page.keyboard.press("j");
@@ -190,7 +180,7 @@ describe.skipIf(noChromium !== undefined)("the screens of a project", { timeout:
     await pane.getByText(/It was cancelled/).waitFor();
     expect(await client().runs.get(endless)).toMatchObject({ status: "cancelled", cancel: { by: "human:local", reason: "it never ends" } });
 
-    await page.goto(`${stage.url}/#/runs?run=${build}`);
+    await page.goto(there.at(`runs?run=${build}`));
     await pane.getByRole("button", { name: /Signal/ }).click();
     expect(await page.getByRole("textbox", { name: "Signal" }).inputValue()).toBe("ci");
     await page.getByRole("button", { name: "Send", exact: true }).click();
@@ -198,8 +188,37 @@ describe.skipIf(noChromium !== undefined)("the screens of a project", { timeout:
     expect(problems).toEqual([]);
   });
 
+  test("a run that waits is resumed, and the next worker takes it up; Escape asks before it throws away what was typed", async () => {
+    const { nap } = there.stage.desk.runs;
+    const taken = async (): Promise<number> => (await client().runs.get(nap)).attempts.length;
+    const before = await taken();
+    await using shown = await there.open(`runs?run=${nap}`);
+    const { page, problems } = shown;
+    const pane = page.getByRole("complementary", { name: "The run" });
+    await pane.getByText(/It waits, and nobody executes it/).waitFor();
+    await page.keyboard.press("x");
+    const dialog = page.getByRole("dialog");
+    await dialog.waitFor();
+    await page.keyboard.type("not needed");
+    await page.keyboard.press("Escape");
+    await dialog.getByRole("button", { name: "Keep typing" }).click();
+    await page.keyboard.press("Tab");
+    expect(await dialog.getByRole("textbox").inputValue()).toBe("not needed");
+    await page.keyboard.press("Escape");
+    await dialog.getByRole("button", { name: "Discard" }).click();
+    await dialog.waitFor({ state: "detached" });
+    expect((await client().runs.get(nap)).status).toBe("waiting");
+
+    await page.keyboard.press("r");
+    await dialog.getByRole("button", { name: "Resume", exact: true }).click();
+    await page.getByText("It goes on with the next worker").waitFor();
+    await soon(taken).toBe(before + 1);
+    await soon(async () => (await client().runs.get(nap)).status).toBe("waiting");
+    expect(problems).toEqual([]);
+  });
+
   test("the palette finds a session and an action, and help tells the keys of the screen", async () => {
-    await using shown = await opened("/sessions");
+    await using shown = await there.open("sessions");
     const { page, problems } = shown;
     await soon(() => rows(page).count()).toBeGreaterThan(5);
     await page.keyboard.press("Control+k");
@@ -207,9 +226,9 @@ describe.skipIf(noChromium !== undefined)("the screens of a project", { timeout:
     await page.keyboard.type("without accents");
     await soon(() => page.getByRole("dialog").getByRole("option").allTextContents()).toHaveLength(1);
     await page.keyboard.press("Enter");
-    await soon(() => page.url()).toContain(`/s/${stage.rich.session.id}`);
+    await soon(() => page.url()).toContain(`/s/${there.stage.session}`);
 
-    await page.goto(`${stage.url}/#/sessions`);
+    await page.goto(there.at("sessions"));
     await soon(() => rows(page).count()).toBeGreaterThan(5);
     await page.keyboard.press("Control+k");
     await page.getByRole("dialog").getByRole("combobox").waitFor();
@@ -225,7 +244,7 @@ describe.skipIf(noChromium !== undefined)("the screens of a project", { timeout:
   });
 
   test("a run is started from the sessions", async () => {
-    await using shown = await opened("/sessions");
+    await using shown = await there.open("sessions");
     const { page, problems } = shown;
     await page.getByRole("button", { name: "Start…" }).click();
     await page.getByLabel("Workflow").selectOption("echo");

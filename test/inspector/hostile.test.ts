@@ -1,10 +1,8 @@
 /** What models, tools and strangers write is text, whatever it looks like, and freezes nothing. */
-import { describe, expect, test } from "vitest";
-import { openrath } from "../../src/openrath.ts";
-import { createServer } from "../../src/server/server.ts";
-import { servedHttp } from "../support/served-http.ts";
-import { launch, noChromium, open } from "./browser.ts";
+import { expect, test } from "vitest";
+import { inBrowser, noStage } from "./in-browser.ts";
 import { measured, settled, shoot } from "./look.ts";
+import { serveProject } from "./project.ts";
 
 const esc = "\u001b";
 const hostile: Readonly<Record<string, string>> = {
@@ -19,9 +17,10 @@ const hostile: Readonly<Record<string, string>> = {
   zalgo: "a\u0300\u0301\u0302".repeat(5000),
 };
 
-describe.skipIf(noChromium !== undefined)("hostile content", () => {
+inBrowser("hostile content", noStage, (there) => {
   test("is shown as text on every screen, and none is frozen by it", async () => {
-    await using rath = openrath({ store: "memory" });
+    await using project = await serveProject();
+    const { rath, url } = project;
     let session = rath.session("begin", { title: hostile["html"]?.slice(0, 190), tags: ["<b>tag</b>", "\u202etag"] });
     for (const text of Object.values(hostile)) {
       session = session.say(text).note(text);
@@ -30,34 +29,27 @@ describe.skipIf(noChromium !== undefined)("hostile content", () => {
     session = await session.remember({ key: "hostile/html", content: hostile["html"] ?? "" });
     session = session.fork(hostile["html"]?.slice(0, 150) ?? "").say("on a branch");
     await rath.save(session);
-    await using server = createServer(rath, { auth: "none-on-loopback" });
-    await using http = await servedHttp(server);
-    const browser = await launch();
-    try {
-      await using opened = await open(browser);
-      const { page, problems } = opened;
-      const wrong: string[] = [];
-      const screens = ["graph", "transcript", "timeline", "scrubber", "call", "files", "verify", "raw"];
-      const addresses = [...screens.map((name) => `#/s/${session.id}/${name}`), "#/sessions", "#/memory", "#/runs", "#/approvals"];
-      for (const address of addresses) {
-        await page.goto("about:blank");
-        const began = performance.now();
-        await page.goto(`${http.url}/${address}`);
-        await settled(page);
-        // A page that is frozen does not answer.
-        await page.keyboard.press("j");
-        await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
-        const ms = performance.now() - began;
-        const { elements, sideways } = await measured(page);
-        if (ms > 15_000) wrong.push(`${address}: ${ms.toFixed(0)} ms`);
-        if (elements > 2000 || sideways > 0) wrong.push(`${address}: ${elements} elements, ${sideways} pixels too wide`);
-        if (await page.evaluate(() => "hacked" in window)) wrong.push(`${address}: it ran`);
-        await shoot(page, `hostile-${address.replaceAll(/.*\//g, "")}`);
-      }
-      for (const problem of problems) if (!/status of 404/.test(problem)) wrong.push(problem);
-      expect(wrong).toEqual([]);
-    } finally {
-      await browser.close();
+    await using opened = await there.open();
+    const { page, problems } = opened;
+    const wrong: string[] = [];
+    const screens = ["graph", "transcript", "timeline", "scrubber", "call", "files", "verify", "raw"];
+    const addresses = [...screens.map((name) => `#/s/${session.id}/${name}`), "#/sessions", "#/memory", "#/runs", "#/approvals"];
+    for (const address of addresses) {
+      await page.goto("about:blank");
+      const began = performance.now();
+      await page.goto(`${url}/${address}`);
+      await settled(page);
+      // A page that is frozen does not answer.
+      await page.keyboard.press("j");
+      await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
+      const ms = performance.now() - began;
+      const { elements, sideways } = await measured(page);
+      if (ms > 15_000) wrong.push(`${address}: ${ms.toFixed(0)} ms`);
+      if (elements > 2000 || sideways > 0) wrong.push(`${address}: ${elements} elements, ${sideways} pixels too wide`);
+      if (await page.evaluate(() => "hacked" in window)) wrong.push(`${address}: it ran`);
+      await shoot(page, `hostile-${address.replaceAll(/.*\//g, "")}`);
     }
+    for (const problem of problems) if (!/status of 404/.test(problem)) wrong.push(problem);
+    expect(wrong).toEqual([]);
   }, 240_000);
 });

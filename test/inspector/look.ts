@@ -39,13 +39,13 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
 }
 
-/** What axe calls serious or critical, in a line each. */
-export async function violations(page: Page): Promise<readonly string[]> {
-  await page.evaluate(axe);
-  const found = await page.evaluate(async () => {
-    const { axe: loaded } = window as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } };
-    return (await loaded.run()).violations;
-  });
+/** What axe calls serious or critical, in a line each: by all of its rules, or by these. */
+export async function violations(page: Page, ...rules: readonly string[]): Promise<readonly string[]> {
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe);
+  const found = await page.evaluate(async (runOnly) => {
+    const { axe: loaded } = window as unknown as { axe: { run(options: object): Promise<{ violations: Violation[] }> } };
+    return (await loaded.run(runOnly.length === 0 ? {} : { runOnly })).violations;
+  }, rules);
   return found
     .filter(({ impact }) => impact === "serious" || impact === "critical")
     .flatMap(({ id, nodes }) =>
@@ -59,4 +59,23 @@ export function measured(page: Page): Promise<{ readonly elements: number; reado
     elements: document.querySelectorAll("*").length,
     sideways: document.documentElement.scrollWidth - document.documentElement.clientWidth,
   }));
+}
+
+/** Goes on with Tab so often, and tells which of the elements that got the focus did not show it. */
+export async function unseenFocus(page: Page, times: number): Promise<readonly string[]> {
+  // Looked at as it happens: asking after each key takes several times as long.
+  await page.evaluate(() => {
+    const seen = window as unknown as { wrong: Set<string> };
+    seen.wrong = new Set();
+    document.addEventListener("focusin", ({ target }) => {
+      const element = target as Element;
+      const { outlineStyle, boxShadow } = getComputedStyle(element);
+      const { width, height } = element.getBoundingClientRect();
+      const named = `${element.tagName} ${(element.getAttribute("aria-label") ?? element.textContent ?? "").slice(0, 40)}`;
+      if (outlineStyle === "none" && boxShadow === "none") seen.wrong.add(`${named}: no sign of the focus`);
+      else if (width * height === 0) seen.wrong.add(`${named}: is not there`);
+    });
+  });
+  for (let pressed = 0; pressed < times; pressed++) await page.keyboard.press("Tab");
+  return page.evaluate(() => [...(window as unknown as { wrong: Set<string> }).wrong]);
 }

@@ -5,10 +5,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { write } from "../../src/audit/audit.ts";
 import { openrath } from "../../src/openrath.ts";
-import { launch, noChromium, open } from "./browser.ts";
+import { inBrowser, noStage } from "./in-browser.ts";
 import { settled, shoot } from "./look.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "rath-offline-"));
@@ -28,7 +28,7 @@ async function inspect(what: string): Promise<{ readonly child: ChildProcess; re
   return { child, link: String(printed).trim() };
 }
 
-describe.skipIf(noChromium !== undefined)("an exported file", () => {
+inBrowser("an exported file", noStage, (there) => {
   test("is looked at without a project: every screen shows it, nothing can be changed, and the link counts once", async () => {
     const file = join(folder, "session.jsonl");
     {
@@ -38,33 +38,26 @@ describe.skipIf(noChromium !== undefined)("an exported file", () => {
       await write(session, file);
     }
     const { child, link } = await inspect(file);
-    const browser = await launch();
-    try {
-      await using opened = await open(browser);
-      const { page, problems } = opened;
-      await page.goto(link);
-      await page.getByRole("heading", { name: "From afar" }).waitFor();
-      // The code is gone from the address, and the place it led to is there.
-      expect(page.url()).toMatch(/#\/s\/[0-9a-f-]+\/graph$/);
-      for (const name of ["Transcript", "Raw", "Verify", "Graph"]) {
-        await page.getByRole("navigation", { name: /Ways/ }).getByRole("link", { name }).click();
-        await settled(page);
-      }
-      await page.getByText("Is anybody there?").first().waitFor();
-      await shoot(page, "offline-graph");
-      await page.getByRole("navigation", { name: "Screens" }).getByRole("link", { name: "Memory" }).click();
-      await page.getByText("Nobody was there.").first().waitFor();
-      expect(await page.getByRole("button", { name: /^Say/ }).count()).toBe(0);
-      expect(problems).toEqual([]);
-      await using second = await open(browser);
-      await second.page.goto(link);
-      await second.page.getByText(/does not let anybody in any more/).waitFor();
-      await shoot(second.page, "key-needed");
-    } finally {
-      await browser.close();
+    await using opened = await there.open(link);
+    const { page, problems } = opened;
+    await page.getByRole("heading", { name: "From afar" }).waitFor();
+    // The code is gone from the address, and the place it led to is there.
+    expect(page.url()).toMatch(/#\/s\/[0-9a-f-]+\/graph$/);
+    for (const name of ["Transcript", "Raw", "Verify", "Graph"]) {
+      await page.getByRole("navigation", { name: /Ways/ }).getByRole("link", { name }).click();
+      await settled(page);
     }
+    await page.getByText("Is anybody there?").first().waitFor();
+    await shoot(page, "offline-graph");
+    await page.getByRole("navigation", { name: "Screens" }).getByRole("link", { name: "Memory" }).click();
+    await page.getByText("Nobody was there.").first().waitFor();
+    expect(await page.getByRole("button", { name: /^Say/ }).count()).toBe(0);
+    expect(problems).toEqual([]);
+    await using second = await there.open(link);
+    await second.page.getByText(/does not let anybody in any more/).waitFor();
+    await shoot(second.page, "key-needed");
     child.kill("SIGINT");
     const [code] = (await once(child, "exit")) as [number | null];
     expect(code).toBe(0);
-  }, 60_000);
+  });
 });

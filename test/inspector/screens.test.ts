@@ -1,77 +1,105 @@
-/** Every screen, in both themes, on the rich session: it shows something, breaks nothing, and can be used by everybody. */
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { launch, noChromium, open } from "./browser.ts";
-import { measured, settled, shoot, violations } from "./look.ts";
-import { buildStage, type Stage } from "./stage.ts";
-
-if (noChromium !== undefined) console.log(`skipped: the screens of the inspector: ${noChromium}`);
-
-let browser: Browser;
-let stage: Stage;
-
-beforeAll(async () => {
-  if (noChromium !== undefined) return;
-  [browser, stage] = await Promise.all([launch(), buildStage()]);
-}, 120_000);
-afterAll(async () => {
-  await browser?.close();
-  await stage?.[Symbol.asyncDispose]();
-});
+/** Every screen on the rich session, in both themes, wide and narrow: it shows something, breaks nothing, and can be used by everybody. */
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { inBrowser, sharedStage } from "./in-browser.ts";
+import { measured, settled, shoot, unseenFocus, violations } from "./look.ts";
+import type { Looked } from "./stage.ts";
 
 const ofProject = ["sessions", "approvals", "runs", "memory"];
 const ofSession = ["graph", "transcript", "timeline", "scrubber", "call", "files", "verify", "raw"];
 
-function addresses(): readonly (readonly [string, string])[] {
-  const { session, taught } = stage.rich;
-  return [
-    ...ofProject.map((name) => [name, `#/${name}`] as const),
-    ...ofSession.map((name) => [name, `#/s/${session.id}/${name}`] as const),
-    ["diff", `#/diff?a=${session.id}&b=${taught.id}`],
-    ["no-session", "#/s/00000000-0000-7000-8000-000000000000/graph"],
-    ["no-screen", "#/nothing/here"],
-  ];
-}
+const screens: readonly (readonly [string, (stage: Looked) => string])[] = [
+  ...ofProject.map((name) => [name, () => name] as const),
+  ...ofSession.map((name) => [name, ({ session }: Looked) => `s/${session}/${name}`] as const),
+  ["no-diff", () => "diff"],
+  ["diff", ({ session, taught }) => `diff?a=${session}&b=${taught}`],
+  ["no-session", () => "s/00000000-0000-7000-8000-000000000000/graph"],
+  ["no-screen", () => "nothing/here"],
+];
 
-describe.skipIf(noChromium !== undefined)("screens", () => {
-  test.each(["light", "dark"] as const)(
-    "all of them, %s",
-    async (theme) => {
-      await using opened = await open(browser, { theme });
-      const { page, problems } = opened;
-      const wrong: string[] = [];
-      for (const [name, address] of addresses()) {
-        await page.goto("about:blank"); // nothing is left of the screen before
-        await page.goto(`${stage.url}/${address}`);
-        await settled(page);
-        await shoot(page, `${name}-${theme}`);
-        const { elements, sideways } = await measured(page);
-        if (elements > 2000) wrong.push(`${name}: ${elements} elements`);
-        if (sideways > 0) wrong.push(`${name}: ${sideways} pixels wider than the window`);
-        for (const violation of await violations(page)) wrong.push(`${name}: ${violation}`);
-        // A session that is not there is answered with 404, which browsers write to the console by themselves.
-        for (const problem of problems.splice(0)) if (!(name === "no-session" && /404/.test(problem))) wrong.push(`${name}: ${problem}`);
-      }
-      expect(wrong).toEqual([]);
-    },
-    180_000,
-  );
-
-  test("nothing sticks out on a narrow window, and approvals fit a phone", async () => {
-    await using narrow = await open(browser, { width: 900, height: 700 });
+inBrowser("screens", sharedStage, (there) => {
+  test.each(screens)("%s", async (name, address) => {
+    await using opened = await there.open(address(there.stage));
+    const { page, problems } = opened;
     const wrong: string[] = [];
-    for (const [name, address] of addresses()) {
-      await narrow.page.goto("about:blank");
-      await narrow.page.goto(`${stage.url}/${address}`);
-      await settled(narrow.page);
-      const { sideways } = await measured(narrow.page);
-      if (sideways > 0) wrong.push(`${name}: ${sideways}`);
-    }
-    await using phone = await open(browser, { width: 390, height: 844 });
-    await phone.page.goto(`${stage.url}/#/approvals`);
+    const fits = async (how: string): Promise<void> => {
+      const { elements, sideways } = await measured(page);
+      if (elements > 2000) wrong.push(`${how}: ${elements} elements`);
+      if (sideways > 0) wrong.push(`${how}: ${sideways} pixels wider than the window`);
+    };
+    await settled(page);
+    await shoot(page, `${name}-light`);
+    await fits("light");
+    wrong.push(...(await violations(page)));
+    // The same elements in other colours.
+    await page.emulateMedia({ colorScheme: "dark" });
+    await shoot(page, `${name}-dark`);
+    wrong.push(...(await violations(page, "color-contrast")).map((one) => `dark: ${one}`));
+    wrong.push(...(await unseenFocus(page, 25)));
+    await page.setViewportSize({ width: 900, height: 700 });
+    await settled(page);
+    await fits("narrow");
+    // A session that is not there is answered with 404, which browsers write to the console by themselves.
+    wrong.push(...problems.filter((problem) => !(name === "no-session" && /404/.test(problem))));
+    expect(wrong).toEqual([]);
+  });
+
+  test("approvals fit a phone", async () => {
+    await using phone = await there.open("approvals", { width: 390, height: 844 });
     await settled(phone.page);
     await shoot(phone.page, "approvals-phone");
-    if ((await measured(phone.page)).sideways > 0) wrong.push("approvals on a phone");
-    expect(wrong).toEqual([]);
-  }, 120_000);
+    expect((await measured(phone.page)).sideways).toBe(0);
+  });
+
+  test.each(["graph", "transcript"])("a phone shows what can be done on the %s", async (name) => {
+    await using phone = await there.open(`s/${there.stage.session}/${name}`, { width: 390, height: 844 });
+    await settled(phone.page);
+    await shoot(phone.page, `${name}-phone`);
+    // What sticks out is cut off, and nothing can be scrolled to: the last button of the header says whether all are there.
+    const { x = 0, width = 1000 } = (await phone.page.getByRole("button", { name: "Dossier" }).boundingBox()) ?? {};
+    expect(x + width).toBeLessThanOrEqual(390);
+    expect(phone.problems).toEqual([]);
+  });
+
+  test("the keyboard alone leads to a session and through every screen of it, to help, to the palette, and back", async () => {
+    await using opened = await there.open("sessions");
+    const { page, problems } = opened;
+    await settled(page);
+    await page.keyboard.press("Control+k");
+    await page.getByRole("dialog").getByRole("combobox").waitFor();
+    await page.keyboard.type("Slugs without");
+    await page.getByRole("option", { name: /Slugs without accents/ }).waitFor();
+    await page.keyboard.press("Enter");
+    await at(page, new RegExp(`#/s/${there.stage.session}/graph`));
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await settled(page);
+    for (const [key, name] of Object.entries({
+      t: "transcript",
+      i: "timeline",
+      s: "scrubber",
+      o: "call",
+      e: "files",
+      v: "verify",
+      w: "raw",
+      g: "graph",
+    })) {
+      await page.keyboard.press(key);
+      await at(page, new RegExp(`/${name}(\\?|$)`));
+      await settled(page);
+    }
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keys" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    for (const [key, name] of Object.entries({ 2: "approvals", 3: "runs", 4: "memory", 1: "sessions" })) {
+      await page.keyboard.press(key);
+      await at(page, new RegExp(`#/${name}`));
+    }
+    expect(problems).toEqual([]);
+  });
 });
+
+/** Waits until the address is one of these. */
+async function at(page: Page, address: RegExp): Promise<void> {
+  await expect.poll(() => page.url(), { timeout: 20_000 }).toMatch(address);
+}

@@ -12,8 +12,17 @@ import { repository } from "../questions/story.ts";
 import { type ServedHttp, servedHttp } from "../support/served-http.ts";
 import { type Desk, deskWorkflows, fillDesk } from "./desk-work.ts";
 
-export interface Stage extends AsyncDisposable {
+/** What whoever only looks at a stage knows of it. */
+export interface Looked {
   readonly url: string;
+  /** Where its store is. */
+  readonly folder: string;
+  /** The rich session, and the one that taught it. */
+  readonly session: string;
+  readonly taught: string;
+}
+
+export interface Stage extends Looked, AsyncDisposable {
   readonly rich: Rich;
   /** What waits for people, and runs in every state. */
   readonly desk: Desk;
@@ -31,7 +40,8 @@ export async function buildStage(port = 0): Promise<Stage> {
   const server = createServer(rich.rath, { auth: "none-on-loopback" });
   const http: ServedHttp = await servedHttp(server, port);
   return {
-    ...{ url: http.url, rich, desk, server },
+    ...{ url: http.url, folder: rich.folder, session: rich.session.id, taught: rich.taught.id },
+    ...{ rich, desk, server },
     [Symbol.asyncDispose]: async () => {
       stop.abort();
       await working;

@@ -4,32 +4,13 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { Browser, Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { blame } from "../../src/audit/blame.ts";
+import type { Locator, Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { connect } from "../../src/client/client.ts";
 import { repository } from "../questions/story.ts";
-import { launch, noChromium, open } from "./browser.ts";
-import { buildStage, type Stage } from "./stage.ts";
+import { inBrowser, sharedStage } from "./in-browser.ts";
 
-if (noChromium !== undefined) console.log(`skipped: timeline, scrubber and files of the inspector: ${noChromium}`);
-
-let browser: Browser;
-let stage: Stage;
-
-beforeAll(async () => {
-  if (noChromium !== undefined) return;
-  [browser, stage] = await Promise.all([launch(), buildStage()]);
-}, 120_000);
-afterAll(async () => {
-  await browser?.close();
-  await stage?.[Symbol.asyncDispose]();
-});
-
-function address(screen: string, search = ""): string {
-  return `${stage.url}/#/s/${stage.rich.session.id}/${screen}${search}`;
-}
-
-const slow = { timeout: 10_000 };
+const slow = { timeout: 20_000 };
 
 /** What stands there, once it does. */
 function shown(locator: Locator) {
@@ -41,12 +22,15 @@ function said(page: Page): URLSearchParams {
   return new URLSearchParams(page.url().split("?")[1] ?? "");
 }
 
-describe.skipIf(noChromium !== undefined)("time", () => {
+inBrowser("time", sharedStage, (there) => {
+  const at = (screen: string, search = ""): string => there.at(`s/${there.stage.session}/${screen}${search}`);
+  const client = () => connect({ url: there.stage.url });
+  /** Who wrote the lines of a file. */
+  const blame = async (path: string) => (await client().sessions.blame(there.stage.session, { path }).page()).items;
+
   test("a bar of the timeline leads to its event, and a part of the time can be looked at", async () => {
-    await using opened = await open(browser);
+    await using opened = await there.open(at("timeline"));
     const { page, problems } = opened;
-    page.setDefaultTimeout(10_000);
-    await page.goto(address("timeline"));
     const table = page.getByRole("table", { name: "By agent" });
     await expect.poll(() => table.getByRole("row").count(), slow).toBeGreaterThan(10);
     expect(await table.getByRole("row", { name: /^repair\/releaser / }).textContent()).toMatch(/3 300/);
@@ -57,8 +41,8 @@ describe.skipIf(noChromium !== undefined)("time", () => {
     await page.mouse.click((box?.x ?? 0) + (box?.width ?? 0) - 3, (box?.y ?? 0) + (box?.height ?? 0) / 2);
     const chosen = page.getByRole("region", { name: "Chosen event" });
     await shown(chosen).toMatch(/announce.*denied[\s\S]*waiting for a person/);
-    const at = said(page).get("at");
-    expect(at).toMatch(/^[0-9a-f]{64}$/);
+    const event = said(page).get("at");
+    expect(event).toMatch(/^[0-9a-f]{64}$/);
 
     const plot = await page.getByTestId("plot").boundingBox();
     const [left, top, width] = [plot?.x ?? 0, (plot?.y ?? 0) + 20, plot?.width ?? 0];
@@ -70,19 +54,17 @@ describe.skipIf(noChromium !== undefined)("time", () => {
     await page.keyboard.press("0");
     await expect.poll(() => said(page).get("zoom"), slow).toBeNull();
     await page.keyboard.press("k");
-    await expect.poll(() => said(page).get("at"), slow).not.toBe(at);
+    await expect.poll(() => said(page).get("at"), slow).not.toBe(event);
 
     await chosen.getByRole("link", { name: "Graph" }).click();
     await page.waitForURL(/\/graph\?/);
     expect(said(page).get("at")).toMatch(/^[0-9a-f]{64}$/);
     expect(problems).toEqual([]);
-  }, 30_000);
+  });
 
   test("scrubbing by keys changes the state, the files and the memory that are shown", async () => {
-    await using opened = await open(browser);
+    await using opened = await there.open(at("scrubber"));
     const { page, problems } = opened;
-    page.setDefaultTimeout(10_000);
-    await page.goto(address("scrubber"));
     const tokens = page.getByTestId("tokens");
     const line = page.getByTestId("event-line");
     await shown(tokens).toMatch(/^2\d 000 in/);
@@ -100,8 +82,8 @@ describe.skipIf(noChromium !== undefined)("time", () => {
     for (const _ of "123") await page.keyboard.press("}");
     await shown(tokens).not.toBe("2 000 in · 200 out");
 
-    const written = (await blame(stage.rich.session, "slugify.js")).find(({ text }) => text.includes("NFD"));
-    await page.goto(address("scrubber", `?at=${written?.event.id}`));
+    const written = (await blame("slugify.js")).find(({ text }) => text.includes("NFD"));
+    await page.goto(at("scrubber", `?at=${written?.event}`));
     await shown(page.getByRole("region", { name: "Changes of slugify.js" })).toMatch(/NFD/);
     await page.keyboard.press("]");
     await shown(page.getByRole("region", { name: "Files", exact: true })).toContain("changed no file");
@@ -113,14 +95,12 @@ describe.skipIf(noChromium !== undefined)("time", () => {
     await page.getByRole("button", { name: "Newest" }).click();
     await shown(tokens).toBe(newest);
     expect(problems).toEqual([]);
-  }, 30_000);
+  });
 
   test("blame leads to the event that wrote the line", async () => {
-    await using opened = await open(browser);
+    const [first] = await blame("slugify.js");
+    await using opened = await there.open(at("files"));
     const { page, problems } = opened;
-    page.setDefaultTimeout(10_000);
-    const [first] = await blame(stage.rich.session, "slugify.js");
-    await page.goto(address("files"));
     await page.getByRole("region", { name: "Changed files" }).getByRole("button", { name: "slugify.js" }).click();
     await shown(page.getByRole("region", { name: "Changes of slugify.js" })).toMatch(/NFD/);
     await page.getByRole("button", { name: "Who wrote it" }).click();
@@ -128,35 +108,33 @@ describe.skipIf(noChromium !== undefined)("time", () => {
     const content = page.getByRole("region", { name: "Content of slugify.js" });
     await content.getByRole("link", { name: /careful/ }).click();
     await page.waitForURL(/\/graph\?/);
-    expect(said(page).get("at")).toBe(first?.event.id);
+    expect(said(page).get("at")).toBe(first?.event);
     expect(problems).toEqual([]);
-  }, 30_000);
+  });
 
   test("the patch that is downloaded is one that git applies", async () => {
-    await using opened = await open(browser);
+    await using opened = await there.open(at("files"));
     const { page, problems } = opened;
-    page.setDefaultTimeout(10_000);
-    await page.goto(address("files"));
     const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download patch" }).click()]);
     const folder = await mkdtemp(join(tmpdir(), "openrath-patch-"));
     for (const [path, text] of Object.entries(repository)) await writeFile(join(folder, path), text);
     const patch = join(folder, "downloaded.patch");
     await download.saveAs(patch);
     await promisify(execFile)("git", ["apply", patch], { cwd: folder });
-    expect(await readFile(join(folder, "slugify.js"), "utf8")).toBe(await stage.rich.session.files.text("slugify.js"));
+    expect(await readFile(join(folder, "slugify.js"), "utf8")).toBe(
+      await (await client().sessions.file(there.stage.session, { path: "slugify.js" })).text(),
+    );
     await rm(folder, { recursive: true });
     expect(problems).toEqual([]);
-  }, 30_000);
+  });
 
   test("places without files say how to get some, and places that are not there lead back", async () => {
-    await using opened = await open(browser);
+    await using opened = await there.open(at("files", "?at=1"));
     const { page, problems } = opened;
-    page.setDefaultTimeout(10_000);
-    await page.goto(address("files", "?at=1"));
     await shown(page.locator("#main")).toMatch(/There were no files yet[\s\S]*session\.to/);
-    await page.goto(address("scrubber", "?at=ffffffffffff"));
+    await page.goto(at("scrubber", "?at=ffffffffffff"));
     await page.getByRole("button", { name: "To the newest" }).click();
     await page.getByTestId("state").waitFor();
     expect(problems).toEqual([]);
-  }, 30_000);
+  });
 });

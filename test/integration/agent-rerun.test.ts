@@ -73,6 +73,9 @@ describe("a rerun of an agent", () => {
     expect([done, calm.reused]).toEqual([["answer"], 2]);
     expect((await calm.session.request()).instructions).toBe("Be calm.");
     expect(String(await replay(calm.session, agent()))).toMatch(/^identical/);
+    done.length = 0;
+    const still = await rerun(calm.session, agent());
+    expect([done, still.reused, (await still.session.request()).instructions]).toEqual([[], 3, "Be calm."]);
     const call = first(spoken, "model.called", 1);
     const little = await rerun(spoken, both(), { change: { event: call.id, model: "other/model" } });
     expect([...little.session.events()].filter(({ kind }) => kind === "model.returned").map(({ by }) => by)).toHaveLength(3);

@@ -208,6 +208,18 @@ describe("a question", () => {
 });
 
 describe("the list", () => {
+  // Mutants: the session is that of the branch alone; every branch of a run is in every other.
+  test("of a session has what waits on the branches of a run that works on it", async () => {
+    await using server = await worked();
+    await waiting(server, "askAny");
+    const three = await server.ask("startRun", {}, { workflow: "askThree", message: "x" });
+    await expect.poll(async () => (await listed(server, { run: three.id })).length).toBe(3);
+    const onBranches = await listed(server, { session: three.session });
+    expect(onBranches.map(({ run }) => run)).toEqual([three.id, three.id, three.id]);
+    expect(new Set(onBranches.map(({ session }) => session)).size).toBe(3);
+    expect(await listed(server, { session: onBranches[0].session })).toEqual([onBranches[0]]);
+  });
+
   // Mutant: the cursor is the run alone, or the page ends before the filter.
   test("comes in pages in which each is once, also while some are decided; by run, session and kind", async () => {
     await using server = await worked();

@@ -111,6 +111,12 @@ describe("answers are the library's", () => {
       items: [{ kind: "session.forked", by: "human:bob" }],
     });
     await expect.poll(async () => (await server.ask("getChecks", { session: begun.session })).items.length).toBe(1);
+    // No worker takes it, and it is a run all the same.
+    await expect.poll(async () => (await bob.ask("getRun", { run: begun.run })).status).toBe("done");
+    const { workflow } = (await server.ask("getRuns")).items[0];
+    expect(await bob.ask("getRun", { run: begun.run })).toMatchObject({ id: begun.run, workflow, session: begun.session });
+    expect((await bob.ask("getResult", { run: begun.run })).status).toBe("done");
+    expect(await bob.refused("getRun", { run: session.id })).toMatchObject({ status: 404, code: "run.not-found" });
     expect((await server.ask("getDiff", { a: session.id, b: begun.session })).reused.b.results).toBeGreaterThan(3);
     expect(await bob.refused("rerunSession", ofSession, { change: { event: "0".repeat(64), output: 1 } })).toMatchObject({ status: 404 });
     const said = await bob.ask("rerunSession", ofSession, { change: { message: "Count again" }, effects: "live" });

@@ -1,8 +1,7 @@
 /** A real PostgreSQL for tests: a schema of one's own on the shared server, or a server of one's own to stop and to kill. */
-import { connect } from "node:net";
-import { text } from "node:stream/consumers";
 import pg from "pg";
 import { afterAll, beforeAll, inject } from "vitest";
+import { borrow } from "./lender.ts";
 import { type PostgresServer, startServer } from "./postgres-server.ts";
 
 export type { PostgresServer } from "./postgres-server.ts";
@@ -10,10 +9,8 @@ export type { PostgresServer } from "./postgres-server.ts";
 let schemas = 0;
 
 /** The URL of the server that all test files share; asking for it starts it. */
-export async function sharedPostgres(): Promise<string> {
-  const url = await text(connect(inject("postgresPort"), "127.0.0.1"));
-  if (!url.startsWith("postgres")) throw new Error(`no PostgreSQL to test with: ${url}`);
-  return url;
+export function sharedPostgres(): Promise<string> {
+  return borrow(inject("postgresPort"));
 }
 
 /** A schema nobody else uses. It need not be dropped: the server goes with the run. */

@@ -7,6 +7,7 @@
  */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useLayoutEffect, useRef } from "react";
+import { Icon } from "../parts/icon.tsx";
 import { useNarrow } from "./use-narrow.ts";
 import classes from "./virtual-table.module.css";
 
@@ -14,9 +15,13 @@ export interface Column<Row> {
   readonly name: string;
   /** Of the grid: "8rem" or "minmax(10rem, 2fr)". */
   readonly width: string;
+  /** Where there is little room. */
+  readonly narrow?: string;
   readonly numeric?: boolean;
   /** Left out where there is little room. */
   readonly wide?: boolean;
+  /** Rows can be ordered by it, the largest first; whether they are, and what a click on its name does. */
+  readonly order?: { readonly on: boolean; readonly toggle: () => void };
   readonly cell: (row: Row) => ReactNode;
 }
 
@@ -68,13 +73,24 @@ export function VirtualTable<Row>({ label, columns: all, rows, idOf, chosen, cho
       requestAnimationFrame(() => frame.current?.querySelector<HTMLElement>('[data-chosen="true"]')?.focus({ preventScroll: true }));
     }
   }, [chosen]);
-  const tracks = { gridTemplateColumns: columns.map(({ width }) => width).join(" ") };
+  const tracks = { gridTemplateColumns: columns.map(({ width, narrow = width }) => (isNarrow ? narrow : width)).join(" ") };
   return (
     <div className={classes["table"]} role="grid" aria-label={label} aria-rowcount={rows.length + 1} ref={frame}>
       <div className={classes["head"]} role="row" aria-rowindex={1} style={tracks}>
-        {columns.map(({ name, numeric }) => (
-          <div key={name} role="columnheader" className={numeric === true ? "number" : undefined}>
-            {name}
+        {columns.map(({ name, numeric, order }) => (
+          <div
+            key={name}
+            role="columnheader"
+            className={numeric === true ? "number" : undefined}
+            aria-sort={order?.on === true ? "descending" : undefined}
+          >
+            {order === undefined ? (
+              name
+            ) : (
+              <button type="button" data-look="plain" className={classes["order"]} data-on={order.on} onClick={order.toggle}>
+                {name} <Icon name="shut" />
+              </button>
+            )}
           </div>
         ))}
       </div>

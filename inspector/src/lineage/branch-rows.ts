@@ -26,6 +26,29 @@ export function branchRows(lineage: Lineage, branch: string): readonly number[] 
   return rows;
 }
 
+/**
+ * Something made of the events of a branch, one after the other. What was made of the first ones stays true: only what was added since
+ * is read.
+ */
+export function madeOfBranch<Made>(
+  begin: () => Made,
+  read: (made: Made, lineage: Lineage, row: number, place: number) => void,
+): (lineage: Lineage, branch: string) => Made {
+  const kept = new WeakMap<Lineage, Map<string, { readonly made: Made; readonly rows: readonly number[] }>>();
+  return (lineage, branch) => {
+    const rows = branchRows(lineage, branch);
+    const ofLineage = kept.get(lineage) ?? new Map();
+    kept.set(lineage, ofLineage);
+    const before = ofLineage.get(branch);
+    // A branch that was cut off and came back with more may be another line.
+    const goesOn = before !== undefined && before.rows.at(-1) === rows[before.rows.length - 1];
+    const made: Made = goesOn ? before.made : begin();
+    for (let place = goesOn ? before.rows.length : 0; place < rows.length; place++) read(made, lineage, rows[place] as number, place);
+    ofLineage.set(branch, { made, rows });
+    return made;
+  };
+}
+
 /** Where an event is among the rows of a branch; -1 when it is not. Parents come first: rows go up. */
 export function placeAmong(rows: readonly number[], row: number): number {
   let [low, high] = [0, rows.length - 1];

@@ -218,7 +218,14 @@ export class Lineage {
   }
 
   #addSparse(row: number, prior: number, { kind, facts, parents, data }: EventResource): void {
-    const said = (data ?? {}) as { nested?: true; implicit?: true; adopt?: true; from?: { head?: string }; answer?: unknown };
+    const said = (data ?? {}) as {
+      nested?: true;
+      implicit?: true;
+      adopt?: true;
+      from?: { head?: string };
+      answer?: unknown;
+      passed?: boolean;
+    };
     const origins = kind === "session.detached" && said.from?.head !== undefined ? [said.from.head] : parents;
     const rows = origins.map((id) => this.rowOf(id) ?? -1);
     if (rows.length !== 1 || rows[0] !== prior) this.#parents.set(row, rows);
@@ -229,6 +236,7 @@ export class Lineage {
     else if (kind === "session.merged" && said.adopt === true) this.#mark(row, "adopt");
     if ((kind === "tool.returned" || kind === "do.returned") && said.answer !== undefined) this.#mark(row, "decided");
     const { outcome, call, ms, usage, attempts = 1, files } = facts as Told;
+    if (kind === "check.returned" && outcome === "ok" && data !== undefined) this.#mark(row, said.passed === true ? "passed" : "failed");
     if (files === true) this.#mark(row, "files");
     if (outcome !== undefined && outcome !== "ok") this.#troubles.set(row, outcome as Trouble);
     if (attempts > 1) this.#retried.set(row, attempts);

@@ -1,5 +1,5 @@
-/** A question above the page. The browser's own: it keeps the focus inside, and Escape closes it. */
-import { type ReactNode, useEffect, useId, useRef } from "react";
+/** A question above the page. The browser's own: it keeps the focus inside, and Escape closes it, unless something was typed. */
+import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import classes from "./dialog.module.css";
 import { Icon } from "./icon.tsx";
 
@@ -21,26 +21,59 @@ export function Dialog({ title, close, children, wide = false }: Props) {
     dialog?.querySelector<HTMLElement>("input, textarea, select")?.focus();
     return () => dialog?.close();
   }, []);
+  const typed = useRef(new Set<EventTarget>());
+  const [asking, setAsking] = useState(false);
+  const keep = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (asking) keep.current?.focus();
+  }, [asking]);
+  // What somebody wrote is not thrown away by a key that was pressed once too often.
+  const leave = (): void => {
+    if (!asking && [...typed.current].some((field) => isFilled(field, element.current))) setAsking(true);
+    else close();
+  };
   return (
     <dialog
       ref={element}
       className={classes["dialog"]}
       data-wide={wide}
       aria-labelledby={titleId}
+      onInput={({ target }) => typed.current.add(target)}
       onCancel={(event) => {
         event.preventDefault();
-        close();
+        leave();
+      }}
+      onClose={() => {
+        // The browser closes it by itself when Escape is pressed again.
+        if (element.current?.open === false) close();
       }}
     >
       <header className={classes["header"]}>
         <h2 id={titleId}>{title}</h2>
-        <button type="button" data-look="plain" aria-label="Close" onClick={close}>
+        <button type="button" data-look="plain" aria-label="Close" onClick={leave}>
           <Icon name="close" />
         </button>
       </header>
       {children}
+      {asking && (
+        <div className={classes["asking"]} role="alert">
+          <span>What you typed is lost when this closes.</span>
+          <button ref={keep} type="button" onClick={() => setAsking(false)}>
+            Keep typing
+          </button>
+          <button type="button" data-look="bad" onClick={close}>
+            Discard
+          </button>
+        </div>
+      )}
     </dialog>
   );
+}
+
+/** Whether a field of a form that was typed into is still there, and has something in it. */
+function isFilled(field: EventTarget, dialog: HTMLDialogElement | null): boolean {
+  const isText = field instanceof HTMLTextAreaElement || (field instanceof HTMLInputElement && field.type === "text");
+  return isText && field.form !== null && dialog?.contains(field) === true && field.value.trim() !== "" && !field.readOnly;
 }
 
 /** What a dialog ends with. */

@@ -17,6 +17,7 @@ export function Failure({ error, retry }: { readonly error: unknown; readonly re
           Try again
         </button>
       )}
+      {code === "session.not-found" && <a href="#/sessions">To the sessions</a>}
     </div>
   );
 }

@@ -1,6 +1,6 @@
 /** What is around every screen of one session: which it is, how it stands, and the ways of looking at it. */
 import { useQuery } from "@tanstack/react-query";
-import { Link, Outlet, useNavigate, useParams } from "@tanstack/react-router";
+import { Link, Outlet, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect } from "react";
 import { count, money } from "../../../src/wire/format.ts";
 import { neutral } from "../../../src/wire/neutral.ts";
@@ -66,6 +66,10 @@ function SessionHeader({ session }: { readonly session: string }) {
   useAgain(version, () => refetch({ cancelRefetch: false }), 500);
   useFreshBranches();
   const name = useName(session, data);
+  // What is said goes to the branch that is looked at.
+  const { branch: asked }: { readonly branch?: string } = useSearch({ strict: false });
+  const branch = asked !== undefined && lineage.hasBranch(asked) ? asked : session;
+  const speak = (): void => act({ verb: "say", place: { session: branch } });
   useEffect(() => {
     document.title = `${neutral(name.text.slice(0, 200))} · OpenRath`;
   }, [name.text]);
@@ -75,14 +79,14 @@ function SessionHeader({ session }: { readonly session: string }) {
       does: name.toLowerCase(),
       act: () => void navigate({ to: `/s/$session/${to}`, params: { session }, search: (kept) => kept }),
     })),
-    ...(mayWrite ? [{ keys: "y", does: "say something", act: () => act({ verb: "say", place: { session } }) }] : []),
+    ...(mayWrite ? [{ keys: "y", does: "say something", act: speak }] : []),
   ]);
   return (
     <header className={classes["header"]}>
       <div className={classes["about"]}>
         <h1 className="given clip">{neutral(name.text.slice(0, 300))}</h1>
         {name.root !== undefined && (
-          <span className="quiet small clip">
+          <span className={`${classes["root"]} quiet small clip`}>
             {name.root.relation}{" "}
             <Link to="/s/$session/graph" params={{ session: name.root.id }} search={{}} className="given">
               {neutral(name.root.title.slice(0, 120))}
@@ -103,7 +107,7 @@ function SessionHeader({ session }: { readonly session: string }) {
         <LiveSign connection={connection} />
         <span className={classes["verbs"]}>
           {mayWrite && (
-            <button type="button" onClick={() => act({ verb: "say", place: { session } })}>
+            <button type="button" onClick={speak} title={branch === session ? undefined : `To the branch ${branch.slice(0, 8)}`}>
               Say…
             </button>
           )}

@@ -15,7 +15,9 @@ export function KeyNeeded({ problem, refused, take }: Props) {
   const [key, setKey] = useState("");
   return (
     <main className={classes["page"]}>
-      <h1>OpenRath</h1>
+      <h1>
+        <img src="icon.svg" alt="" width="26" height="26" /> OpenRath
+      </h1>
       {problem !== undefined && <p role="alert">That link does not let anybody in any more: each one counts once and for ten minutes.</p>}
       {problem === undefined && refused && <p role="alert">This key is not valid, or not any more.</p>}
       <p>

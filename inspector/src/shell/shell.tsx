@@ -91,9 +91,9 @@ function Who() {
           choose(theme());
         }}
       >
-        <option value="system">System</option>
-        <option value="light">Light</option>
-        <option value="dark">Dark</option>
+        <option value="system">System theme</option>
+        <option value="light">Light theme</option>
+        <option value="dark">Dark theme</option>
       </select>
       {caller.key !== undefined && (
         <button type="button" data-look="plain" onClick={leave} title="Forget the key in this browser">

@@ -30,7 +30,7 @@ import { noSuchPlace } from "../cursor.ts";
 import { openSession } from "../open-session.ts";
 import { takePlace } from "../queue.ts";
 import { type Call, route } from "../route.ts";
-import { detailOf, outcomeOf, rowNamed, rowResource } from "../run-outcome.ts";
+import { anyRunNamed, detailOf, outcomeOf, rowNamed, rowResource } from "../run-outcome.ts";
 import { contentOf } from "./sessions.ts";
 
 type Starting = Call<undefined, undefined, z.infer<typeof runRequest>>;
@@ -140,7 +140,7 @@ export const getRun = route({
   summary: "A run: where it stands, what it was started with, and how it came out",
   params: ofRun,
   answer: runDetail,
-  handle: async (call) => detailOf(call, await rowNamed(call.runtime, call.params.run)),
+  handle: async (call) => detailOf(call, await anyRunNamed(call.runtime, call.params.run)),
 });
 
 export const cancelRun = route({
@@ -221,7 +221,7 @@ const [soonMs, laterMs] = [20, 250];
 async function settledRow({ runtime, signal, server }: Call, run: string, waitingToo: boolean, forMs: number): Promise<RunRow> {
   const until = performance.now() + forMs;
   for (let pause = soonMs; ; pause = Math.min(pause * 1.5, laterMs)) {
-    const row = await rowNamed(runtime, run);
+    const row = await anyRunNamed(runtime, run);
     const left = until - performance.now();
     const over = hasEnded(row.status) || (waitingToo && row.status === "waiting") || left <= 0;
     if (over || signal.aborted || server.stopping.aborted) return row;

@@ -27,9 +27,12 @@ export const lineageIndex = z
       .array(rows)
       .describe("[event, ...parents], where they are not the event before it on its branch, alone; -1 for one that was left out."),
     marks: z
-      .object({ row: rows, mark: z.array(z.enum(["implicit", "nested", "adopt", "detached", "erased", "decided", "files"])) })
+      .object({
+        row: rows,
+        mark: z.array(z.enum(["implicit", "nested", "adopt", "detached", "erased", "decided", "files", "passed", "failed"])),
+      })
       .describe(
-        "What is known of events beside their kinds. decided: a result that waited for what a person said about the call. files: files were recorded with it.",
+        "What is known of events beside their kinds. decided: a result that waited for what a person said about the call. files: files were recorded with it. passed and failed: the verdict of a check.",
       ),
     outcomes: z
       .object({ row: rows, outcome: z.array(z.enum(["error", "denied", "cancelled", "expired", "unknown"])) })

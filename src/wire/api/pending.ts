@@ -43,7 +43,7 @@ const pendingKind = z.enum(["question", "approval", "unknown", "timer", "signal"
 export const pendingQuery = z.strictObject({
   ...pageQuery,
   run: sessionId.optional(),
-  session: sessionId.optional(),
+  session: sessionId.optional().describe("What waits in it, or in a run that works on it, on whichever branch."),
   kind: pendingKind.optional(),
   to: z
     .string()

@@ -1,7 +1,6 @@
 /** The model calls on a branch, and the one that a place means. */
-import { branchRows } from "../../lineage/branch-rows.ts";
+import { madeOfBranch } from "../../lineage/branch-rows.ts";
 import type { Lineage } from "../../lineage/lineage.ts";
-import { resultsIn } from "../transcript/conversation.ts";
 
 export interface ModelCall {
   readonly call: number;
@@ -9,11 +8,20 @@ export interface ModelCall {
   readonly result: number | undefined;
 }
 
+const callsOf = madeOfBranch(
+  () => ({ calls: [] as ModelCall[], places: new Map<number, number>() }),
+  ({ calls, places }, lineage, row) => {
+    if (lineage.kind(row) === "model.called") places.set(row, calls.push({ call: row, result: undefined }) - 1);
+    if (lineage.kind(row) !== "model.returned") return;
+    const call = lineage.callBehind(row);
+    const place = places.get(call);
+    if (place !== undefined) calls[place] = { call, result: row };
+  },
+);
+
 /** Those on the line of a branch. */
 export function modelCallsOn(lineage: Lineage, branch: string): readonly ModelCall[] {
-  const line = branchRows(lineage, branch);
-  const results = resultsIn(lineage, line);
-  return line.filter((row) => lineage.kind(row) === "model.called").map((call) => ({ call, result: results.get(call) }));
+  return [...callsOf(lineage, branch).calls];
 }
 
 /** The newest call up to a place; without a place the newest of all, and where none is before it the first. */

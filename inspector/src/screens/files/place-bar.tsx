@@ -36,6 +36,7 @@ export function PlaceBar({ place, compared }: { readonly place: LookedPlace; rea
       <h2 className="unseen">Files</h2>
       <p className={classes["where"]}>
         <strong>{named ? `Step ${lineage.step(row)}` : "Newest"}</strong>
+        <span className="quiet small">{named ? "after" : `step ${lineage.step(row)}, after`}</span>
         <Link to="/s/$session/graph" params={{ session: lineage.session }} search={(kept) => ({ ...kept, at: id })} className="clip given">
           {line?.slice(0, 300) ?? lineage.kind(row)}
         </Link>

@@ -1,6 +1,8 @@
 /** A glyph around the point 0 0, some ten pixels wide. It takes the colour of its lane, or says something by a colour of its own. */
 import type { Glyph } from "./row-look.ts";
 
+const shield = "M0 -6.5L5.5 -4.5V0C5.5 3.2 3 5.4 0 6.5C-3 5.4 -5.5 3.2 -5.5 0V-4.5Z";
+
 export function GlyphShape({ glyph }: { readonly glyph: Glyph }) {
   switch (glyph) {
     case "turn":
@@ -47,6 +49,20 @@ export function GlyphShape({ glyph }: { readonly glyph: Glyph }) {
         <>
           <path d="M-2.5 -6H2.5L6 -2.5V2.5L2.5 6H-2.5L-6 2.5V-2.5Z" data-tone="bad" data-fill="ground" />
           <path d="M0 -3V0.6M0 2.8V3" data-tone="bad" data-fill="line" />
+        </>
+      );
+    case "passed":
+      return (
+        <>
+          <path d={shield} data-tone="ok" data-fill="ground" />
+          <path d="M-2.4 -0.4L-0.6 1.6L2.6 -2.4" data-tone="ok" data-fill="line" />
+        </>
+      );
+    case "failed":
+      return (
+        <>
+          <path d={shield} data-tone="bad" data-fill="ground" />
+          <path d="M-2 -2.4L2 1.6M2 -2.4L-2 1.6" data-tone="bad" data-fill="line" />
         </>
       );
     case "effect":

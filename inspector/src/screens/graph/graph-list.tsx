@@ -5,7 +5,7 @@ import classes from "./graph-list.module.css";
 import { GraphHead, GraphRow } from "./graph-row.tsx";
 import { Path } from "./path.ts";
 import { lanesWidth, rowHeight } from "./row-lanes.tsx";
-import { glyphOf, glyphOfKind } from "./row-look.ts";
+import { glyphOf, glyphOfKind, verdictOf } from "./row-look.ts";
 import type { Shown, ShownRows } from "./shown-rows.ts";
 import type { Graph } from "./use-graph.ts";
 import { useWindow } from "./use-window.ts";
@@ -81,7 +81,9 @@ export function GraphList({ graph, shown, chosen, byKey, hits, box, choose, fold
                 event={event}
                 stamp={`${turns.size(row)} ${turns.isOpen(row)} ${rows.rejections} ${lineage.sessions.length}`}
                 width={width}
-                glyph={event === undefined ? glyphOf(rows, row, decisions) : glyphOfKind(lineage.kind(event))}
+                glyph={
+                  event === undefined ? glyphOf(rows, row, decisions) : (verdictOf(lineage, event) ?? glyphOfKind(lineage.kind(event)))
+                }
                 line={lines(lineage.id(event ?? turns.said(row)))}
                 main={main.through(row)}
                 path={path?.through(row)}

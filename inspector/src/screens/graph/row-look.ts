@@ -1,4 +1,5 @@
 /** What a row is, in a word and as a glyph. */
+import type { Lineage } from "../../lineage/lineage.ts";
 import type { GraphRows } from "./graph-rows.ts";
 
 export type Glyph =
@@ -15,6 +16,8 @@ export type Glyph =
   | "waiting"
   | "decided"
   | "trouble"
+  | "passed"
+  | "failed"
   | "effect"
   | "quiet";
 
@@ -33,7 +36,9 @@ export const glyphWords: Readonly<Record<Glyph, string>> = {
   waiting: "waits for somebody",
   decided: "somebody decided",
   trouble: "error, denied or unknown",
-  effect: "effect: check, route, memory, question",
+  passed: "check that passed",
+  failed: "check that failed",
+  effect: "effect: check under way, route, memory, question",
   quiet: "note, placement, entering and leaving",
 };
 
@@ -62,9 +67,16 @@ export function glyphOf(rows: GraphRows, row: number, decisions: Decisions): Gly
   const decided = decisions.get(row);
   if (decided !== undefined) return decided;
   if (turns.trouble(row) !== undefined) return "trouble";
+  const verdict = verdictOf(lineage, turns.said(row));
+  if (verdict !== undefined) return verdict;
   if (rows.lanes(row).mark === "return") return "return";
   if (turns.isTurn(row)) return "turn";
   return glyphOfKind(lineage.kind(turns.first(row)));
+}
+
+/** What a check found. */
+export function verdictOf(lineage: Lineage, event: number): "passed" | "failed" | undefined {
+  return lineage.has(event, "passed") ? "passed" : lineage.has(event, "failed") ? "failed" : undefined;
 }
 
 /** Of an event that stands alone. */

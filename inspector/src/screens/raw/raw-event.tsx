@@ -3,6 +3,7 @@ import { count, shortEvent } from "../../../../src/wire/format.ts";
 import { saveFile } from "../../actions/save-file.ts";
 import { useEvent } from "../../lineage/use-event.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
+import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { JsonTree } from "../../parts/json-tree.tsx";
@@ -14,7 +15,9 @@ export function RawEvent({ id }: { readonly id: string | undefined }) {
   if (id === undefined)
     return (
       <aside className={classes["event"]}>
-        <p className="quiet">Choose an event to see all of it.</p>
+        <Empty title="Choose an event">
+          <p>All of it is shown here, as it is on record.</p>
+        </Empty>
       </aside>
     );
   if (error !== null)

@@ -15,16 +15,20 @@ interface Known {
 export function runColumns({ detailOf, isStuck }: Known): readonly Column<RunResource>[] {
   return [
     {
-      ...{ name: "Status", width: "8.25rem" },
+      ...{ name: "Status", width: "8.25rem", narrow: "5rem" },
+      // What matters most comes first: where there is little room, the rest is cut off.
       cell: (row) => (
         <>
-          <StatusBadge status={row.status} /> {isStuck(row) && <Badge tone="bad">stuck</Badge>}
+          {isStuck(row) && <Badge tone="bad">stuck</Badge>} <StatusBadge status={row.status} />
         </>
       ),
     },
-    { name: "Workflow", width: "minmax(6rem, 1fr)", cell: ({ workflow }) => <span className="given">{workflow}</span> },
     {
-      ...{ name: "Session", width: "minmax(8rem, 2fr)" },
+      ...{ name: "Workflow", width: "minmax(6rem, 1fr)", narrow: "minmax(3rem, 1fr)" },
+      cell: ({ workflow }) => <span className="given">{workflow}</span>,
+    },
+    {
+      ...{ name: "Session", width: "minmax(8rem, 2fr)", narrow: "minmax(4rem, 2fr)" },
       cell: (row) => (
         <Link to="/s/$session" params={{ session: row.session }} search={{}} className="given" tabIndex={-1} title={row.session}>
           {detailOf(row)?.outcome.session?.title ?? row.session.slice(0, 13)}
@@ -46,7 +50,7 @@ export function runColumns({ detailOf, isStuck }: Known): readonly Column<RunRes
       cell: ({ wakeAt, status }) => (wakeAt === undefined || status === "running" ? "" : <Within at={wakeAt} />),
     },
     {
-      ...{ name: "Age", width: "5rem", numeric: true },
+      ...{ name: "Age", width: "5rem", narrow: "4rem", numeric: true },
       cell: (row) => {
         const at = detailOf(row)?.started ?? madeAt(row.id);
         return at === undefined ? "" : <Ago at={at} />;
@@ -72,7 +76,7 @@ function textOf(pending: PendingResource): string {
 
 /** How often it was taken up; more than once: somebody left it, or it waited. */
 function Lives({ detail }: { readonly detail: RunDetail | undefined }) {
-  if (detail === undefined) return null;
+  if (detail === undefined || detail.attempts.length === 0) return null;
   const died = detail.attempts.filter(({ abandoned }) => abandoned === true).length;
   return (
     <>

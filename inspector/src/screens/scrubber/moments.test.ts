@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { branchRows } from "../../lineage/branch-rows.ts";
+import { branchRows, madeOfBranch } from "../../lineage/branch-rows.ts";
 import { lineageOf } from "../../lineage/lineage-of.ts";
-import { momentMarks, newestOf, nextMoment, openCalls } from "./moments.ts";
+import { modelCallsOn } from "../call/model-calls.ts";
+import { momentMarks, momentsOn, newestOf, nextMoment, openCalls } from "./moments.ts";
 
 const lineage = lineageOf([
   { kind: "session.created", at: 0 },
@@ -45,8 +46,34 @@ describe("moments of a branch", () => {
   });
 
   it("marks name each pixel once", () => {
-    expect(momentMarks(lineage, rows, { moment: "write", width: 110, top: 0, height: 4 })).toBe("M70 0v4M100 0v4");
-    expect(momentMarks(lineage, rows, { moment: "event", width: 2, top: 0, height: 4 }).split("M")).toHaveLength(4);
+    const { write, turn, error } = momentsOn(lineage, "s");
+    expect([turn, error]).toEqual([[1, 2, 11], [8]]);
+    expect(momentMarks(write, rows.length, { width: 110, top: 0, height: 4 })).toBe("M70 0v4M100 0v4");
+    expect(momentMarks([...rows.keys()], rows.length, { width: 2, top: 0, height: 4 }).split("M")).toHaveLength(4);
+  });
+
+  it("of a branch that goes on only what was added is read", () => {
+    const growing = lineageOf([
+      { kind: "session.created", at: 0 },
+      { kind: "model.called", at: 1 },
+    ]);
+    const read: number[] = [];
+    const seen = madeOfBranch(
+      () => read,
+      (made, _, row) => made.push(row),
+    );
+    seen(growing, "s");
+    const calls = modelCallsOn(growing, "s");
+    expect(calls).toEqual([{ call: 1, result: undefined }]);
+    growing.add({
+      ...{ id: "f".repeat(64), session: "s", kind: "model.returned", by: "agent", step: 3, at: new Date(2).toISOString() },
+      ...{ parents: [growing.id(1)], facts: { outcome: "ok" }, data: {} },
+    } as never);
+    seen(growing, "s");
+    seen(growing, "s");
+    expect(read).toEqual([0, 1, 2]);
+    expect(modelCallsOn(growing, "s")).toEqual([{ call: 1, result: 2 }]);
+    expect(calls).toEqual([{ call: 1, result: undefined }]);
   });
 
   it("the newest of some kinds come first", () => {

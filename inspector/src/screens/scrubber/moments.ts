@@ -1,4 +1,5 @@
 /** The moments of a branch that one steps to: any event, a turn, what went wrong, what wrote something. */
+import { madeOfBranch } from "../../lineage/branch-rows.ts";
 import type { Lineage } from "../../lineage/lineage.ts";
 
 export type Moment = "event" | "turn" | "error" | "write";
@@ -30,17 +31,26 @@ export function nextMoment(
   return undefined;
 }
 
-/** Where the moments of a kind are on a line of some width, each pixel once, as the path of a drawing. */
+const marked = ["turn", "write", "error"] as const;
+
+/** The places of what is marked on a branch. */
+export const momentsOn = madeOfBranch(
+  () => ({ turn: [] as number[], write: [] as number[], error: [] as number[] }),
+  (places, lineage, row, place) => {
+    for (const moment of marked) if (isMoment(lineage, row, moment)) places[moment].push(place);
+  },
+);
+
+/** Places among so many on a line of some width, each pixel once, as the path of a drawing. */
 export function momentMarks(
-  lineage: Lineage,
-  rows: readonly number[],
-  { moment, width, top, height }: { readonly moment: Moment; readonly width: number; readonly top: number; readonly height: number },
+  places: readonly number[],
+  count: number,
+  { width, top, height }: { readonly width: number; readonly top: number; readonly height: number },
 ): string {
-  const most = Math.max(1, rows.length - 1);
+  const most = Math.max(1, count - 1);
   let path = "";
   let last = -1;
-  for (const [place, row] of rows.entries()) {
-    if (!isMoment(lineage, row, moment)) continue;
+  for (const place of places) {
     const x = Math.round((place / most) * width);
     if (x === last) continue;
     last = x;

@@ -4,9 +4,8 @@ import { useMemo } from "react";
 import { count } from "../../../../src/wire/format.ts";
 import { neutral } from "../../../../src/wire/neutral.ts";
 import type { Lineage } from "../../lineage/lineage.ts";
-import { useLineage } from "../../lineage/use-lineage.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { type Moment, momentMarks } from "./moments.ts";
+import { type Moment, momentMarks, momentsOn } from "./moments.ts";
 import classes from "./scrubber.module.css";
 
 interface Props {
@@ -58,22 +57,20 @@ export function Slider({ lineage, rows, at, branch, slide, step, isNewest, newes
         value={at}
         onChange={(event) => slide(Number(event.target.value))}
       />
-      <Marks lineage={lineage} rows={rows} />
+      <Marks lineage={lineage} rows={rows} branch={branch} />
     </section>
   );
 }
 
 const drawnWidth = 2000;
 
-function Marks({ lineage, rows }: Pick<Props, "lineage" | "rows">) {
-  const { version } = useLineage();
-  const draw = (moment: Moment, top: number, height: number): string =>
-    momentMarks(lineage, rows, { moment, width: drawnWidth, top, height });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the lineage is the same object when it goes on; the version says that it did
-  const marks = useMemo(
-    () => ({ turn: draw("turn", 0, 4), write: draw("write", 5, 5), error: draw("error", 11, 5) }),
-    [lineage, rows, version],
-  );
+function Marks({ lineage, rows, branch }: Pick<Props, "lineage" | "rows" | "branch">) {
+  const marks = useMemo(() => {
+    const places = momentsOn(lineage, branch);
+    const draw = (moment: keyof typeof places, top: number, height: number): string =>
+      momentMarks(places[moment], rows.length, { width: drawnWidth, top, height });
+    return { turn: draw("turn", 0, 4), write: draw("write", 5, 5), error: draw("error", 11, 5) };
+  }, [lineage, rows, branch]);
   return (
     <div className={classes["marks"]}>
       <svg viewBox={`0 0 ${drawnWidth} 16`} preserveAspectRatio="none" aria-hidden="true">

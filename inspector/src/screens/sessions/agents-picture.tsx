@@ -1,11 +1,18 @@
-/** The agents that used most tokens, of the sessions whose shares are known. */
+/** The agents that used most tokens, of the sessions on screen. */
 
 import { count, money } from "../../../../src/wire/format.ts";
 import { neutral } from "../../../../src/wire/neutral.ts";
 import classes from "./pictures.module.css";
 import type { AgentSpent } from "./spendings.ts";
 
-export function AgentsPicture({ agents, sessions }: { readonly agents: readonly AgentSpent[]; readonly sessions: number }) {
+interface Props {
+  readonly agents: readonly AgentSpent[];
+  readonly sessions: number;
+  /** Of how many it is known who used what. */
+  readonly known: number;
+}
+
+export function AgentsPicture({ agents, sessions, known }: Props) {
   const most = agents[0] === undefined ? 1 : Math.max(...agents.map(({ tokens }) => tokens));
   return (
     <figure className={classes["picture"]}>
@@ -15,7 +22,13 @@ export function AgentsPicture({ agents, sessions }: { readonly agents: readonly 
           tokens by agent, of {sessions} {sessions === 1 ? "session" : "sessions"} on screen
         </span>
       </figcaption>
-      {agents.length === 0 && <p className="quiet small">No model was asked yet.</p>}
+      {known < sessions ? (
+        <p className="quiet small" role="status">
+          Reading what agents used: {known} of {sessions}
+        </p>
+      ) : (
+        agents.length === 0 && <p className="quiet small">No model was asked yet.</p>
+      )}
       <ul className={classes["agents"]}>
         {agents.map(({ agent, tokens, usd }) => (
           <li key={agent} title={`${neutral(agent)}: ${count(tokens)} tokens, ${money(usd)}`}>

@@ -18,9 +18,10 @@ interface Known {
   readonly spendings: SpendingsSeen;
   readonly withBranches: boolean;
   readonly tag: (tag: string) => void;
+  readonly byCost: { readonly on: boolean; readonly toggle: () => void };
 }
 
-export function sessionColumns({ running, spendings, withBranches, tag }: Known): readonly Column<SessionRow>[] {
+export function sessionColumns({ running, spendings, withBranches, tag, byCost }: Known): readonly Column<SessionRow>[] {
   return [
     {
       ...{ name: "Status", width: "5.5rem" },
@@ -44,7 +45,10 @@ export function sessionColumns({ running, spendings, withBranches, tag }: Known)
     { name: "Branches", width: "4rem", numeric: true, wide: true, cell: (row) => figure(spendings.of(row)?.branches) },
     { name: "Events", width: "4rem", numeric: true, wide: true, cell: (row) => figure(spendings.of(row)?.events) },
     { name: "Tokens", width: "5rem", numeric: true, wide: true, cell: (row) => figure(tokensOf(row, withBranches)) },
-    { name: "Cost", width: "5rem", numeric: true, cell: (row) => (row.usage === undefined ? "" : cost(usdOf(row, withBranches))) },
+    {
+      ...{ name: "Cost", width: "5rem", numeric: true, order: byCost },
+      cell: (row) => (row.usage === undefined ? "" : cost(usdOf(row, withBranches))),
+    },
     { name: "Changed", width: "5rem", numeric: true, cell: ({ changed }) => <Ago at={changed} /> },
   ];
 }

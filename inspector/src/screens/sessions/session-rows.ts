@@ -1,8 +1,10 @@
 /** Which sessions the list has. */
+import { useMemo } from "react";
 import type { Client, Page, SessionRow } from "../../../../src/client/client.ts";
 import { useClient } from "../../client.tsx";
 import type { Search } from "../../desk/filters.ts";
 import { useLiveRows } from "../../desk/live-rows.ts";
+import { byCost } from "./sums.ts";
 
 export interface SessionFilters {
   readonly status?: string | undefined;
@@ -10,10 +12,12 @@ export interface SessionFilters {
   readonly title?: string | undefined;
   /** "all": also what forked from others. */
   readonly branches?: string | undefined;
+  /** "cost": the costliest first. */
+  readonly order?: string | undefined;
 }
 
-export function filtersOf({ status, tag, title, branches }: Search): SessionFilters {
-  return { status, tag, title, branches };
+export function filtersOf({ status, tag, title, branches, order }: Search): SessionFilters {
+  return { status, tag, title, branches, order };
 }
 
 /** What `status` may be; "running" is asked of the runs. */
@@ -21,15 +25,32 @@ export const statuses = ["running", "waiting", "failed", "idle", "cancelled", "r
 
 const pageSize = 60;
 const mostRunning = 20;
+/** Of more sessions than this the costliest of the newest ones are shown: what one costs is in its events, and no index has it. */
+export const mostOrdered = 1000;
 
 export function useSessionRows(filters: SessionFilters) {
   const client = useClient();
-  const { status, tag, title, branches } = filters;
-  return useLiveRows<SessionRow>({
-    queryKey: ["sessions", "list", status, tag, title, branches],
-    page: (after, signal) => pageOf(client, filters, after, signal),
+  const { status, tag, title, branches, order } = filters;
+  const found = useLiveRows<SessionRow>({
+    queryKey: ["sessions", "list", status, tag, title, branches, order],
+    page: (after, signal) => (order === "cost" ? manyOf(client, filters, signal) : pageOf(client, filters, after, signal)),
     one: (id) => client.sessions.get(id),
   });
+  const { rows } = found;
+  const ordered = useMemo(() => (order === "cost" ? byCost(rows, branches === "all") : rows), [rows, order, branches]);
+  return { ...found, rows: ordered };
+}
+
+/** As many as are put in order, page by page. */
+async function manyOf(client: Client, filters: SessionFilters, signal?: AbortSignal): Promise<Page<SessionRow>> {
+  const items: SessionRow[] = [];
+  let next: string | undefined;
+  do {
+    const page = await pageOf(client, filters, next, signal);
+    items.push(...page.items);
+    next = page.next;
+  } while (next !== undefined && items.length < mostOrdered);
+  return { items };
 }
 
 async function pageOf(client: Client, filters: SessionFilters, after: string | undefined, signal?: AbortSignal): Promise<Page<SessionRow>> {

@@ -21,7 +21,7 @@ import { CostPicture } from "./cost-picture.tsx";
 import { FirstSession } from "./first-session.tsx";
 import pictures from "./pictures.module.css";
 import { sessionColumns } from "./session-columns.tsx";
-import { filtersOf, statuses, useSessionRows } from "./session-rows.ts";
+import { filtersOf, mostOrdered, statuses, useSessionRows } from "./session-rows.ts";
 import classes from "./sessions-screen.module.css";
 import { useSpendings } from "./spendings.ts";
 import { StartDialog } from "./start-dialog.tsx";
@@ -57,9 +57,11 @@ export function SessionsScreen() {
   const [chosen, choose] = useState<string>();
   const [starting, setStarting] = useState(false);
   const field = useRef<HTMLInputElement>(null);
+  const isByCost = filters.order === "cost";
+  const order = useCallback((): void => set({ order: isByCost ? undefined : "cost" }), [set, isByCost]);
   const columns = useMemo(
-    () => sessionColumns({ running, spendings, withBranches, tag: (tag) => set({ tag }) }),
-    [running, spendings, withBranches, set],
+    () => sessionColumns({ running, spendings, withBranches, tag: (tag) => set({ tag }), byCost: { on: isByCost, toggle: order } }),
+    [running, spendings, withBranches, set, isByCost, order],
   );
   const open = (id: string | undefined): void => {
     if (id !== undefined) void navigate({ to: "/s/$session", params: { session: id }, search: {} });
@@ -76,6 +78,7 @@ export function SessionsScreen() {
     { keys: "k", does: "session before", act: () => step(-1) },
     { keys: "Enter", does: "open the session", act: () => open(chosen) },
     { keys: "/", does: "filter by title", act: () => field.current?.focus() },
+    { keys: "o", does: "the costliest or the newest first", act: order },
     { keys: "b", does: "branches too, or roots only", act: () => set({ branches: withBranches ? undefined : "all" }) },
     ...(mayWrite ? [{ keys: "n", does: "start a session or a run", act: () => setStarting(true) }] : []),
   ]);
@@ -105,7 +108,9 @@ export function SessionsScreen() {
       </header>
       <div className={pictures["pictures"]}>
         {rows.length > 0 && <CostPicture rows={rows} withBranches={withBranches} />}
-        {rows.length > 0 && <AgentsPicture agents={agents} sessions={seen.length} />}
+        {rows.length > 0 && (
+          <AgentsPicture agents={agents} sessions={seen.length} known={seen.filter((row) => spendings.of(row) !== undefined).length} />
+        )}
       </div>
       {isPending ? (
         <Loading what="the sessions" />
@@ -133,7 +138,7 @@ export function SessionsScreen() {
             ) : hasNextPage ? (
               "Reading more…"
             ) : (
-              `${plural(rows.length, "session")}, all there are`
+              `${plural(rows.length, "session")}, ${isByCost && rows.length >= mostOrdered ? "the newest there are" : "all there are"}`
             )
           }
         />

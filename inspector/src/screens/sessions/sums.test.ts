@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { SessionRow } from "../../../../src/client/client.ts";
-import { byAgent, costOverTime } from "./sums.ts";
+import { byAgent, byCost, costOverTime } from "./sums.ts";
 
 const zero = { input: 0, output: 0, cached: 0, cacheWrite: 0, reasoning: 0, usd: 0 };
 const row = (id: string, changed: string, usd: number, own = usd): SessionRow => ({
@@ -19,6 +19,14 @@ describe("cost over time", () => {
   });
   test("counts nothing twice where branches are listed beside what they began on", () => {
     expect(costOverTime([row("a", "2026-01-01T10:00:00Z", 3, 1)], 1, true)[0]?.usd).toBe(1);
+  });
+});
+
+describe("the order by cost", () => {
+  test("counts what lies behind a root, or what is a branch's own; equal ones keep their order", () => {
+    const rows = [row("a", "2026-01-01T00:00:00Z", 1), row("b", "2026-01-01T00:00:00Z", 3, 0), row("c", "2026-01-01T00:00:00Z", 1)];
+    expect(byCost(rows, false).map(({ id }) => id)).toEqual(["b", "a", "c"]);
+    expect(byCost(rows, true).map(({ id }) => id)).toEqual(["a", "c", "b"]);
   });
 });
 

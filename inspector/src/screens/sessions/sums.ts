@@ -16,6 +16,11 @@ export function usdOf({ usage, parent }: SessionRow, withBranches: boolean): num
   return withBranches || parent !== undefined ? usage.own.usd : usage.usd;
 }
 
+/** The costliest first; of equal ones the one that comes first stays first. */
+export function byCost(rows: readonly SessionRow[], withBranches: boolean): readonly SessionRow[] {
+  return rows.toSorted((a, b) => usdOf(b, withBranches) - usdOf(a, withBranches));
+}
+
 /** Of the same events as the cost. */
 export function tokensOf({ usage, parent }: SessionRow, withBranches: boolean): number | undefined {
   if (usage === undefined) return undefined;

@@ -6,6 +6,8 @@ import classes from "./timeline.module.css";
 
 const pixelsApart = 90;
 const mostBreaks = 60;
+/** What does not fit before the end is left out: half a number is another one. */
+const textWidth = 48;
 
 export function TimeAxis({ view }: { readonly view: View }) {
   const { axis, left, right, width } = view;
@@ -18,7 +20,7 @@ export function TimeAxis({ view }: { readonly view: View }) {
       <div className={classes["ticks"]}>
         {ticks.map((time) => (
           <span key={time} className={classes["tick"]} style={{ left: screenX(view, time) }}>
-            {tickText(time - axis.from, apart)}
+            {screenX(view, time) < width - textWidth && tickText(time - axis.from, apart)}
           </span>
         ))}
         {breaks.length <= mostBreaks &&

@@ -59,7 +59,7 @@ export function conversationOf(lineage: Lineage, branch: string, opened: Readonl
 }
 
 /** The results among some rows, by their calls. */
-export function resultsIn(lineage: Lineage, rows: readonly number[]): ReadonlyMap<number, number> {
+function resultsIn(lineage: Lineage, rows: readonly number[]): ReadonlyMap<number, number> {
   const results = new Map<number, number>();
   for (const row of rows) {
     if (!lineage.kind(row).endsWith(".returned")) continue;
