@@ -1,0 +1,37 @@
+import { spawn, spawnSync } from "node:child_process";
+import { mkdirSync, writeFileSync, chmodSync, readFileSync } from "node:fs";
+import pg from "/work/wt/pack/node_modules/pg/lib/index.js";
+import { parse } from "/work/wt/pack/node_modules/yaml/dist/index.js";
+import { startServer } from "/work/wt/pack/test/support/postgres-server.ts";
+const compose = parse(readFileSync("/work/wt/pack/compose.yaml", "utf8"), { merge: true });
+const server = await startServer();
+const admin = new pg.Client(server.url); await admin.connect();
+await admin.query("create role openrath login password 'p%40ss/wörd'"); await admin.query("create database openrath owner openrath"); await admin.end();
+for (const d of ["data", "secrets"]) mkdirSync(`/tmp/pk/img/${d}`, { recursive: true });
+writeFileSync("/tmp/pk/img/secrets/postgres_password", "p%40ss/wörd\n"); chmodSync("/tmp/pk/img/data", 0o777);
+const port = new URL(server.url).port;
+const node = "/work/wt/pack/test/nodes/node_modules/node-22/bin/node";
+const image = (args: string[], cmd: string[]) => ["--unshare-user", "--unshare-pid", "--uid", "1000", "--gid", "1000", "--ro-bind", "/usr", "/usr", "--ro-bind", "/lib", "/lib", "--ro-bind", "/lib64", "/lib64", "--ro-bind", "/bin", "/bin",
+  "--ro-bind", "/tmp/pk/img/app", "/app", "--ro-bind", node, "/node", "--bind", "/tmp/pk/img/data", "/data", "--ro-bind", "/tmp/pk/img/secrets", "/run/secrets", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--clearenv",
+  ...Object.entries({ PATH: "/usr/bin:/bin", NODE_ENV: "production", OPENRATH_HOME: "/data", POSTGRES_PASSWORD_FILE: "/run/secrets/postgres_password", POSTGRES_HOST: "127.0.0.1", POSTGRES_PORT: port }).flatMap(([k, v]) => ["--setenv", k, v]), "--chdir", "/app/project", "--die-with-parent", "--remount-ro", "/", ...args, "/node", ...cmd];
+const main = "/app/node_modules/openrath/dist/cli/main.js";
+const once = (...cmd: string[]) => { const r = spawnSync("bwrap", image([], [main, ...cmd]), { encoding: "utf8" }); console.log("$", cmd.join(" "), r.status, r.stdout, r.stderr); return r.stdout; };
+once(...compose.services.migrate.command);
+const up = (name: string) => { const c = spawn("bwrap", image([], [main, ...compose.services[name].command]), { stdio: ["ignore", "inherit", "inherit"] }); return c; };
+const s = up("server"), w = up("worker");
+const check = async (name: string, cmd: string[]) => { for (let i = 0; i < 60; i++) { const r = spawnSync("bwrap", image([], cmd.slice(2)), {}); if (r.status === 0) return console.log("healthy", name, i); await new Promise((r) => setTimeout(r, 1000)); } console.log("NOT healthy", name); };
+const dockerfile = readFileSync("/work/wt/pack/Dockerfile", "utf8");
+await check("server", ["CMD", ...JSON.parse(/HEALTHCHECK[^\[]*CMD (\[[^\n]*\])/s.exec(dockerfile)![1]!)]);
+await check("worker", compose.services.worker.healthcheck.test);
+const key = JSON.parse(once("keys", "create", "--identity", "human:ada", "--role", "admin", "--json"));
+const secret = key.token;
+const call = async (m: string, p: string, b?: object) => { const r = await fetch(`http://127.0.0.1:7284${p}`, { method: m, headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" }, ...(b ? { body: JSON.stringify(b) } : {}) }); return [r.status, (await r.text()).slice(0, 400)]; };
+console.log(await call("GET", "/v1/info"), await call("GET", "/v1/ready"));
+console.log(await call("POST", "/v1/runs", { workflow: "assistant", input: "Hello?" }));
+await new Promise((r) => setTimeout(r, 6000));
+console.log(await call("GET", "/v1/runs"));
+once("doctor");
+s.kill("SIGTERM"); w.kill("SIGTERM");
+await new Promise((r) => setTimeout(r, 3000));
+await server[Symbol.asyncDispose]();
+process.exit(0);
