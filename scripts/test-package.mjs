@@ -113,9 +113,9 @@ async function attempt(name, check) {
   }
 }
 
-function judge({ what, figure, limit, shown }) {
+function judge({ what, figure, limit, shown, limits }) {
   if (figure > limit) failed += 1;
-  console.log(`  ${figure > limit ? "FAILED" : "ok    "}  ${what}: ${shown(figure)}, of ${shown(limit)}`);
+  console.log(`  ${figure > limit ? "FAILED" : "ok    "}  ${what}: ${shown(figure)}, limit ${limits(limit)}`);
 }
 
 /** Not synchronous: the registry lives in this process. */

@@ -39,9 +39,19 @@ test("a claim holds when all its tests and commands passed; what was skipped is 
 });
 
 test.each([
-  ["a test of it failed", started, [{ ...green[0], status: "failed", message: "no sum\nat line 1" }, ...green.slice(1)], "src/add.test.ts: no sum"],
+  [
+    "a test of it failed",
+    started,
+    [{ ...green[0], status: "failed", message: "no sum\nat line 1" }, ...green.slice(1)],
+    "src/add.test.ts: no sum",
+  ],
   ["a test that it names did not run", started, green.slice(0, 1), "test/sums: no test of that name ran"],
-  ["none of its tests passed", started, [passing("src/add.test.ts"), passing("test/sums/x.test.ts")].map((file) => ({ ...file, assertionResults: [] })), "not one test passed"],
+  [
+    "none of its tests passed",
+    started,
+    [passing("src/add.test.ts"), passing("test/sums/x.test.ts")].map((file) => ({ ...file, assertionResults: [] })),
+    "not one test passed",
+  ],
   ["its command failed", new Map([["npm start", { code: 1, seconds: 1, output: "" }]]), green, "npm start: exit code 1"],
   ["its command was not run", new Map(), green, "npm start: was not run"],
 ])("a claim fails when %s", (_, ran, files, problem) => {
@@ -56,15 +66,28 @@ test("a claim that names no command fails", () => {
 test("a packet has command, verdict, output, scope and a manifest with hashes, and no secret", () => {
   const results = [{ row: adds, judged: judge(adds, started, green) }];
   const source = { name: "openrath", version: "0", commit: "c0ffee", changed: [], lock: "" };
-  writePackets(folder, results, { source, command: "npm run claims", began: "2026-01-01T00:00:00.000Z" }, { THE_TOKEN: "hunter2-and-more" });
+  writePackets(
+    folder,
+    results,
+    { source, command: "npm run claims", began: "2026-01-01T00:00:00.000Z" },
+    { THE_TOKEN: "hunter2-and-more" },
+  );
   const read = (file: string): string => readFileSync(join(folder, file), "utf8");
   expect(readdirSync(folder, { recursive: true }).sort()).toEqual(
     ["R1", "R1/README.md", "R1/output.txt", "R1/packet.json", "ledger.md", "manifest.json"].sort(),
   );
   expect(JSON.parse(read("R1/packet.json"))).toMatchObject({
-    ...{ id: "R1", verdict: "holds", rebuild: "npm run claims -- --only R1", commands: adds.commands, skipped: ["test/sums/big.test.ts: test 1"] },
+    ...{
+      id: "R1",
+      verdict: "holds",
+      rebuild: "npm run claims -- --only R1",
+      commands: adds.commands,
+      skipped: ["test/sums/big.test.ts: test 1"],
+    },
   });
-  expect(read("R1/README.md")).toMatch(/What it does not prove:\n\n- that it subtracts\n\nWhat was skipped:\n\n- test\/sums\/big\.test\.ts/);
+  expect(read("R1/README.md")).toMatch(
+    /What it does not prove:\n\n- that it subtracts\n\nWhat was skipped:\n\n- test\/sums\/big\.test\.ts/,
+  );
   expect(read("R1/output.txt")).toContain("started with [THE_TOKEN]");
   expect(ledger(results)).toContain("| R1 | It adds | holds | 3 | 1 tests | 4.0 |");
   const manifest = JSON.parse(read("manifest.json"));

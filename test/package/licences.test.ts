@@ -1,7 +1,6 @@
 /** What comes with the package may be passed on: licences of what is installed, and notices of what is bundled. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-// @ts-expect-error: scripts have no declarations.
 import { bundled, isAllowed } from "../../scripts/licences.mjs";
 
 const read = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
