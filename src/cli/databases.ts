@@ -50,17 +50,13 @@ async function memoryOf(cli: Cli, runtime: Runtime): Promise<readonly Database[]
 }
 
 export async function accessOf(cli: Cli, runtime: Runtime): Promise<readonly Database[]> {
-  const [{ accessFileOf }, { accessTablesOf }] = await accessUpkeep();
   await using access = await tenancyOf(runtime).openAccess();
+  const { accessFileOf } = await import("../access/sqlite-upkeep.ts");
   const file = accessFileOf(access);
   if (file !== undefined) return [inFile(cli, "access", file)];
+  const { accessTablesOf } = await import("../access/postgres-upkeep.ts");
   const tables = accessTablesOf(access);
   return tables === undefined ? [] : [inTables("access", tables, () => checkFormat("access", tables))];
-}
-
-/** Apart from `await using`, as in commands/inspect.ts. */
-function accessUpkeep() {
-  return Promise.all([import("../access/sqlite-upkeep.ts"), import("../access/postgres-upkeep.ts")]);
 }
 
 async function checkFormat(what: Database["what"], tables: DatabaseTables): Promise<readonly Finding[]> {

@@ -18,7 +18,12 @@ export async function serveMcp(cli: Cli, { role, identity }: McpServing): Promis
   for (const one of roles) if (!known.includes(one)) throw new Fault(exits.usage, `--role takes ${known.join(", ")}, not ${one}.`);
   const { rath } = await cli.project({ make: true });
   await rath.ready();
-  const [{ createServer }, { servedBy }, { mcpSdk, mcpServer }, { routes }] = await parts();
+  const [{ createServer }, { servedBy }, { mcpSdk, mcpServer }, { routes }] = await Promise.all([
+    import("../server/server.ts"),
+    import("../server/served.ts"),
+    import("../server/mcp.ts"),
+    import("../server/routes/routes.ts"),
+  ]);
   const sdk = await mcpSdk();
   const { serveStdio } = await import("@modelcontextprotocol/server/stdio");
   await using made = createServer(rath);
@@ -37,14 +42,4 @@ export async function serveMcp(cli: Cli, { role, identity }: McpServing): Promis
     process.stdin.once("close", resolve);
   });
   await handle.close();
-}
-
-/** Apart from `await using`, as in commands/inspect.ts. */
-function parts() {
-  return Promise.all([
-    import("../server/server.ts"),
-    import("../server/served.ts"),
-    import("../server/mcp.ts"),
-    import("../server/routes/routes.ts"),
-  ]);
 }

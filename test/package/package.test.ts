@@ -42,15 +42,13 @@ describe("the packed package", () => {
     expect(missing).toEqual([]);
   });
 
-  test("no file of it imports a TypeScript file: the compiler has rewritten every ending", async () => {
+  test("no file of it imports a TypeScript file when it is asked for something", async () => {
     const dist = join(project, "node_modules", manifest.name, "dist");
-    const files = (await readdir(dist, { recursive: true })).filter((file) => /\.m?js$/.test(file) && file !== "cli/project-files.js");
+    const files = (await readdir(dist, { recursive: true })).filter((file) => /\.m?js$/.test(file));
     const texts = await Promise.all(files.map(async (file) => ({ file, text: await readFile(join(dist, file), "utf8") })));
-    const left = texts.flatMap(({ file, text }) =>
-      [...text.matchAll(/(?:\bfrom|\bimport\(|^import)\s*"(\.[^"]*\.m?ts)"/gm)].map(([, name]) => `${file}: ${name}`),
-    );
-    expect(texts.length).toBeGreaterThan(300);
-    expect(left).toEqual([]);
+    const imports = texts.flatMap(({ file, text }) => [...text.matchAll(/\bimport\(\s*"(\.[^"]*)"/g)].map(([, name]) => `${file}: ${name}`));
+    expect(imports.length).toBeGreaterThan(50);
+    expect(imports.filter((name) => /ts$/.test(name))).toEqual([]);
   });
 
   test.each(doors)("%s can be imported and prints nothing", async (door) => {
@@ -90,8 +88,7 @@ async function pack(stage: string): Promise<string> {
   await mkdir(stage);
   const files = ["package.json", "README.md", "LICENSE", "CHANGELOG.md"].filter((file) => existsSync(join(root, file)));
   await Promise.all(files.map((file) => copyFile(join(root, file), join(stage, file))));
-  const compiler = join(root, "node_modules/typescript/bin/tsc");
-  await loud(process.execPath, [compiler, "-p", join(root, "tsconfig.build.json"), "--outDir", join(stage, "dist")], stage);
+  await loud(process.execPath, [join(root, "scripts/bundle.mjs"), join(stage, "dist")], stage);
   await loud("npm", ["pack", "--ignore-scripts", "--offline", "--pack-destination", dirname(stage)], stage);
   const { version } = JSON.parse(await readFile(join(stage, "package.json"), "utf8")) as { readonly version: string };
   return join(dirname(stage), `${manifest.name}-${version}.tgz`);

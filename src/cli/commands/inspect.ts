@@ -39,7 +39,11 @@ async function inspect(cli: Cli, what: string, { port, open }: Options): Promise
   if (!isFile && !/^[0-9a-f-]+(@[0-9a-f]+)?$/i.test(what))
     throw new Fault(exits.notFound, `There is no file ${file}, and no id of a session looks like that.`, { next: "openrath export ID" });
   const { rath, session } = isFile ? await fromFile(cli, file) : await fromStore(cli, what);
-  const [{ createServer }, { listen }, { browserLink }] = await parts();
+  const [{ createServer }, { listen }, { browserLink }] = await Promise.all([
+    import("../../server/server.ts"),
+    import("../../server/listen.ts"),
+    import("../browser-link.ts"),
+  ]);
   cli.host.heedTermination?.();
   cli.handlesInterrupt = true;
   const server = createServer(rath);
@@ -52,11 +56,6 @@ async function inspect(cli: Cli, what: string, { port, open }: Options): Promise
   const { signal } = cli.host;
   if (!signal.aborted) await new Promise((stopped) => signal.addEventListener("abort", stopped, { once: true }));
   if (isFile) await rath.close();
-}
-
-/** Apart from `await using`: in a function that has one, TypeScript 6.0 leaves the endings of imports as they are. */
-function parts() {
-  return Promise.all([import("../../server/server.ts"), import("../../server/listen.ts"), import("../browser-link.ts")]);
 }
 
 interface Found {

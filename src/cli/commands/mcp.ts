@@ -116,7 +116,7 @@ async function asked(cli: Cli, name: string, server: Server): Promise<Row> {
   const start = cli.host.now().getTime();
   const row = async (): Promise<Pick<Row, "tools" | "error" | "version">> => {
     try {
-      const { mcp } = await client();
+      const { mcp } = await import("../../tool/mcp.ts");
       await using connected = await mcp(server, { signal: cli.host.signal });
       return { tools: connected.tools, error: undefined, version: connected.servers[0]?.reported.version };
     } catch (error) {
@@ -125,11 +125,6 @@ async function asked(cli: Cli, name: string, server: Server): Promise<Row> {
   };
   const found = await row();
   return { server: name, ...found, ms: cli.host.now().getTime() - start };
-}
-
-/** Apart from `await using`, as in inspect.ts. */
-function client() {
-  return import("../../tool/mcp.ts");
 }
 
 async function serverOf(cli: Cli, server: string, args: readonly string[], file: string | undefined): Promise<Server> {
