@@ -2,13 +2,17 @@
 
 import { readFileSync } from "node:fs";
 
-/** The rows R1, R2, … in the order of the ledger. */
+/**
+ * The rows R1, R2, … in the order of the ledger.
+ *
+ * @returns {{ id: string, claim: string, status: string, commands: string[], doesNotProve: string }[]}
+ */
 export function readLedger(text = readFileSync(new URL("../docs/claims.md", import.meta.url), "utf8")) {
-  return [...text.matchAll(/^\| (R\d+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$/gm)].map(([, id, claim, status, shown, rest]) => ({
+  return [...text.matchAll(/^\| (R\d+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$/gm)].map(([, id = "", claim = "", status = "", shown = "", rest = ""]) => ({
     id,
     claim,
     status,
-    commands: [...shown.matchAll(/`([^`]+)`/g)].map(([, command]) => command),
+    commands: [...shown.matchAll(/`([^`]+)`/g)].map(([, command = ""]) => command),
     doesNotProve: rest === "–" ? "" : rest,
   }));
 }
@@ -18,7 +22,12 @@ export function testsOf(command) {
   return command.startsWith("npx vitest run ") ? command.split(" ").slice(3) : undefined;
 }
 
-/** Those whose ids are asked for; without any, those that are supported. Unknown ids are an error. */
+/**
+ * Those whose ids are asked for; without any, those that are supported. Unknown ids are an error.
+ *
+ * @param {ReturnType<typeof readLedger>} rows
+ * @param {readonly string[]} ids
+ */
 export function chosen(rows, ids) {
   if (ids.length === 0) return rows.filter(({ status }) => status === "supported");
   const unknown = ids.filter((id) => !rows.some((row) => row.id === id));

@@ -46,7 +46,9 @@ describe("the packed package", () => {
     const dist = join(project, "node_modules", manifest.name, "dist");
     const files = (await readdir(dist, { recursive: true })).filter((file) => /\.m?js$/.test(file));
     const texts = await Promise.all(files.map(async (file) => ({ file, text: await readFile(join(dist, file), "utf8") })));
-    const imports = texts.flatMap(({ file, text }) => [...text.matchAll(/\bimport\(\s*"(\.[^"]*)"/g)].map(([, name]) => `${file}: ${name}`));
+    const imports = texts.flatMap(({ file, text }) =>
+      [...text.matchAll(/\bimport\(\s*"(\.[^"]*)"/g)].map(([, name]) => `${file}: ${name}`),
+    );
     expect(imports.length).toBeGreaterThan(50);
     expect(imports.filter((name) => /ts$/.test(name))).toEqual([]);
   });
