@@ -8,13 +8,15 @@ import { readFileSync } from "node:fs";
  * @returns {{ id: string, claim: string, status: string, commands: string[], doesNotProve: string }[]}
  */
 export function readLedger(text = readFileSync(new URL("../docs/claims.md", import.meta.url), "utf8")) {
-  return [...text.matchAll(/^\| (R\d+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$/gm)].map(([, id = "", claim = "", status = "", shown = "", rest = ""]) => ({
-    id,
-    claim,
-    status,
-    commands: [...shown.matchAll(/`([^`]+)`/g)].map(([, command = ""]) => command),
-    doesNotProve: rest === "–" ? "" : rest,
-  }));
+  return [...text.matchAll(/^\| (R\d+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$/gm)].map(
+    ([, id = "", claim = "", status = "", shown = "", rest = ""]) => ({
+      id,
+      claim,
+      status,
+      commands: [...shown.matchAll(/`([^`]+)`/g)].map(([, command = ""]) => command),
+      doesNotProve: rest === "–" ? "" : rest,
+    }),
+  );
 }
 
 /** What a command of vitest looks for: parts of the names of test files. Undefined for every other command. */
