@@ -11,7 +11,7 @@ const alias = Object.entries(tsconfig.compilerOptions.paths).map(([name, [path]]
 export default defineConfig({
   resolve: { alias },
   test: {
-    include: ["src/**/*.test.ts", "inspector/src/**/*.test.{ts,tsx}", "test/**/*.test.ts"],
+    include: ["src/**/*.test.ts", "docs/snippets/**/*.test.ts", "inspector/src/**/*.test.{ts,tsx}", "test/**/*.test.ts"],
     typecheck: { enabled: false },
     globalSetup: ["test/support/postgres-setup.ts", "test/inspector/build.ts"],
     testTimeout: 30_000,

@@ -87,7 +87,8 @@ export async function runCli(argv: readonly string[], host: Host, open: Open = o
   }
 }
 
-async function programFor(argv: readonly string[], cli: Cli): Promise<Command> {
+/** All commands, or the one that is called, with everything that is said about them. */
+export async function programFor(argv: readonly string[], cli: Cli): Promise<Command> {
   const program = new Command("openrath")
     .description("Run, list, fork, replay and verify sessions of agents.")
     .version(version(), "-v, --version", "print the version")
