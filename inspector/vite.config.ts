@@ -18,6 +18,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 1000,
+    // The notices of what is bundled: their licences ask for them.
+    license: { fileName: "THIRD-PARTY.md" },
   },
   server: { proxy: { "/v1": server } },
 });

@@ -28,6 +28,7 @@ const guides = [
   page("Security model", "/guides/security"),
   page("Operations", "/guides/operations"),
   page("Server", "/server"),
+  page("Image and compose file", "/deployment"),
   page("Erasing", "/erasure"),
 ];
 

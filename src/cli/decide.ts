@@ -11,7 +11,16 @@ import { show } from "./shown.ts";
 
 /** Who decides, unless the command says it. */
 export function personHere({ host: { env } }: Cli): string {
-  return env["USER"] ?? env["LOGNAME"] ?? userInfo().username;
+  return env["USER"] ?? env["LOGNAME"] ?? nameOfUser();
+}
+
+/** In a container a user may be a number and nothing else: then there is no entry to read its name from. */
+function nameOfUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `user-${process.getuid?.() ?? "unknown"}`;
+  }
 }
 
 /** What waits under the beginning of an id. */

@@ -7,7 +7,7 @@ type Lock = {
   >;
 };
 
-test.each(["package-lock.json", "bench/package-lock.json", "test/nodes/package-lock.json"])(
+test.each(["package-lock.json", "bench/package-lock.json", "test/nodes/package-lock.json", "deploy/package-lock.json"])(
   "%s has an entry for every platform and no download address",
   (file) => {
     const { packages } = JSON.parse(readFileSync(new URL(`../../${file}`, import.meta.url), "utf8")) as Lock;

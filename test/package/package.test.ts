@@ -2,7 +2,7 @@
 
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { copyFile, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -40,6 +40,17 @@ describe("the packed package", () => {
     const named = [...Object.values(manifest.exports), ...Object.values(manifest.bin)];
     const missing = named.filter((file) => !existsSync(join(project, "node_modules", manifest.name, file)));
     expect(missing).toEqual([]);
+  });
+
+  test("no file of it imports a TypeScript file when it is asked for something", async () => {
+    const dist = join(project, "node_modules", manifest.name, "dist");
+    const files = (await readdir(dist, { recursive: true })).filter((file) => /\.m?js$/.test(file));
+    const texts = await Promise.all(files.map(async (file) => ({ file, text: await readFile(join(dist, file), "utf8") })));
+    const imports = texts.flatMap(({ file, text }) =>
+      [...text.matchAll(/\bimport\(\s*"(\.[^"]*)"/g)].map(([, name]) => `${file}: ${name}`),
+    );
+    expect(imports.length).toBeGreaterThan(50);
+    expect(imports.filter((name) => /ts$/.test(name))).toEqual([]);
   });
 
   test.each(doors)("%s can be imported and prints nothing", async (door) => {

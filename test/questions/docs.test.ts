@@ -6,8 +6,8 @@ const read = (file: string) => readFile(new URL(file, import.meta.url), "utf8");
 const rows = [...(await read("../../docs/questions.md")).matchAll(/^\| (Q\d+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$/gm)].map(
   ([, number = "", question = "", program = "", command = ""]) => ({ number, question, program: spans(program), command: spans(command) }),
 );
-const programs = bodies(await read("api-questions.ts"));
-const commands = bodies(await read("cli-questions.ts"));
+const programs = bodies((await read("api-questions.ts")) + (await read("api-evidence.ts")));
+const commands = bodies((await read("cli-questions.ts")) + (await read("cli-evidence.ts")));
 
 /** What stands between backticks. */
 function spans(cell: string): readonly string[] {
@@ -17,7 +17,8 @@ function spans(cell: string): readonly string[] {
 /** The text of each test by its name. */
 function bodies(source: string): ReadonlyMap<string, string> {
   const parts = source.split(/^test\("/m).slice(1);
-  return new Map(parts.map((part) => [part.slice(0, part.indexOf('",')), part.slice(part.indexOf('",'))]));
+  const named = parts.map((part) => [part.slice(0, part.indexOf('",')), part.slice(part.indexOf('",'))] as const);
+  return new Map(named.toSorted(([a], [b]) => Number.parseInt(a.slice(1), 10) - Number.parseInt(b.slice(1), 10)));
 }
 
 /** Code without what a formatter may change. */
@@ -27,8 +28,7 @@ function plain(code: string): string {
 
 test("there is a row for each question, and each is asked twice by its own words", () => {
   const asked = rows.map(({ number, question }) => `${number} ${question}`);
-  const numbers = [...Array.from({ length: 23 }, (_, index) => index + 1), 25, 26, 27, 28];
-  expect(rows.map(({ number }) => number)).toEqual(numbers.map((number) => `Q${number}`));
+  expect(rows.map(({ number }) => number)).toEqual(Array.from({ length: 29 }, (_, index) => `Q${index + 1}`));
   expect([...programs.keys()]).toEqual(asked);
   expect([...commands.keys()]).toEqual(asked);
 });
