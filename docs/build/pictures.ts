@@ -45,12 +45,15 @@ function terminal(browser: Browser, name: string, title: string, text: string): 
   });
 }
 
-function inspector(browser: Browser, name: string, url: string, height: number): Promise<void> {
+function inspector(browser: Browser, name: string, url: string, { height, down = 0 }: { readonly height: number; readonly down?: number }) {
   return inBothThemes(browser, name, async (page) => {
     await page.setViewportSize({ width: 1200, height });
     await page.goto(url);
     await page.getByRole("main").waitFor();
     await page.waitForTimeout(2500);
+    await page.mouse.move(500, 500);
+    await page.mouse.wheel(0, down);
+    await page.waitForTimeout(1000);
     return page.screenshot();
   });
 }
@@ -59,11 +62,12 @@ function inspector(browser: Browser, name: string, url: string, height: number):
 async function front(browser: Browser): Promise<void> {
   await using stage = await buildStage();
   const { session } = stage.rich;
-  await inspector(browser, "inspector", `${stage.url}/#/s/${session.id}/graph`, 760);
-  const argv = ["log", session.id.slice(0, 8), "--graph"];
+  await inspector(browser, "inspector", `${stage.url}/#/s/${session.id}/graph`, { height: 760, down: 700 });
+  const argv = ["log", session.id, "--graph"];
   const shown = await call(() => projectOf(stage.rich.open(), undefined), argv, { terminal: true, columns: 112, env: { LANG: "C.UTF-8" } });
-  const lines = shown.both.split("\n");
-  await terminal(browser, "terminal", `openrath ${argv.join(" ")}`, lines.slice(0, 44).join("\n"));
+  // As much as a window holds: its end.
+  const lines = shown.both.trimEnd().split("\n").slice(-40);
+  await terminal(browser, "terminal", `openrath ${argv.join(" ")}`, lines.join("\n"));
 }
 
 /** What a reader of the tutorial has made when it comes to the inspector. */
@@ -94,7 +98,7 @@ async function tutorial(browser: Browser): Promise<void> {
     const server = createServer(rath, { auth: "none-on-loopback" });
     await using http = await servedHttp(server);
     const session = await rath.open(log?.names["ID"] ?? "");
-    await inspector(browser, "tutorial-inspector", `${http.url}/#/s/${session.id}/graph`, 640);
+    await inspector(browser, "tutorial-inspector", `${http.url}/#/s/${session.id}/graph`, { height: 640 });
     await server.close();
   } finally {
     await rm(place, { recursive: true, force: true });
