@@ -20,7 +20,7 @@ interface Developed {
 const settleMs = 100;
 const watched = /\.(?:[cm]?[jt]sx?|json|md|txt|ya?ml|sql|py)$/;
 const unwatched = ["node_modules", ".git", ".openrath", "dist", "coverage"];
-const command = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "./main.ts" : "./main.js", import.meta.url));
+const command = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "../cli/main.ts" : "../cli/main.js", import.meta.url));
 
 export class Dev {
   readonly #cli: Cli;

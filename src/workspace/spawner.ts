@@ -111,7 +111,7 @@ class HelperProcess implements Spawner {
   }
 
   #start(): ChildProcess {
-    const helper = fork(fileURLToPath(new URL("./spawner-process.mjs", import.meta.url)), [tmpdir()], {
+    const helper = fork(fileURLToPath(new URL("../workspace/spawner-process.mjs", import.meta.url)), [tmpdir()], {
       execArgv: [],
       env: { PATH: process.env["PATH"] ?? "/usr/bin:/bin" },
       stdio: ["ignore", "ignore", "ignore", "ipc"],

@@ -17,10 +17,9 @@ export const { version } = manifest;
 export async function build(): Promise<string> {
   const scratch = await realpath(await mkdtemp(join(tmpdir(), "openrath-cli-")));
   const built = join(scratch, "built");
-  const compiler = join(root, "node_modules/typescript/bin/tsc");
   await mkdir(built);
   await writeFile(join(built, "package.json"), JSON.stringify(manifest));
-  await promisify(execFile)(process.execPath, [compiler, "-p", join(root, "tsconfig.build.json"), "--outDir", join(built, "dist")]);
+  await promisify(execFile)(process.execPath, [join(root, "scripts/bundle.mjs"), join(built, "dist")]);
   await link(join(scratch, "node_modules"), Object.keys(manifest.dependencies));
   return scratch;
 }

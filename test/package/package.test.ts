@@ -79,8 +79,7 @@ async function pack(stage: string): Promise<string> {
   await mkdir(stage);
   const files = ["package.json", "README.md", "LICENSE", "CHANGELOG.md"].filter((file) => existsSync(join(root, file)));
   await Promise.all(files.map((file) => copyFile(join(root, file), join(stage, file))));
-  const compiler = join(root, "node_modules/typescript/bin/tsc");
-  await loud(process.execPath, [compiler, "-p", join(root, "tsconfig.build.json"), "--outDir", join(stage, "dist")], stage);
+  await loud(process.execPath, [join(root, "scripts/bundle.mjs"), join(stage, "dist")], stage);
   await loud("npm", ["pack", "--ignore-scripts", "--offline", "--pack-destination", dirname(stage)], stage);
   const { version } = JSON.parse(await readFile(join(stage, "package.json"), "utf8")) as { readonly version: string };
   return join(dirname(stage), `${manifest.name}-${version}.tgz`);
