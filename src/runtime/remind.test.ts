@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { composeRath } from "../openrath.ts";
+import { remind } from "./remind.ts";
 
 test("work outside a run that waits for a person says so, and how to answer", async () => {
   await using rath = composeRath({ store: "memory" }, { times: { remindMs: 5 } });
@@ -23,4 +24,14 @@ test("a session whose store in memory was closed says that it is gone", async ()
     code: "rath.closed",
     message: expect.stringMatching(/store in memory/),
   });
+});
+
+test("an effect that waits for a yes is not called a tool: in a rerun any effect may", async () => {
+  const pending = { id: "e1", run: undefined, session: "s", since: "", by: "", kind: "approval", tool: "pay", input: {} } as const;
+  const said = await new Promise<string>((resolve) => {
+    const end = remind(pending, 0, resolve);
+    setTimeout(end, 5000).unref();
+    setTimeout(() => {}, 50); // its own timer keeps no process alive
+  });
+  expect(said).toMatch(/^"pay", which needs a yes, waits for a person.*rath\.decide\("e1", \{ by, approve: true \| false \}\)/);
 });

@@ -17,7 +17,7 @@ export function remind(pending: Pending, afterMs: number, warn: (message: string
 function wanted(pending: Pending): readonly [string | undefined, string] {
   switch (pending.kind) {
     case "approval":
-      return [`Tool "${pending.tool}"`, "approve: true | false"];
+      return [`"${pending.tool}", which needs a yes,`, "approve: true | false"];
     case "question":
       return [`The question "${pending.question}"`, "answer"];
     case "unknown":

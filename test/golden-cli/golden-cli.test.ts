@@ -125,6 +125,8 @@ const files: Readonly<Record<string, readonly Line<World>[]>> = {
     line(({ forecast }) => ["rerun", forecast, "--set", "message=How cold is it?"]),
     line(({ forecast }) => ["rerun", forecast, "--set", "5={}"]),
     line(({ forecast }) => ["rerun", forecast, "--set", "message"]),
+    line(({ fails }) => ["rerun", fails, "--set", "message=Deploy it now"]),
+    line(({ asks }) => ["rerun", asks, "--live"]),
   ],
   grep: [
     line(() => ["grep", "sea"]),

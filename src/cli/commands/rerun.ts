@@ -47,7 +47,7 @@ async function rerunSession(cli: Cli, id: string, options: Options): Promise<voi
   const work = rerun(session, workflow, { from: options.from, change, effects: options.live === true ? "live" : "ask" });
   const again = await Promise.race([work, asksFirst(project, before, work)]);
   if ("asks" in again) {
-    refused(cli, again.asks);
+    refused(cli, again.asks, options.live === true);
     return;
   }
   const { reused, of, saved, split, session: made } = again;
@@ -92,15 +92,22 @@ async function asksFirst(
   }
 }
 
-function refused(cli: Cli, asks: readonly Pending[]): void {
+function refused(cli: Cli, asks: readonly Pending[], live: boolean): void {
   cli.exit = exits.waiting;
   if (cli.asJson) {
     cli.data({ status: "waiting", pending: asks });
     return;
   }
-  for (const pending of asks)
-    cli.warn(show`${cli.errInk.yellow("stopped:")} ${pendingText(pending)} has no equal result and may not be repeated unasked`);
-  cli.next("the same command with --live, to let it happen");
+  // `--live` lets effects happen that may not be repeated. Questions are asked again whatever is allowed.
+  const helped = asks.filter(({ kind }) => kind === "approval" && !live);
+  for (const pending of asks) {
+    const reason = helped.includes(pending)
+      ? "has no equal result and may not be repeated unasked"
+      : "waits for a person, and this rerun ends with the command";
+    cli.warn(show`${cli.errInk.yellow("stopped:")} ${pendingText(pending)} ${reason}`);
+  }
+  if (helped.length > 0) cli.next("the same command with --live, to let it happen");
+  else cli.next("rerun() in a program, which answers with rath.decide()");
 }
 
 async function changeOf(session: Session, { set = [], from }: Options): Promise<Change | undefined> {
