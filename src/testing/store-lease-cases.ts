@@ -23,12 +23,13 @@ export const leaseCases: readonly StoreCase[] = [
   {
     name: "a claim holds off other workers until it expires",
     async run(store) {
-      await store.append({ branches: [], run });
-      const first = await store.claim("r", "a", 30);
-      expect(first).toMatchObject({ run: "r" });
-      expect(Date.parse(first?.expires ?? "")).not.toBeNaN();
+      const held = await claimed(store, "a");
+      expect(held).toMatchObject({ run: "r" });
+      expect(Date.parse(held.expires)).not.toBeNaN();
       expect(await store.claim("r", "b", long)).toBeUndefined();
       expect(await owner(store)).toBe("a");
+      // Only what has to run out is short: how long a store takes for a claim is not judged here.
+      const first = await store.claim("r", "a", 30);
       await sleep(60);
       expect(await owner(store)).toBeUndefined();
       const second = await store.claim("r", "b", long);
