@@ -12,6 +12,7 @@ const SUBJECTS = [
   "peers",
   "disk",
   "fork",
+  "best-of-n",
   "open",
   "audit",
   "replay",

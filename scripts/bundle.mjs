@@ -7,6 +7,7 @@ import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
+import { bundling } from "./bundling.mjs";
 
 const root = new URL("../", import.meta.url);
 const { exports, bin } = JSON.parse(await readFile(new URL("package.json", root), "utf8"));
@@ -22,20 +23,11 @@ const inside = [
 const names = [...doors.map((file) => file.slice("./dist/".length, -".js".length)), ...inside];
 const folder = resolve(process.argv[2] ?? fileURLToPath(new URL("dist", root)));
 
-const shared = {
-  cwd: fileURLToPath(root),
-  platform: "node",
-  transform: { target: "es2023" },
-  // Packages, but for the helper of `await using`, which the bundler brings.
-  external: /^(?!@oxc-project\/)[@a-z]/,
-  // Each is imported when it is needed, also where something else has loaded it already.
-  checks: { ineffectiveDynamicImport: false },
-};
 // Two files hold what nearly everybody loads: what runs in browsers too, and the rest of what the root door needs at once.
 const neutral = await needed("src/client/client.ts");
 const core = await needed("src/index.ts");
 const bundle = await rolldown({
-  ...shared,
+  ...bundling,
   preserveEntrySignatures: "allow-extension",
   input: Object.fromEntries(names.map((name) => [name.includes("/") ? name : `chunks/${name}`, `src/${name}.ts`])),
 });
@@ -52,7 +44,7 @@ await bundle.write({
 
 /** The modules that are loaded with this one: all that it imports, so that no file of the bundle needs one that needs it. */
 async function needed(input) {
-  const { output } = await (await rolldown({ ...shared, input, treeshake: false })).generate({ format: "esm" });
+  const { output } = await (await rolldown({ ...bundling, input, treeshake: false })).generate({ format: "esm" });
   const chunks = new Map(output.map((chunk) => [chunk.fileName, chunk]));
   const entry = output.find(({ isEntry }) => isEntry);
   const seen = new Set([entry]);

@@ -9,11 +9,18 @@ const refund = tool({
   run: ({ order, amount }) => `refunded ${amount} for order ${order}`,
 });
 
-const model = scripted({ calls: [{ tool: "refund", input: { order: 7, amount: 30 } }] }, "You have your money back.");
-const support = new Agent({ name: "support", model, instructions: "You handle complaints.", tools: [refund] });
+const call = { calls: [{ tool: "refund", input: { order: 7, amount: 30 } }] };
+const model = scripted(call, "You have your money back.");
+const support = new Agent({
+  name: "support",
+  model,
+  instructions: "You handle complaints.",
+  tools: [refund],
+});
 
 await using rath = openrath({ store: "record.db", workflows: { support } });
-const run = await rath.run(support, rath.session("Order 7 arrived broken: 30 euros, please."), { key: "complaint-7" });
+const complaint = rath.session("Order 7 arrived broken: 30 euros, please.");
+const run = await rath.run(support, complaint, { key: "complaint-7" });
 const settled = await run.settle();
 if (settled.status === "waiting")
   for (const { id, kind } of settled.pending) if (kind === "approval") await rath.decide(id, { by: "human:ada", approve: true });
@@ -22,7 +29,8 @@ const session = await run.result();
 console.log(session.text); // → You have your money back.
 
 // #region past
-// From the moment before the reply that asked for the refund, on a branch of its own: the first one stays as it is.
+// From the moment before the reply that asked for the refund, on a branch of its
+// own: the first one stays as it is.
 const asked = [...session.events()].find(({ kind }) => kind === "model.called")?.step ?? 0;
 const other = session
   .at(asked - 1)

@@ -13,7 +13,8 @@ const technical = new Agent({
   description: "Installation, errors, configuration",
 });
 
-// A model may choose, or a function. The choice, its candidates and its reason are in the session.
+// A model may choose, or a function. The choice, its candidates and its reason are
+// in the session.
 const team = new Selector({
   choices: { billing, technical },
   choose: (session) => (session.routes.length > 0 ? "done" : { choice: "billing", reason: "it is about an invoice" }),

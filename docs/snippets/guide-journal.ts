@@ -2,7 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { link, mkdir, open, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { deserialize, serialize } from "node:v8"; // bytes, vectors and undefined, which JSON does not have
+// Bytes, vectors and undefined, which JSON does not have
+import { deserialize, serialize } from "node:v8";
 import { RathError } from "openrath";
 
 /** Disposing of it waits for what is under way; whatever is asked afterwards is refused. */
@@ -40,7 +41,8 @@ export function journal<Command>(folder: string, apply: (command: Command) => Pr
       const bytes = serialize(command); // now: the caller may change what it gave
       return inTurn(async () => {
         const written = await durable(folder, bytes);
-        // Linking is the compare-and-set: of several who want the next number, one gets it, and the others read it first.
+        // Linking is the compare-and-set: of several who want the next number, one
+        // gets it, and the others read it first.
         do await catchUp();
         while ((await link(written, file(next)).then(() => true, orIf("EEXIST"))) === undefined);
         next++;

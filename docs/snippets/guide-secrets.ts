@@ -8,7 +8,9 @@ const session = await rath
 console.log(session.messages[0]?.text); // → My token is [redacted]
 console.log(session.output.header); // → Bearer [redacted]
 
-// What was not declared is there. A scan finds it once somebody knows what to look for.
+// What was not declared is there. A scan finds it once somebody knows what to look
+// for.
 console.log((await scan(rath)).clean); // → true
 const { findings } = await scan(rath, { secrets: ["47-11-08"] });
-for (const { in: place, where, masked } of findings) console.log(place, where, masked); // → event data.value.note … (8 characters)
+for (const { in: place, where, masked } of findings) console.log(place, where, masked);
+// → event data.value.note … (8 characters)

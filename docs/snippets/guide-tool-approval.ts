@@ -21,7 +21,11 @@ const calls = [
   { tool: "pay", input: { to: "Ann", amount: 250 } },
   { tool: "pay", input: { to: "Bob", amount: "a lot" } },
 ];
-const clerk = new Agent({ name: "clerk", model: scripted({ calls }, "Done."), tools: [pay] });
+const clerk = new Agent({
+  name: "clerk",
+  model: scripted({ calls }, "Done."),
+  tools: [pay],
+});
 await using rath = openrath({ store: "memory", workflows: { clerk } });
 const run = await rath.run(clerk, rath.session("Pay Ann and Bob."));
 
@@ -29,10 +33,13 @@ const settled = await run.settle();
 console.log(settled.status, paid); // → waiting []
 if (settled.status === "waiting")
   for (const pending of settled.pending)
-    if (pending.kind === "approval") await rath.decide(pending.id, { by: "human:eve", approve: true, input: { to: "Ann", amount: 200 } });
+    if (pending.kind === "approval") {
+      const input = { to: "Ann", amount: 200 };
+      await rath.decide(pending.id, { by: "human:eve", approve: true, input });
+    }
 
 const session = await run.result();
 console.log(paid); // → [ '200 to Ann' ]
-for (const { outcome } of session.calls) console.log(outcome.type, outcome.type === "error" ? outcome.message : "to Ann");
-// → ok to Ann
-// → error The input of "pay" does not fit: amount: Invalid input: expected number, received string. Call it again with an input that fits its schema.
+for (const { input, outcome } of session.calls) console.log(input, outcome.type);
+// → { amount: 200, to: 'Ann' } ok
+// → { amount: 'a lot', to: 'Bob' } error

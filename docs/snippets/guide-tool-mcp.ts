@@ -3,13 +3,16 @@ import { join } from "node:path";
 import { Agent, openrath, scripted } from "openrath";
 import { mcp } from "openrath/mcp";
 
-// Elsewhere: { command: "npx", args: ["-y", "@modelcontextprotocol/server-memory"] }, or { url, headers }.
+// Elsewhere: { command: "npx", args: ["-y", "@modelcontextprotocol/server-memory"]
+// }, or { url, headers }.
 const server = createRequire(import.meta.url).resolve("@modelcontextprotocol/server-memory/dist/index.js");
+const file = join(process.cwd(), "notes.jsonl");
 await using notes = await mcp(
-  { command: process.execPath, args: [server], env: { MEMORY_FILE_PATH: join(process.cwd(), "notes.jsonl") } },
+  { command: process.execPath, args: [server], env: { MEMORY_FILE_PATH: file } },
   { repeat: ({ name }) => (name.startsWith("read_") ? "safe" : undefined), callTimeout: "20s" },
 );
-console.log(notes.tools.filter(({ repeat }) => repeat === "safe").map(({ name }) => name)); // → [ 'read_graph' ]
+console.log(notes.tools.filter(({ repeat }) => repeat === "safe").map(({ name }) => name));
+// → [ 'read_graph' ]
 
 const entities = [{ name: "Ada", entityType: "person", observations: ["likes looms"] }];
 const model = scripted(

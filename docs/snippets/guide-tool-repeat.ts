@@ -13,7 +13,8 @@ const order = tool({
   run: (_, { key }) => {
     asked++;
     orders.set(key, { number: 7 });
-    return gone; // the order is placed, and before the tool can say so, its process is gone
+    // The order is placed, and before the tool can say so, its process is gone
+    return gone;
   },
   // What became of the call with this key? Undefined: a person is asked.
   probe: async (key) => {
@@ -22,7 +23,8 @@ const order = tool({
   },
 });
 
-const model = scripted({ calls: [{ tool: "order", input: { part: "valve" } }] }, "Ordered.");
+const call = { calls: [{ tool: "order", input: { part: "valve" } }] };
+const model = scripted(call, "Ordered.");
 const buyer = new Agent({ name: "buyer", model, tools: [order] });
 const first = openrath({ store: "store.db", workflows: { buyer } });
 const { id } = await first.run(buyer, first.session("Order a valve."));

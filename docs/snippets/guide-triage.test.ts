@@ -7,7 +7,7 @@ import { Triage } from "./guide-triage.ts";
 /** Recorded once and committed. UPDATE_SESSIONS=1 records it again. */
 const lost = fileURLToPath(new URL("sessions/lost-order.jsonl", import.meta.url));
 
-test("a lost order is looked up and named, and the prompts are the ones that were recorded", async () => {
+test("a lost order is looked up and named, as it was recorded", async () => {
   await using rath = testRath();
   const session = await fixture(lost, rath, record);
   await assertReplay(session, new Triage());

@@ -15,7 +15,12 @@ export class Triage extends Workflow {
   agent: Agent;
   constructor(instructions = "You answer customers. Look their order up before you answer.") {
     super();
-    this.agent = new Agent({ name: "triage", model: "openai/gpt-5.5", instructions, tools: [orderStatus] });
+    this.agent = new Agent({
+      name: "triage",
+      model: "openai/gpt-5.5",
+      instructions,
+      tools: [orderStatus],
+    });
   }
   async forward(session: Session) {
     const answered = await this.agent.forward(session);

@@ -49,7 +49,8 @@ function openUnshare(spec: SandboxSpec): OpenSandbox {
     },
     read: async (path) => new Uint8Array(await readFile(inside(path))),
     async write(path, content) {
-      const bytes = Buffer.from(content as Uint8Array); // a copy: the caller may change what it gave
+      // A copy: the caller may change what it gave
+      const bytes = Buffer.from(content as Uint8Array);
       await mkdir(dirname(inside(path)), { recursive: true });
       await writeFile(inside(path), bytes);
     },
@@ -101,7 +102,8 @@ async function run({ argv, cwd, env }: Child, options: ExecOptions, most: number
       left -= Math.min(left, bytes.length);
     });
   }
-  child.stdin.on("error", () => {}).end(options.stdin ?? ""); // it need not read what it is given
+  // It need not read what it is given
+  child.stdin.on("error", () => {}).end(options.stdin ?? "");
   try {
     const exitCode = await ended(child);
     return stopped === undefined ? { ...output, exitCode, durationMs: took() } : { ...output, ...cut, durationMs: took(), stopped };

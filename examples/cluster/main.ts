@@ -20,7 +20,7 @@ const folder = await mkdtemp(join(tmpdir(), "openrath-cluster-"));
 process.env["OPENRATH_HOME"] = join(folder, "home"); // where the key is that signs this run
 const stop = new AbortController();
 for (const sign of ["SIGINT", "SIGTERM"] as const) process.once(sign, () => stop.abort(`stopped by ${sign}`));
-setTimeout(() => stop.abort("not finished in time"), live === undefined ? 120_000 : 900_000).unref();
+setTimeout(() => stop.abort("not finished in time"), live === undefined ? 240_000 : 900_000).unref();
 
 await main().catch((error: unknown) => {
   console.error(`failed: ${stop.signal.aborted ? stop.signal.reason : (error as Error).message}`);

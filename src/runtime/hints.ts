@@ -64,7 +64,9 @@ export async function openWakeups(runtime: Runtime, worker: string, hear: () => 
   const store = await runtime.store();
   return store.wakeups?.(hear).catch((error: unknown) => {
     if (isFinal(error)) throw error;
-    runtime.warn(`Worker ${worker} hears no wake-ups: ${textOfThrown(error)}. It looks every ${runtime.times.lookMs} ms.`);
+    runtime.warn(
+      `Worker ${worker} hears no wake-ups: ${textOfThrown(error).replace(/\.$/, "")}. It looks every ${runtime.times.lookMs} ms.`,
+    );
     return undefined;
   });
 }

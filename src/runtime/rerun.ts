@@ -116,13 +116,15 @@ export async function beginRerun<W extends Workflow>(
   const within = <T>(work: () => T): T => inside.run({ execution, scope: execution.scope }, work);
   const given = new SessionValue(options.from === undefined ? within(() => changed(input)) : input, context);
   const forward = within(() => workflow.forward(given));
-  const ended = async (): Promise<Rerun<OutputOf<W>>> => ({
-    session: (await conclude(runtime, execution, forward, start.by)) as Session<OutputOf<W>>,
-    reused: reuse.taken.length,
-    of: reuse.of,
-    saved: savedBy(reuse.taken),
-    split: reuse.split?.event(runtime.platform),
-  });
+  const ended = async (): Promise<Rerun<OutputOf<W>>> => {
+    const concluded = (await conclude(runtime, execution, forward, start.by)) as Session<OutputOf<W>>;
+    if (instead !== undefined && reuse.split === undefined)
+      runtime.warn(
+        `Rerun ${execution.id} changed nothing: no agent asked as ${instead.by} did, or it asks the same anyway. Agents are told apart by their names within the workflow.`,
+      );
+    const { taken, of, split } = reuse;
+    return { session: concluded, reused: taken.length, of, saved: savedBy(taken), split: split?.event(runtime.platform) };
+  };
   const stored = async (): Promise<void> => {
     execution.writer.add(placeOf(given).node);
     await execution.writer.flush();

@@ -1,8 +1,8 @@
 /** What happens to the server and to connections: cuts in the middle of an append, restarts, many processes at once, other formats. */
 import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { bundled } from "../../test/support/bundled.ts";
 import { ownPostgres, ownSchemas, withClient } from "../../test/support/postgres.ts";
 import { collect } from "../testing/store-case.ts";
 import { storedChain } from "../testing/stored-event.ts";
@@ -71,10 +71,8 @@ test("a store goes on after its server was restarted and after it crashed, and w
 
 test("processes that open an empty database at once make its tables once, and none of their writes is lost", async () => {
   const name = schema();
-  const child = fileURLToPath(new URL("../../test/support/postgres-opener.ts", import.meta.url));
-  const opened = Array.from({ length: 4 }, (_, i) =>
-    promisify(execFile)(process.execPath, ["--import", "tsx", child, url, name, `log ${i}`]),
-  );
+  const child = await bundled(new URL("../../test/support/postgres-opener.ts", import.meta.url));
+  const opened = Array.from({ length: 4 }, (_, i) => promisify(execFile)(process.execPath, [child, url, name, `log ${i}`]));
   for (const { stdout } of await Promise.all(opened)) expect(stdout.trim()).toBe('{"ok":true}');
   await using store = postgresStore(url, { schema: name, migrate: false });
   expect((await ids(store)).sort()).toEqual(["log 0", "log 1", "log 2", "log 3"]);

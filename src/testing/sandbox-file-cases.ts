@@ -126,10 +126,14 @@ export const fileCases: readonly SandboxCase[] = [
     async run({ open }) {
       const sandbox = await open();
       await sandbox.write("dir/file.txt", "");
-      for (const path of ["../outside.txt", "dir/../../outside.txt", "/etc/passwd", "..", "/"]) {
+      const outside = ["../outside.txt", "dir/../../outside.txt", "/openrath-outside.txt"];
+      for (const path of [...outside, "/etc/passwd", "..", "/"]) {
         await rejects(sandbox.read(path), "sandbox.outside");
-        await rejects(sandbox.write(path, "x"), "sandbox.outside");
         await rejects(listed(sandbox, path), "sandbox.outside");
+      }
+      // Only where it does no harm: a sandbox under test may not refuse.
+      for (const path of outside) {
+        await rejects(sandbox.write(path, "x"), "sandbox.outside");
         await rejects(sandbox.remove(path), "sandbox.outside");
       }
       const { stdout: root } = await sandbox.exec("pwd");

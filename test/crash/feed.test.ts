@@ -4,11 +4,11 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "vitest";
 import { postgresStore } from "../../src/store/postgres.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
 import type { Store, StoredEvent } from "../../src/store/store.ts";
+import { bundled } from "../support/bundled.ts";
 import { ownSchemas } from "../support/postgres.ts";
 
 let url = "";
@@ -18,12 +18,12 @@ const schema = ownSchemas((given) => {
 const folder = mkdtempSync(join(tmpdir(), "rath-feed-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const program = fileURLToPath(new URL("feed-writer.ts", import.meta.url));
+const program = await bundled(new URL("feed-writer.ts", import.meta.url));
 const count = 40;
 const total = 2 * 3 * (count + Math.ceil(count / 3));
 
 async function writer(...args: string[]): Promise<void> {
-  const child = spawn(process.execPath, ["--import", "tsx", program, ...args], { stdio: ["ignore", "inherit", "inherit"] });
+  const child = spawn(process.execPath, [program, ...args], { stdio: ["ignore", "inherit", "inherit"] });
   const [code] = await once(child, "exit");
   expect(code).toBe(0);
 }

@@ -1,9 +1,10 @@
 /** Worker processes that are killed, frozen and told to go, and what they say. A spare is always warm: a death costs no pause. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
+import { bundled } from "../support/bundled.ts";
 import type { WorkerPlan } from "./worker-plan.ts";
 
-const script = new URL("./worker-process.ts", import.meta.url).pathname;
+const script = await bundled(new URL("./worker-process.ts", import.meta.url));
 const root = new URL("../..", import.meta.url).pathname;
 
 /** What all workers together have said. */
@@ -32,7 +33,7 @@ export class Worker {
   errors = "";
 
   constructor(plan: WorkerPlan, hear: (worker: Worker, word: string, rest: readonly string[]) => void) {
-    this.child = spawn(process.execPath, ["--import", "tsx", script, JSON.stringify(plan)], {
+    this.child = spawn(process.execPath, [script, JSON.stringify(plan)], {
       cwd: root,
       stdio: ["pipe", "pipe", "pipe"],
       env: { ...process.env, ...(plan.home === undefined ? {} : { OPENRATH_HOME: plan.home }) },

@@ -7,13 +7,13 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
 import { Key } from "../../src/runtime/key.ts";
+import { bundled } from "../support/bundled.ts";
 import type { Mutant } from "./memory-mutants.ts";
 import { type Found, inspect } from "./memory-record.ts";
 
-const script = fileURLToPath(new URL("memory-worker.ts", import.meta.url));
+const script = await bundled(new URL("memory-worker.ts", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "rath-memory-kill-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -56,7 +56,7 @@ function life(
   mutant: Mutant,
 ): Promise<{ readonly point: string | undefined; readonly stuck: readonly string[] }> {
   const [point, nth] = death === undefined || death === "any" ? ["never", 1] : death;
-  const child = spawn(process.execPath, ["--import", "tsx", script, place, runs.join(","), point, String(nth), mutant]);
+  const child = spawn(process.execPath, [script, place, runs.join(","), point, String(nth), mutant]);
   const stuck: string[] = [];
   let ended: string | undefined;
   createInterface({ input: child.stdout }).on("line", (line) => {

@@ -4,19 +4,19 @@ import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openrath } from "../../src/openrath.ts";
 import type { Rath } from "../../src/runtime/rath.ts";
 import type { Settled } from "../../src/runtime/run.ts";
 import type { CommandResult } from "../../src/session/session.ts";
 import { orphans } from "../../src/workspace/owner.ts";
+import { bundled } from "../support/bundled.ts";
 import { leftIn, mountsWith, processesWith, whyNoLocal } from "../support/leftovers.ts";
 import { until } from "../support/other-process.ts";
 import { type Point, placed, points, Work } from "./sandbox-work.ts";
 
 const noLocal = await whyNoLocal();
-const script = fileURLToPath(new URL("sandbox-child.ts", import.meta.url));
+const script = await bundled(new URL("sandbox-child.ts", import.meta.url));
 
 let folder: string;
 let workspace: string;
@@ -62,7 +62,7 @@ async function dying(placement: string, point: Point): Promise<Died> {
   const marker = `marker-${basename(folder)}-${basename(temporary)}`;
   // Only where it dies in the middle of a command that has to last.
   const sleep = point === "during the command" ? `77.${death}` : "0";
-  const child = spawn(process.execPath, ["--import", "tsx", script, store, workspace, placement, marker, point], {
+  const child = spawn(process.execPath, [script, store, workspace, placement, marker, point], {
     env: { ...process.env, SLEEP: sleep, TMPDIR: temporary },
     stdio: ["ignore", "pipe", "inherit"],
   });

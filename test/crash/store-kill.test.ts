@@ -8,13 +8,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
 import { sqliteStore } from "../../src/store/sqlite.ts";
 import type { Store, StoredEvent } from "../../src/store/store.ts";
 import { eventFault } from "../../src/testing/stored-event.ts";
+import { bundled } from "../support/bundled.ts";
 
-const script = fileURLToPath(new URL("store-worker.ts", import.meta.url));
+const script = await bundled(new URL("store-worker.ts", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "rath-kill-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -59,19 +59,7 @@ async function carnage(plan: Plan): Promise<Report> {
   const heard: Heard = { acknowledged: [], claimed: [], fenced: 0 };
   let started = 0;
   const start = (): ChildProcess =>
-    listen(
-      spawn(process.execPath, [
-        "--import",
-        "tsx",
-        script,
-        file,
-        `worker-${started++}`,
-        `${runs.length}`,
-        `${leaseMs}`,
-        plan.mutant ?? "none",
-      ]),
-      heard,
-    );
+    listen(spawn(process.execPath, [script, file, `worker-${started++}`, `${runs.length}`, `${leaseMs}`, plan.mutant ?? "none"]), heard);
   const alive = Array.from({ length: workers }, start);
   while (heard.claimed.length < runs.length) await sleep(20);
 

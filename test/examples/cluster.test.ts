@@ -21,7 +21,7 @@ beforeAll(async () => {
   said = run.stdout;
   evidence = /^ {2}(\S+)\/index\.html/m.exec(said)?.[1] ?? "";
   audit = JSON.parse(await readFile(join(evidence, "audit.json"), "utf8")) as Audit;
-}, 180_000);
+}, 300_000);
 afterAll(() => (evidence === "" ? undefined : rm(dirname(evidence), { recursive: true, force: true })));
 
 const of = (ticket: string) => audit.sessions.find((one) => one.ticket === ticket) as Audit["sessions"][number];

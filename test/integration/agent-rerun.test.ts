@@ -1,5 +1,5 @@
 /** Agents executed again: what is reused, what is asked, and how a difference is told. */
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { Agent } from "../../src/agent/agent.ts";
 import type { AgentOptions } from "../../src/agent/options.ts";
@@ -81,6 +81,17 @@ describe("a rerun of an agent", () => {
     expect(String(await replay(little.session, both()))).toMatch(/^identical/);
     const weather = first(session, "tool.called").id;
     await expect(rerun(session, agent(), { change: { event: weather, model: "other/model" } })).rejects.toThrow("is no model call");
+  });
+
+  test("says so when nobody asks as the changed agent did", async () => {
+    const { agent } = world();
+    const session = await agent().forward(testRath().session("Where to?"));
+    const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    const change = { event: first(session, "model.called").id, instructions: "Be calm." };
+    const again = await rerun(session, agent({ name: "another guide" }), { change });
+    expect([again.reused, again.of]).toEqual([3, 3]);
+    expect(warned.mock.calls.map(([text]) => String(text))).toEqual([expect.stringContaining("changed nothing")]);
+    warned.mockRestore();
   });
 
   test("with another message splits at the first model call, which reads it", async () => {

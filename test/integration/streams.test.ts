@@ -8,7 +8,6 @@ import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { serve } from "@hono/node-server";
@@ -20,6 +19,7 @@ import { createServer, type Server, type ServerOptions } from "../../src/server/
 import { sqliteStore } from "../../src/store/sqlite.ts";
 import type { Store, StoredEvent } from "../../src/store/store.ts";
 import { storedChain } from "../../src/testing/stored-event.ts";
+import { bundled } from "../support/bundled.ts";
 import { sharedPostgres, withClient } from "../support/postgres.ts";
 import { eventsIn, listen } from "../support/sse.ts";
 
@@ -42,10 +42,10 @@ async function ownDatabase(): Promise<string> {
   return url.href;
 }
 
-const program = fileURLToPath(new URL("stream-server.ts", import.meta.url));
+const program = await bundled(new URL("stream-server.ts", import.meta.url));
 
 async function startChild(store: string): Promise<{ readonly child: ChildProcess; readonly origin: string }> {
-  const child = spawn(process.execPath, ["--import", "tsx", program, store], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [program, store], { stdio: ["ignore", "pipe", "inherit"] });
   children.push(child);
   const [port] = (await once(child.stdout as NonNullable<typeof child.stdout>, "data")) as [Buffer];
   return { child, origin: `http://127.0.0.1:${String(port).trim()}` };

@@ -4,9 +4,9 @@ import { appendFile, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { openrath, type Pending, type Rath, type RathOptions, type Run, type Session, type Workflow } from "../../src/index.ts";
 import { type Mcp, mcp } from "../../src/tool/mcp.ts";
+import { bundled } from "../support/bundled.ts";
 import { noLocal } from "../support/local.ts";
 import { published } from "../support/mcp/calls.ts";
 import { type Deps, follow, Learn, prices, Repair, repository, task } from "./story.ts";
@@ -102,8 +102,8 @@ export async function upload(folder: string, version: string): Promise<string> {
 
 /** The first life of the run ends without a word while it uploads. */
 async function killedWhileUploading(folder: string): Promise<void> {
-  const file = fileURLToPath(new URL("doomed.ts", import.meta.url));
-  const child = spawn(process.execPath, ["--import", "tsx", file, folder], { stdio: ["ignore", "pipe", "inherit"] });
+  const file = await bundled(new URL("doomed.ts", import.meta.url));
+  const child = spawn(process.execPath, [file, folder], { stdio: ["ignore", "pipe", "inherit"] });
   const ended = new Promise<string | null>((resolve) => child.on("exit", (_, signal) => resolve(signal)));
   for await (const line of createInterface(child.stdout)) if (line === "uploading") child.kill("SIGKILL");
   const signal = await ended;

@@ -1,3 +1,4 @@
+import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import type { Tool, ToolContext } from "../../../src/session/session.ts";
 import type { Mcp, McpCommand } from "../../../src/tool/mcp.ts";
@@ -11,7 +12,7 @@ export function fixture(mode = "plain", ...rest: string[]): McpCommand {
 
 /** A published server of node_modules. */
 export function published(name: "everything" | "filesystem" | "memory", ...args: string[]): McpCommand {
-  const path = fileURLToPath(new URL(`../../../node_modules/@modelcontextprotocol/server-${name}/dist/index.js`, import.meta.url));
+  const path = createRequire(import.meta.url).resolve(`@modelcontextprotocol/server-${name}/dist/index.js`);
   return { command: process.execPath, args: [path, ...args] };
 }
 
