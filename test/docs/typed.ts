@@ -45,7 +45,10 @@ for (const words of JSON.parse(commands) as string[][]) {
   };
   const exit = await runCli(argv, host, open);
   // What was shown while it worked, and wiped away again, is not what stands there in the end.
-  text = text.replace(/[^\n]*\u001b\[K/g, "");
+  text = text
+    .split("\n")
+    .map((line) => line.split("\u001b[K").at(-1))
+    .join("\n");
   const [, session] = /session ([0-9a-f-]+)/.exec(text) ?? [];
   if (argv[0] === "run" && session !== undefined) names["ID"] ??= session;
   const [fork] = /^[0-9a-f-]+/.exec(text) ?? [];
