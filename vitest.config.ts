@@ -11,10 +11,28 @@ const alias = Object.entries(tsconfig.compilerOptions.paths).map(([name, [path]]
 export default defineConfig({
   resolve: { alias },
   test: {
-    include: ["src/**/*.test.ts", "docs/snippets/**/*.test.ts", "inspector/src/**/*.test.{ts,tsx}", "test/**/*.test.ts"],
-    typecheck: { enabled: false },
-    globalSetup: ["test/support/postgres-setup.ts", "test/inspector/setup.ts"],
     testTimeout: 30_000,
-    maxWorkers: 2,
+    // One more than the cores of a small machine: many wait for processes, leases and pages.
+    maxWorkers: 3,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "units",
+          include: ["src/**/*.test.ts", "inspector/src/**/*.test.{ts,tsx}"],
+          globalSetup: ["test/support/postgres-setup.ts"],
+          // They share the modules that they load, which takes half the time. What changes the process stays in test/.
+          isolate: false,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "whole",
+          include: ["docs/snippets/**/*.test.ts", "test/**/*.test.ts"],
+          globalSetup: ["test/support/postgres-setup.ts", "test/inspector/setup.ts"],
+        },
+      },
+    ],
   },
 });

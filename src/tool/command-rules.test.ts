@@ -430,7 +430,7 @@ describe("long command lines", () => {
     refusesCommand(piece.repeat(131_072 / piece.length));
     refusesCommand(`test ${piece.repeat(130_000 / piece.length)}`);
     refusesCommand(["echo", piece.repeat(100_000)]);
-    expect(performance.now() - began).toBeLessThan(1500);
+    expect(performance.now() - began).toBeLessThan(6000);
   });
 });
 

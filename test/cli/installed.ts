@@ -13,7 +13,7 @@ const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8")) 
 };
 export const { version } = manifest;
 
-/** Builds the package into `built`; gives the folder around it, in which its dependencies are found. */
+/** Builds the package into `built`, without its declarations; gives the folder around it, in which its dependencies are found. */
 export async function build(): Promise<string> {
   const scratch = await realpath(await mkdtemp(join(tmpdir(), "openrath-cli-")));
   const built = join(scratch, "built");
@@ -22,6 +22,13 @@ export async function build(): Promise<string> {
   await promisify(execFile)(process.execPath, [join(root, "scripts/bundle.mjs"), join(built, "dist")]);
   await link(join(scratch, "node_modules"), Object.keys(manifest.dependencies));
   return scratch;
+}
+
+/** The declarations, for a project that is compiled. */
+export async function declare(folder: string): Promise<void> {
+  const compiler = join(root, "node_modules/typescript/bin/tsc");
+  const target = join(folder, "node_modules/openrath/dist");
+  await promisify(execFile)(process.execPath, [compiler, "-p", join(root, "tsconfig.build.json"), "--outDir", target]);
 }
 
 async function link(modules: string, packages: readonly string[]): Promise<void> {

@@ -5,7 +5,7 @@ import { cp, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { build, node, openrath, project, version } from "./installed.ts";
+import { build, declare, node, openrath, project, version } from "./installed.ts";
 
 const config = `
 import { openrath, type Session, Workflow } from "openrath";
@@ -232,6 +232,7 @@ describe("init", () => {
     const { code, err } = await openrath(join(scratch, "built"), ["init", "made"], { cwd: scratch });
     expect(code, err).toBe(0);
     const modules = await project(scratch, "modules", ["tsx", "typescript", "@types/node"], {});
+    await declare(modules);
     await symlink(join(modules, "node_modules"), join(made, "node_modules"));
     const env = { ANTHROPIC_API_KEY: "", OPENAI_API_KEY: "" };
     const mine = join(made, "node_modules/openrath");

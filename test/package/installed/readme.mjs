@@ -12,7 +12,7 @@ function block(heading, language) {
 }
 
 export const program = block("An example", "ts");
-export const commands = block("Commands", "sh");
+export const commands = block("A project", "sh");
 
 /** What the comments behind `console.log` promise, in order. */
 export const printed = [...program.matchAll(/^console\.log\(.*\); \/\/ (.*)$/gm)].map(([, text]) => text);
