@@ -68,7 +68,7 @@ function missing(on, { name, needs }, problem, remedy) {
 }
 
 function install(on, wanted, apt) {
-  const { name, needs } = wanted;
+  const { name } = wanted;
   on.say(`         installing the package ${name} with apt-get`);
   const get = () => on.run(apt, ["install", "--yes", "--no-install-recommends", name]);
   let tried = get();
@@ -77,7 +77,7 @@ function install(on, wanted, apt) {
   const version = versionOf(on, wanted);
   if (version !== undefined) return { found: `${version}, installed now` };
   const reason = `${tried.stderr ?? ""}`.trim().split("\n").at(-1) || `exit code ${tried.status}`;
-  return { found: `${name} could not be installed (${reason}); ${needs}`, next: byHand(wanted) };
+  return missing(on, wanted, `could not be installed (${reason})`, byHand(wanted));
 }
 
 function versionOf(on, { programs }) {

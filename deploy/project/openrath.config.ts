@@ -6,7 +6,7 @@ const model = process.env["ANTHROPIC_API_KEY"]
   ? "anthropic/claude-haiku-4-5"
   : process.env["OPENAI_API_KEY"]
     ? "openai/gpt-5-mini"
-    : scripted(() => "Somebody has to give me a model: ANTHROPIC_API_KEY or OPENAI_API_KEY, and its package in the project.");
+    : scripted(() => "Somebody has to give me a model: ANTHROPIC_API_KEY or OPENAI_API_KEY.");
 const assistant = new Agent({ name: "assistant", description: "Answers questions.", model, instructions: "Answer in one sentence." });
 
 /** Where the password is a file, it is in no variable that a process of this container could print. Without one the store is a file in OPENRATH_HOME. */

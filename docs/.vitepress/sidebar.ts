@@ -2,7 +2,12 @@ import type { DefaultTheme } from "vitepress";
 
 const page = (text: string, link: string): DefaultTheme.SidebarItem => ({ text, link });
 
-const start = [page("Ten minutes", "/tutorial/"), page("Questions and answers", "/faq"), page("The inspector", "/inspector")];
+const start = [
+  page("Ten minutes", "/tutorial/"),
+  page("Everything on one page", "/overview"),
+  page("Questions and answers", "/faq"),
+  page("The inspector", "/inspector"),
+];
 
 const concepts = [
   page("Session", "/concepts/session"),

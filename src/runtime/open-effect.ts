@@ -295,7 +295,8 @@ export class OpenEffect implements Open {
   get #timeoutMs(): number | undefined {
     const { timeoutMs, repeat, op } = this.effect;
     if (this.#context.budgets === undefined || repeat === "nested" || op === "model") return timeoutMs;
-    const left = this.#context.budgets.flatMap((budget) => budget.left.ms ?? []);
+    // A timer may go off a millisecond early, and the limit must be over when it does.
+    const left = this.#context.budgets.flatMap(({ left: { ms } }) => (ms === undefined ? [] : Math.ceil(ms) + 1));
     return left.length === 0 ? timeoutMs : Math.max(0, Math.min(timeoutMs ?? Number.POSITIVE_INFINITY, ...left));
   }
 

@@ -92,7 +92,8 @@ export async function beginRerun<W extends Workflow>(
   const captured = capturedBy(runtime, record);
   const output = change !== undefined && "output" in change ? change : undefined;
   // What the earlier run asked otherwise it asks otherwise again, unless something else is asked for now.
-  const instead = change === undefined || output !== undefined ? record.started.instead : insteadOf(runtime, record, change);
+  const asked = change === undefined || output !== undefined ? undefined : insteadOf(runtime, record, change);
+  const instead = asked ?? record.started.instead;
   const reuse = new Reuse(runtime, record.program, { effects: options.effects ?? "ask", change: output, captured, latest: revision });
   execution.memory = options.memory === "latest" ? "latest" : firstRevision(record.program, runtime.platform);
   const by = options.by ?? record.input.by;
@@ -119,9 +120,9 @@ export async function beginRerun<W extends Workflow>(
   const forward = within(() => workflow.forward(given));
   const ended = async (): Promise<Rerun<OutputOf<W>>> => {
     const concluded = (await conclude(runtime, execution, forward, start.by)) as Session<OutputOf<W>>;
-    if (instead !== undefined && reuse.split === undefined)
+    if (asked !== undefined && reuse.split === undefined)
       runtime.warn(
-        `Rerun ${execution.id} changed nothing: no agent asked as ${instead.by} did, or it asks the same anyway. Agents are told apart by their names within the workflow.`,
+        `Rerun ${execution.id} changed nothing: no agent asked as ${asked.by} did, or it asks the same anyway. Agents are told apart by their names within the workflow.`,
       );
     const { taken, of, split } = reuse;
     return { session: concluded, reused: taken.length, of, saved: savedBy(taken), split: split?.event(runtime.platform) };

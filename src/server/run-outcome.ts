@@ -29,11 +29,14 @@ export async function anyRunNamed(runtime: Runtime, id: string): Promise<RunRow>
   const store = await runtime.store();
   const row = await rowOfRun(store, id);
   if (row !== undefined) return row;
-  for await (const { envelope } of store.events({ session: id })) {
+  for await (const { envelope } of store.events({ session: id, to: 1 })) {
     if (parseEnvelope(runtime.platform.text(envelope)).kind !== "run.started") break;
     const { started, ended } = await journalOf(runtime, id);
     const { workflow, input } = started.data;
-    return { id, workflow, session: input.session, status: ended?.data.status ?? "running", key: undefined, wakeAt: undefined };
+    const isHere = ended === undefined && runtime.opened().some(({ run }) => run === id);
+    const waits = isHere && (await pendingRuns(runtime, { run: id })).length > 0;
+    const status = ended?.data.status ?? (waits ? "waiting" : "running");
+    return { id, workflow, session: input.session, status, key: undefined, wakeAt: undefined, ...(isHere ? { owner: "this server" } : {}) };
   }
   return rowNamed(runtime, id);
 }

@@ -202,9 +202,12 @@ inBrowser("the screens of a project", buildStage, (there) => {
     await page.keyboard.type("not needed");
     await page.keyboard.press("Escape");
     await dialog.getByRole("button", { name: "Keep typing" }).click();
-    await page.keyboard.press("Tab");
-    expect(await dialog.getByRole("textbox").inputValue()).toBe("not needed");
+    await page.keyboard.type(" any");
     await page.keyboard.press("Escape");
+    await dialog.getByRole("textbox").fill("not needed any more");
+    await page.keyboard.press("Escape");
+    await dialog.getByRole("button", { name: "Keep typing" }).waitFor();
+    expect(await dialog.getByRole("textbox").inputValue()).toBe("not needed any more");
     await dialog.getByRole("button", { name: "Discard" }).click();
     await dialog.waitFor({ state: "detached" });
     expect((await client().runs.get(nap)).status).toBe("waiting");

@@ -94,6 +94,11 @@ describe("a rerun of an agent", () => {
     const again = await rerun(session, agent({ name: "another guide" }), { change });
     expect([again.reused, again.of]).toEqual([3, 3]);
     expect(warned.mock.calls.map(([text]) => String(text))).toEqual([expect.stringContaining("changed nothing")]);
+    // One that asks as the earlier rerun did has nothing to say.
+    warned.mockClear();
+    const calm = await rerun(session, agent(), { change });
+    await rerun(calm.session, agent());
+    expect(warned).not.toHaveBeenCalled();
     warned.mockRestore();
   });
 

@@ -6,4 +6,5 @@ import { textOfThrown } from "../../src/session/thrown.ts";
 export const noLocal: string | undefined = await localSandbox()
   .ready?.()
   .then(() => undefined, textOfThrown);
+if (noLocal !== undefined && process.env["CI"]) throw new Error(`Here everything is tested, and "local" cannot be: ${noLocal}`);
 if (noLocal !== undefined) console.warn(`skipped: tests in the sandbox "local". ${noLocal}`);

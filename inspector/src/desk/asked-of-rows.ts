@@ -16,6 +16,7 @@ export class AskedOfRows<Row, More> {
   readonly #question: Question<Row, More>;
   readonly #known = new Map<string, { readonly state: string; readonly more: More | undefined }>();
   readonly #listeners = new Set<() => void>();
+  readonly #doubted = new Set<string>();
   #wanted: readonly Row[] = [];
   #asking = false;
   version = 0;
@@ -45,6 +46,7 @@ export class AskedOfRows<Row, More> {
       const known = this.#known.get(id);
       if (known !== undefined) this.#known.set(id, { ...known, state: "" });
     }
+    for (const row of this.#wanted) if (ids.has(this.#question.idOf(row))) this.#doubted.add(this.#question.idOf(row));
     this.want(this.#wanted);
   }
 
@@ -52,9 +54,12 @@ export class AskedOfRows<Row, More> {
     const { idOf, stateOf, ask } = this.#question;
     this.#asking = true;
     for (let row = this.#next(); row !== undefined; row = this.#next()) {
-      const more = await ask(row).catch(() => undefined);
-      this.#known.delete(idOf(row));
-      this.#known.set(idOf(row), { state: stateOf(row), more });
+      const id = idOf(row);
+      this.#doubted.delete(id);
+      const more = await ask(row).catch(() => this.#known.get(id)?.more);
+      this.#known.delete(id);
+      // Something happened while it was asked: it is asked again.
+      this.#known.set(id, { state: this.#doubted.has(id) ? "" : stateOf(row), more });
       for (const oldest of this.#known.keys()) if (this.#known.size > kept) this.#known.delete(oldest);
       this.version++;
       for (const listener of this.#listeners) listener();

@@ -13,6 +13,8 @@ interface Source<R extends Row> {
   /** What the list is known by, with its filters: another key is another list. */
   readonly queryKey: readonly unknown[];
   readonly page: (after: string | undefined, signal?: AbortSignal) => Promise<Page<R>>;
+  /** The newest ones alone, where a page is more than that. */
+  readonly newest?: (after: undefined) => Promise<Page<R>>;
   /** One row as it is now; undefined: it is gone. */
   readonly one: (id: string) => Promise<R | undefined>;
 }
@@ -69,7 +71,7 @@ interface Fresh<R> {
 }
 
 async function freshOf<R extends Row>(source: Source<R>, ids: ReadonlySet<string>, known: ReadonlySet<string>): Promise<Fresh<R>> {
-  const { items: newest } = await source.page(undefined);
+  const { items: newest } = await (source.newest ?? source.page)(undefined);
   const changed = new Map(newest.map((row) => [row.id, row]));
   const left = [...ids].filter((id) => known.has(id) && !changed.has(id)).slice(0, mostSingle);
   for (const row of await Promise.all(left.map((id) => source.one(id).catch(() => undefined))))

@@ -132,13 +132,16 @@ export function VirtualTable<Row>({ label, columns: all, rows, idOf, chosen, cho
 /** Rows that come in above what is looked at push it out of sight: the scroll goes with it. */
 function useKept<Row>(frame: React.RefObject<HTMLDivElement | null>, rows: readonly Row[], idOf: (row: Row) => string): void {
   const first = useRef<string | undefined>(undefined);
+  const known = useRef<ReadonlySet<string>>(new Set());
   useLayoutEffect(() => {
     const before = first.current;
+    const added = rows.findIndex((row) => known.current.has(idOf(row)));
+    known.current = new Set(rows.map(idOf));
     const element = frame.current;
     first.current = rows[0] === undefined ? undefined : idOf(rows[0]);
     if (before === undefined || before === first.current || element === null || element.scrollTop === 0) return;
-    const index = rows.findIndex((row) => idOf(row) === before);
-    if (index > 0) element.scrollTop += index * rowHeight;
+    // In another order nothing was added.
+    if (added > 0 && rows[added] !== undefined && idOf(rows[added]) === before) element.scrollTop += added * rowHeight;
   }, [frame, rows, idOf]);
 }
 

@@ -24,6 +24,11 @@ export function Dialog({ title, close, children, wide = false }: Props) {
   const typed = useRef(new Set<EventTarget>());
   const [asking, setAsking] = useState(false);
   const keep = useRef<HTMLButtonElement>(null);
+  const last = useRef<HTMLElement>(null);
+  const goOn = (): void => {
+    setAsking(false);
+    last.current?.focus();
+  };
   useEffect(() => {
     if (asking) keep.current?.focus();
   }, [asking]);
@@ -38,7 +43,11 @@ export function Dialog({ title, close, children, wide = false }: Props) {
       className={classes["dialog"]}
       data-wide={wide}
       aria-labelledby={titleId}
-      onInput={({ target }) => typed.current.add(target)}
+      onInput={({ target }) => {
+        typed.current.add(target);
+        last.current = target as HTMLElement;
+        setAsking(false);
+      }}
       onCancel={(event) => {
         event.preventDefault();
         leave();
@@ -58,7 +67,7 @@ export function Dialog({ title, close, children, wide = false }: Props) {
       {asking && (
         <div className={classes["asking"]} role="alert">
           <span>What you typed is lost when this closes.</span>
-          <button ref={keep} type="button" onClick={() => setAsking(false)}>
+          <button ref={keep} type="button" onClick={goOn}>
             Keep typing
           </button>
           <button type="button" data-look="bad" onClick={close}>

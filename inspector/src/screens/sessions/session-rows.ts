@@ -34,6 +34,7 @@ export function useSessionRows(filters: SessionFilters) {
   const found = useLiveRows<SessionRow>({
     queryKey: ["sessions", "list", status, tag, title, branches, order],
     page: (after, signal) => (order === "cost" ? manyOf(client, filters, signal) : pageOf(client, filters, after, signal)),
+    newest: () => pageOf(client, filters, undefined),
     one: (id) => client.sessions.get(id),
   });
   const { rows } = found;

@@ -30,6 +30,7 @@ export function useWritten(live: LiveLineage): Written {
   const [replies] = useState(() => new Map<string, Reply>());
   useEffect(() => {
     let frame: number | undefined;
+    const called = new Map<string, string>();
     const tell = (): void => {
       frame ??= requestAnimationFrame(() => {
         frame = undefined;
@@ -37,8 +38,12 @@ export function useWritten(live: LiveLineage): Written {
       });
     };
     const stopWatching = live.watch((part) => {
-      // Whatever comes next on the branch comes after the reply.
-      if (part.type === "event" && replies.delete(part.event.session)) tell();
+      if (part.type === "event") {
+        const { id, kind, session, parents } = part.event;
+        // What follows the newest call of its branch comes after the reply. The call itself may come later than the first words.
+        if (kind === "model.called") called.set(session, id);
+        else if ((kind === "model.returned" || parents.includes(called.get(session) ?? "")) && replies.delete(session)) tell();
+      }
       if (part.type !== "text-delta" && part.type !== "reasoning-delta") return;
       const known = replies.get(part.session);
       const fresh = known === undefined || (part.type === "text-delta" && part.restart === true);
