@@ -204,7 +204,9 @@ inBrowser("the screens of a project", buildStage, (there) => {
     await dialog.getByRole("button", { name: "Keep typing" }).click();
     await page.keyboard.type(" any");
     await page.keyboard.press("Escape");
-    await dialog.getByRole("textbox").fill("not needed any more");
+    await dialog.getByRole("textbox").click();
+    await page.keyboard.press("End");
+    await page.keyboard.type(" more");
     await page.keyboard.press("Escape");
     await dialog.getByRole("button", { name: "Keep typing" }).waitFor();
     expect(await dialog.getByRole("textbox").inputValue()).toBe("not needed any more");

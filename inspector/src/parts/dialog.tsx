@@ -48,12 +48,17 @@ export function Dialog({ title, close, children, wide = false }: Props) {
         last.current = target as HTMLElement;
         setAsking(false);
       }}
+      // The browser may close it by itself when it was kept open before: it is asked here, every time.
+      onKeyDown={(event) => {
+        if (event.key !== "Escape" || event.nativeEvent.isComposing) return;
+        event.preventDefault();
+        leave();
+      }}
       onCancel={(event) => {
         event.preventDefault();
         leave();
       }}
       onClose={() => {
-        // The browser closes it by itself when Escape is pressed again.
         if (element.current?.open === false) close();
       }}
     >
