@@ -86,6 +86,8 @@ inBrowser("a large session", noStage, (there) => {
       await rows.nth(12).click();
       const text = await chosen.textContent();
       expect(text).toMatch(/\w/);
+      // The address follows what is chosen a moment later.
+      await expect.poll(() => page.url(), slow).toMatch(/[?&]at=/);
       const place = page.url();
       await page.keyboard.press("End");
       await expect.poll(() => chosen.textContent(), slow).not.toBe(text);
