@@ -56,7 +56,7 @@ function nodesHere() {
   const { dependencies } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   const names = Object.keys(dependencies).filter((name) => name.startsWith("node-"));
   const binaries = names.map((name) => join(folder, "node_modules", name, "bin/node"));
-  if (!binaries.every((binary) => existsSync(binary))) loud("npm", ["ci"], folder);
+  if (!binaries.every((binary) => existsSync(binary))) loud("npm", ["ci", "--engine-strict=false"], folder);
   const others = binaries.map((binary) => ({ binary, version: loud(binary, ["--version"], root).trim().slice(1) }));
   const own = { binary: process.execPath, version: process.versions.node };
   return [own, ...others.filter(({ version }) => version.split(".")[0] !== own.version.split(".")[0])];
