@@ -426,11 +426,12 @@ describe("long command lines", () => {
     "${x}",
     "echo '[' ",
   ])("of %j are judged in a moment", (piece) => {
-    const began = performance.now();
+    const began = process.cpuUsage();
     refusesCommand(piece.repeat(131_072 / piece.length));
     refusesCommand(`test ${piece.repeat(130_000 / piece.length)}`);
     refusesCommand(["echo", piece.repeat(100_000)]);
-    expect(performance.now() - began).toBeLessThan(6000);
+    // Of the processor: a busy machine takes longer.
+    expect(process.cpuUsage(began).user / 1000).toBeLessThan(1500);
   });
 });
 

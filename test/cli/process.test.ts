@@ -99,7 +99,8 @@ describe("the process", () => {
       },
     });
     expect(code).toBe(130);
-    expect(performance.now() - first).toBeLessThan(2000);
+    // After one alone the effect is given a second.
+    expect(performance.now() - first).toBeLessThan(900);
   });
 
   test("an effect that was under way at a crash waits for a person, and the run goes on with the answer", async () => {
