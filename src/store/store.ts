@@ -88,6 +88,8 @@ export interface RunRow {
   readonly priority?: number | undefined;
   /** Who holds its lease now; ignored when written. */
   readonly owner?: string | undefined;
+  /** Somebody holds its lease or has held it, so that something of it may be done: ignored when written. */
+  readonly claimed?: boolean | undefined;
   /** It has news that nobody has taken note of since: ignored when written, cleared by `claim`, `take` and `renew`. */
   readonly woken?: boolean | undefined;
 }

@@ -109,3 +109,26 @@ test("what became of an effect is asked from elsewhere while the rest of its run
   end();
   expect((await run.result()).output).toBe("sent");
 });
+
+test("a question of a run that was left while it went on is seen before anybody takes the run up", async () => {
+  const flow = (done: Promise<void>): Flow =>
+    beside(
+      (session) => session.do("work", () => done, { repeat: "safe" }),
+      (session) => session.ask("Really?"),
+    );
+  const store = memoryStore();
+  const here = process(store);
+  const run = await here.run(flow(new Promise(() => {})), here.session("Ask"));
+  await until(async () => (await here.pending()).length > 0, "it is asked");
+  await here.close();
+  const elsewhere = process(store);
+  expect(await (await elsewhere.attach(run.id)).status()).toBe("queued");
+  const pending = await elsewhere.pending();
+  expect(shown(pending)).toEqual(["question "]);
+  expect(await elsewhere.pending({ run: run.id })).toEqual(pending);
+  // The answer is there when somebody goes on with it.
+  await elsewhere.decide(pending[0]?.id as string, { by: "human:ada", answer: "yes" });
+  expect(await elsewhere.pending()).toEqual([]);
+  const again = await elsewhere.resume(run.id, { workflow: flow(Promise.resolve()) });
+  expect((await again.result()).output).toBe("yes");
+});
