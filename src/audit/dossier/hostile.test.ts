@@ -45,6 +45,7 @@ class Hostile extends Flow {
       let at: Session = await session
         .say(bad)
         .note(bad)
+        .link({ system: bad, id: bad, uri: "javascript:alert(4)", digest: bad })
         .do(name, () => ({ [bad.slice(0, 40)]: bad }), { repeat: "safe", input: bad });
       const lost = await at.fork(name).check(name, () => ({ passed: false, reason: bad }));
       lost.reject(bad);
