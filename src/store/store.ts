@@ -206,7 +206,7 @@ export interface RunQuery {
 
 /** Opened for one tenant and project; whatever it returns belongs to them. */
 export interface Store extends AsyncDisposable {
-  /** What it is, in a word, for whoever reads where a record was kept. */
+  /** What it is, in a word, for whoever reads where a record was kept. Of one called "memory" nothing outlives the process, nor does its signing key. */
   readonly kind?: string | undefined;
   /** Stores all of a write durably, or nothing of it; says which check refused it. */
   append(write: Write): Promise<Written>;
