@@ -22,6 +22,12 @@ function nodeTakesTypes(): boolean {
   return Boolean(typescript);
 }
 
+/** How TypeScript would be read for a file there; undefined where nothing can. */
+export function typescriptBy(file: string): "Node" | "tsx" | undefined {
+  if (nodeTakesTypes()) return "Node";
+  return registered || (tsxFrom(file) ?? tsxFrom(import.meta.filename)) !== undefined ? "tsx" : undefined;
+}
+
 let registered = process.execArgv.some((argument) => argument.includes("tsx"));
 
 /** For the whole process, so that the program and this command share one copy of the package. */

@@ -8,6 +8,7 @@ import type { Cli } from "../cli.ts";
 import { accessOf, type Database } from "../databases.ts";
 import { exits } from "../fault.ts";
 import { type Finding, hasPackage } from "../finding.ts";
+import { typescriptBy } from "../import-file.ts";
 import { printList } from "../print-list.ts";
 import { findConfig } from "../project.ts";
 import { sandboxFindings } from "../sandbox-findings.ts";
@@ -35,7 +36,7 @@ async function doctor(cli: Cli): Promise<void> {
   const home = resolve(config === undefined ? cli.host.cwd : resolve(config, ".."), cli.host.env["OPENRATH_HOME"] ?? ".openrath");
   const findings: Finding[] = [
     { check: "openrath", status: "ok", detail: `version ${version()}` },
-    node(),
+    node(config ?? join(cli.host.cwd, "openrath.config.ts")),
     await driver(),
     config === undefined
       ? { check: "project", status: "none", detail: "no openrath.config.ts here or above", fix: "openrath init" }
@@ -64,12 +65,13 @@ async function doctor(cli: Cli): Promise<void> {
     if (status === "fail" && fix !== undefined) cli.warn(show`${cli.errInk.red(check)}: ${fix}`);
 }
 
-function node(): Finding {
+function node(config: string): Finding {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   const fits = major > 20 || (major === 20 && minor >= 19);
-  const { typescript } = process.features as { readonly typescript?: string | false };
-  const detail = `${process.versions.node}, TypeScript ${typescript ? "by itself" : "through tsx"}`;
-  return fits ? { check: "node", status: "ok", detail } : { check: "node", status: "fail", detail, fix: "use Node 20.19 or newer" };
+  const reader = { Node: "TypeScript by itself", tsx: "TypeScript through tsx", none: "JavaScript only" }[typescriptBy(config) ?? "none"];
+  const detail = `${process.versions.node}, ${reader}`;
+  if (!fits) return { check: "node", status: "fail", detail, fix: "use Node 20.19 or newer" };
+  return { check: "node", status: "ok", detail, fix: typescriptBy(config) === undefined ? "npm install --save-dev tsx" : undefined };
 }
 
 async function driver(): Promise<Finding> {
