@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -66,6 +66,19 @@ describe("openrath()", () => {
     await using there = openrath({ store: folder });
     await expect(there.ready()).rejects.toMatchObject({ code: "store.unavailable", message: expect.stringContaining("is a folder") });
     expect(() => openrath({ durability: "fast" as "sync" })).toThrow(/durability is "fast"/);
+    const note = join(folder, "note");
+    writeFileSync(note, "");
+    await using below = openrath({ store: join(note, "deep", "store.db") });
+    await expect(below.ready()).rejects.toMatchObject({
+      code: "store.unavailable",
+      message: `${join(note, "deep", "store.db")} cannot be made: not a directory. Name a store in a folder that this user may write to, or make that folder first.`,
+    });
+    process.env["OPENRATH_HOME"] = note;
+    await using homeless = openrath();
+    await expect(homeless.ready()).rejects.toMatchObject({
+      code: "store.unavailable",
+      message: `The home folder ${note} cannot be used: file already exists. Set OPENRATH_HOME to a folder that this user may write to.`,
+    });
     await using file = openrath({ store: join(folder, "home", "\0") });
     await expect(file.ready()).rejects.toThrow();
   });

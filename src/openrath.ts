@@ -1,12 +1,13 @@
 /** The composition root: options → Rath. The only file that names adapters, each imported when it is first needed. */
 import { createHash } from "node:crypto";
-import { chmod, mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, parse, resolve } from "node:path";
 import type { AccessStore, Scope } from "./access/access.ts";
 import type { MemoryStore } from "./memory/memory.ts";
 import { type Prices, priceOf } from "./model/prices.ts";
 import { windowOf } from "./model/windows.ts";
+import { home, makeHome } from "./runtime/home.ts";
 import { Key } from "./runtime/key.ts";
 import { nodePlatform, onClock } from "./runtime/platform.ts";
 import { type Rath, RathOnStore } from "./runtime/rath.ts";
@@ -214,10 +215,6 @@ function oneOf(option: string, value: unknown, allowed: readonly string[]): void
   });
 }
 
-function home(): string {
-  return resolve(process.env["OPENRATH_HOME"] ?? ".openrath");
-}
-
 /** A file may be read again after its Rath was closed; what was in memory is gone then. */
 function opening(options: RathOptions, clock: { skewMs: number }, internals: Internals): () => Promise<Store> {
   let opened = false;
@@ -335,14 +332,6 @@ async function isFolder(path: string): Promise<boolean> {
   );
 }
 
-/** Private to its owner, and kept out of repositories by itself. */
-async function makeHome(folder = home()): Promise<string> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  await chmod(folder, 0o700);
-  await writeFile(join(folder, ".gitignore"), "*\n", { flag: "wx" }).catch(ignoreExisting);
-  return folder;
-}
-
 /**
  * Beside the store it signs for. A store in memory gets a key of its own; a database gets one on each machine, since whoever may read the
  * database must not be able to sign for it.
@@ -350,10 +339,6 @@ async function makeHome(folder = home()): Promise<string> {
 async function openKey({ store }: RathOptions): Promise<Key> {
   if (typeof store === "object" || store === "memory") return new Key(undefined);
   return signingKeyIn(store === undefined || isPostgres(store) ? await makeHome() : dirname(resolve(store)));
-}
-
-function ignoreExisting(error: NodeJS.ErrnoException): void {
-  if (error.code !== "EEXIST") throw error;
 }
 
 /** Models are resolved by code that is loaded when the first one is asked. */

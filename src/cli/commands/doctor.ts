@@ -61,8 +61,7 @@ async function doctor(cli: Cli): Promise<void> {
     data: ({ check, status, detail, fix }) => ({ check, status, detail, fix: fix ?? null }),
     empty: show``,
   });
-  for (const { status, check, fix } of findings)
-    if (status === "fail" && fix !== undefined) cli.warn(show`${cli.errInk.red(check)}: ${fix}`);
+  for (const { status, check, detail, fix } of findings) if (status === "fail") cli.warn(show`${cli.errInk.red(check)}: ${fix ?? detail}`);
 }
 
 function node(config: string): Finding {
@@ -144,7 +143,7 @@ async function store(cli: Cli): Promise<readonly Finding[]> {
   } catch (error) {
     const { exit, message, next } = error as { readonly exit?: number; readonly message: string; readonly next?: string };
     if (exit === exits.notFound) return [{ check, status: "none", detail: "not there yet" }];
-    return [{ check, status: "fail", detail: message, fix: next ?? "see what the message says" }];
+    return [{ check, status: "fail", detail: message, fix: next }];
   }
 }
 
