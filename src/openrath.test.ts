@@ -71,13 +71,13 @@ describe("openrath()", () => {
     await using below = openrath({ store: join(note, "deep", "store.db") });
     await expect(below.ready()).rejects.toMatchObject({
       code: "store.unavailable",
-      message: `${join(note, "deep", "store.db")} cannot be made: not a directory. Name a store in a folder that this user may write to, or make that folder first.`,
+      message: `${join(note, "deep", "store.db")} cannot be made: not a directory. Name a store in a folder that can be written.`,
     });
     process.env["OPENRATH_HOME"] = note;
     await using homeless = openrath();
     await expect(homeless.ready()).rejects.toMatchObject({
       code: "store.unavailable",
-      message: `The home folder ${note} cannot be used: file already exists. Set OPENRATH_HOME to a folder that this user may write to.`,
+      message: `The home folder ${note} cannot be used: file already exists. Set OPENRATH_HOME to a folder that can be written.`,
     });
     await using file = openrath({ store: join(folder, "home", "\0") });
     await expect(file.ready()).rejects.toThrow();

@@ -17,7 +17,7 @@ export async function makeHome(folder = home()): Promise<string> {
   } catch (error) {
     throw new RathError(
       "store.unavailable",
-      `The home folder ${folder} cannot be used: ${refusalOf(error)}. Set OPENRATH_HOME to a folder that this user may write to.`,
+      `The home folder ${folder} cannot be used: ${refusalOf(error)}. Set OPENRATH_HOME to a folder that can be written.`,
       { cause: error, details: { path: folder } },
     );
   }

@@ -77,11 +77,10 @@ function makeFile(path: string, open: OpenDatabase, format: Format): void {
     createFile(path, open, format);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
-    throw new RathError(
-      "store.unavailable",
-      `${path} cannot be made: ${refusalOf(error)}. Name a store in a folder that this user may write to, or make that folder first.`,
-      { cause: error, details: { path } },
-    );
+    throw new RathError("store.unavailable", `${path} cannot be made: ${refusalOf(error)}. Name a store in a folder that can be written.`, {
+      cause: error,
+      details: { path },
+    });
   }
 }
 

@@ -86,7 +86,7 @@ async function driver(): Promise<Finding> {
     }
     return { check, status: "ok", detail: "a driver is there" };
   } catch (error) {
-    return { check, status: "fail", detail: (error as Error).message, fix: "npm install better-sqlite3, or use Node 22.13 or newer" };
+    return { check, status: "fail", detail: (error as Error).message };
   }
 }
 
