@@ -12,5 +12,5 @@ export function textOfThrown(thrown: unknown): string {
 /** Why the system refused something, in its own words and without its codes: "permission denied", "no space left on device". */
 export function refusalOf(thrown: unknown): string {
   const text = textOfThrown(thrown);
-  return /^E[A-Z0-9]+: ([^,]+)/.exec(text)?.[1] ?? text;
+  return /\bE[A-Z0-9]+: ([^,]+)/.exec(text)?.[1] ?? text;
 }
