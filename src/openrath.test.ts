@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -30,6 +30,16 @@ describe("openrath()", () => {
     expect(mode(home)).toBe(0o700);
     expect(mode(join(home, "store.db"))).toBe(0o600);
     expect(readFileSync(join(home, ".gitignore"), "utf8")).toBe("*\n");
+  });
+
+  test("a folder that was there stays as it is: it may be a volume, or a project", async () => {
+    const home = join(folder, "home");
+    mkdirSync(home, { mode: 0o755 });
+    await using rath = openrath();
+    await rath.session().do("x", () => 1);
+    expect(mode(home)).toBe(0o755);
+    expect(mode(join(home, "store.db"))).toBe(0o600);
+    expect(existsSync(join(home, ".gitignore"))).toBe(false);
   });
 
   test("makes its signing key at first use, readable by its owner alone, and uses it again", async () => {
@@ -66,6 +76,19 @@ describe("openrath()", () => {
     await using there = openrath({ store: folder });
     await expect(there.ready()).rejects.toMatchObject({ code: "store.unavailable", message: expect.stringContaining("is a folder") });
     expect(() => openrath({ durability: "fast" as "sync" })).toThrow(/durability is "fast"/);
+    const note = join(folder, "note");
+    writeFileSync(note, "");
+    await using below = openrath({ store: join(note, "deep", "store.db") });
+    await expect(below.ready()).rejects.toMatchObject({
+      code: "store.unavailable",
+      message: `${join(note, "deep", "store.db")} cannot be made: not a directory. Name a store in a folder that can be written.`,
+    });
+    process.env["OPENRATH_HOME"] = note;
+    await using homeless = openrath();
+    await expect(homeless.ready()).rejects.toMatchObject({
+      code: "store.unavailable",
+      message: `The home folder ${note} cannot be used: file already exists. Set OPENRATH_HOME to a folder that can be written.`,
+    });
     await using file = openrath({ store: join(folder, "home", "\0") });
     await expect(file.ready()).rejects.toThrow();
   });

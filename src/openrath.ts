@@ -1,12 +1,13 @@
 /** The composition root: options → Rath. The only file that names adapters, each imported when it is first needed. */
 import { createHash } from "node:crypto";
-import { chmod, mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, parse, resolve } from "node:path";
 import type { AccessStore, Scope } from "./access/access.ts";
 import type { MemoryStore } from "./memory/memory.ts";
 import { type Prices, priceOf } from "./model/prices.ts";
 import { windowOf } from "./model/windows.ts";
+import { home, makeHome } from "./runtime/home.ts";
 import { Key } from "./runtime/key.ts";
 import { nodePlatform, onClock } from "./runtime/platform.ts";
 import { type Rath, RathOnStore } from "./runtime/rath.ts";
@@ -218,10 +219,6 @@ function oneOf(option: string, value: unknown, allowed: readonly string[]): void
   });
 }
 
-function home(): string {
-  return resolve(process.env["OPENRATH_HOME"] ?? ".openrath");
-}
-
 /** A file may be read again after its Rath was closed; what was in memory is gone then. */
 function opening(options: RathOptions, clock: { skewMs: number }, internals: Internals): () => Promise<Store> {
   let opened = false;
@@ -339,23 +336,11 @@ async function isFolder(path: string): Promise<boolean> {
   );
 }
 
-/** Private to its owner, and kept out of repositories by itself. */
-async function makeHome(folder = home()): Promise<string> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  await chmod(folder, 0o700);
-  await writeFile(join(folder, ".gitignore"), "*\n", { flag: "wx" }).catch(ignoreExisting);
-  return folder;
-}
-
 /** Beside the file it signs for. Another store has one on each machine: whoever may read a database must not be able to sign for it. */
 async function openKey({ store }: RathOptions): Promise<Key> {
   if (store === "memory" || (typeof store === "object" && store.kind === "memory")) return new Key(undefined);
   const given = typeof store === "object" ? (await import("./store/sqlite-upkeep.ts")).storeFileOf(store)?.path : store;
   return signingKeyIn(given === undefined || isPostgres(given) ? await makeHome() : dirname(resolve(given)));
-}
-
-function ignoreExisting(error: NodeJS.ErrnoException): void {
-  if (error.code !== "EEXIST") throw error;
 }
 
 /** Models are resolved by code that is loaded when the first one is asked. */

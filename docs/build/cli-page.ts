@@ -26,7 +26,7 @@ export async function cliPage(): Promise<string> {
     "---\noutline: [2, 3]\n---",
     "# Command line",
     "Made from the commands themselves: `openrath help COMMAND` says the same on a terminal. They work on the project file " +
-      "`openrath.config.ts`, found from the current folder upwards, which exports `rath`. Data is on stdout, the rest on stderr. " +
+      "`openrath.config.ts` (or `.mts`, `.js`, `.mjs`), found from the current folder upwards, which exports `rath`. Data is on stdout, the rest on stderr. " +
       "Ids may be shortened to a beginning that only one has; `ID@step` and `ID@event` name a place in the past.",
     ...[...groups].flatMap(([heading, commands]) => [`## ${heading}`, ...commands.flatMap((command) => section(command))]),
     "## What every command takes",

@@ -1,7 +1,7 @@
 /**
  * Questions about a session's record: what is its lineage, and how does it leave this store. Reads only; the one thing it ever
  * adds is what the session had not saved yet, and a signed statement of a run that is exported while it goes on.
- * `verify` and `replay` are on the root door; `why` and `diff` are on both.
+ * `verify`, `why` and `diff` are on the root door too; `replay` is there alone.
  */
 
 export type { ReplayReport, ReplayStep } from "../runtime/replay.ts";
@@ -49,5 +49,14 @@ export { type Graph, graph } from "./graph.ts";
 export type { GraphEdge, GraphNode } from "./graph-data.ts";
 export { type GrepHit, type GrepOptions, grep } from "./grep.ts";
 export { type ScanOptions, type ScanReport, type SecretFinding, scan } from "./scan.ts";
-export type { CheckedParts, Problem, ProblemKind, RecordedErasure, Unchecked, Verification, VerifyOptions } from "./verify.ts";
+export {
+  type CheckedParts,
+  type Problem,
+  type ProblemKind,
+  type RecordedErasure,
+  type Unchecked,
+  type Verification,
+  type VerifyOptions,
+  verify,
+} from "./verify.ts";
 export { type Why, type WhyEvidence, type WhyHop, type WhyTarget, why } from "./why.ts";

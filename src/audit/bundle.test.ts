@@ -216,7 +216,7 @@ describe("a bundle", () => {
 
   it("refuses formats that there are none of, by name", async () => {
     const failed = await write(session, join(folder, "x"), { format: "pdf" as "html" }).catch((error: unknown) => error);
-    expect(RathError.is(failed, "session.not-here")).toBe(true);
+    expect(RathError.is(failed, "value.unsupported")).toBe(true);
     expect(String(failed)).toContain('"pdf"');
   });
 });

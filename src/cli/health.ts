@@ -6,6 +6,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type WorkState, worksWell } from "../runtime/worker.ts";
+import { refusalOf } from "../session/thrown.ts";
 import { exits, Fault } from "./fault.ts";
 
 export interface HealthSource {
@@ -55,7 +56,13 @@ export async function serveHealth(address: string, source: HealthSource): Promis
 function listening(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", (cause) =>
-      reject(new Fault(exits.error, `The health endpoint cannot listen on ${host}:${port}: ${cause.message}.`, { cause })),
+      reject(
+        new Fault(
+          exits.error,
+          `The health endpoint cannot listen on ${host}:${port}: ${refusalOf(cause).replace(` ${host}:${port}`, "")}. Choose another port with --health.`,
+          { cause },
+        ),
+      ),
     );
     server.listen({ host, port }, resolve);
     // Whoever asks must not keep a worker alive that has ended.

@@ -12,7 +12,7 @@ export async function importFile(file: string): Promise<Readonly<Record<string, 
   try {
     return (await import(pathToFileURL(file).href)) as Readonly<Record<string, unknown>>;
   } catch (error) {
-    throw typed ? explained(error, file) : error;
+    throw explained(error, file, typed);
   }
 }
 
@@ -20,6 +20,12 @@ export async function importFile(file: string): Promise<Readonly<Record<string, 
 function nodeTakesTypes(): boolean {
   const { typescript } = process.features as { readonly typescript?: false | "strip" | "transform" };
   return Boolean(typescript);
+}
+
+/** How TypeScript would be read for a file there; undefined where nothing can. */
+export function typescriptBy(file: string): "Node" | "tsx" | undefined {
+  if (nodeTakesTypes()) return "Node";
+  return registered || (tsxFrom(file) ?? tsxFrom(import.meta.filename)) !== undefined ? "tsx" : undefined;
 }
 
 let registered = process.execArgv.some((argument) => argument.includes("tsx"));
@@ -68,13 +74,22 @@ interface TsxManifest {
   readonly exports: { readonly "./esm/api": { readonly import: { readonly default: string } } };
 }
 
-/** Node takes only types that can be erased, and imports with their extension; tsx takes the rest. */
-function explained(error: unknown, file: string): unknown {
+/** What Node says of a file that it cannot read names neither the file nor what to do. What the program itself throws stays as it is. */
+function explained(error: unknown, file: string, typed: boolean): unknown {
   const { code, message } = error as { readonly code?: string; readonly message?: string };
-  const byNode = nodeTakesTypes() && !registered;
-  if (!byNode || (code !== "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX" && code !== "ERR_MODULE_NOT_FOUND")) return error;
-  return new Fault(exits.invalid, `${file} cannot be imported by Node itself: ${message}`, {
-    next: 'npm install --save-dev tsx, then NODE_OPTIONS="--import tsx" openrath …',
-    cause: error,
-  });
+  const missing = code === "ERR_MODULE_NOT_FOUND";
+  // Node takes only types that can be erased, and imports with their extension; tsx takes the rest.
+  if (typed && nodeTakesTypes() && !registered && (missing || code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX"))
+    return new Fault(exits.invalid, `${file} cannot be imported by Node itself: ${message}`, {
+      next: 'npm install --save-dev tsx, then NODE_OPTIONS="--import tsx" openrath …',
+      cause: error,
+    });
+  if (missing)
+    return new Fault(exits.invalid, `${file} cannot be imported: ${message}.`, { next: "npm install, or mend the import", cause: error });
+  if (error instanceof SyntaxError)
+    return new Fault(exits.invalid, `${file} cannot be imported, or something it imports: ${message}.`, {
+      next: typed ? "npx tsc --noEmit" : `node --check ${file}`,
+      cause: error,
+    });
+  return error;
 }

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { InvalidArgumentError } from "commander";
 import { durationMs } from "../session/duration.ts";
 import type { Duration } from "../session/session.ts";
+import { refusalOf } from "../session/thrown.ts";
 import type { Cli } from "./cli.ts";
 import { exits, Fault } from "./fault.ts";
 
@@ -53,6 +54,6 @@ export async function textOf(cli: Cli, given: string): Promise<string> {
   try {
     return (await readFile(file, "utf8")).trimEnd();
   } catch (cause) {
-    throw new Fault(exits.notFound, `${given} names a file that cannot be read: ${(cause as Error).message}`, { cause });
+    throw new Fault(exits.notFound, `${given} names a file that cannot be read: ${refusalOf(cause)}.`, { cause });
   }
 }

@@ -53,8 +53,7 @@ import { assistant } from "./src/assistant.ts";
 export const rath = openrath({ workflows: { assistant } });
 `;
 
-const assistant = `import { Agent, scripted, tool } from "openrath";
-import type { ModelRequest } from "openrath/session";
+const assistant = `import { Agent, type ModelRequest, scripted, tool } from "openrath";
 import { z } from "zod";
 
 /** It only reads, so it may be repeated after a crash. */

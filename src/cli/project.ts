@@ -56,9 +56,13 @@ export const openProject: Open = async ({ cwd, env }, { config: named, make, sto
   if (config === undefined) {
     const home = resolve(cwd, env["OPENRATH_HOME"] ?? ".openrath");
     if (make !== true && !existsSync(home))
-      throw new Fault(exits.notFound, `There are no sessions here: ${cwd} has no openrath.config.ts and no .openrath folder.`, {
-        next: "openrath init, or go to the folder of a project",
-      });
+      throw new Fault(
+        exits.notFound,
+        `There are no sessions here: ${cwd} has no openrath.config.ts (or .mts, .js, .mjs) and no .openrath folder.`,
+        {
+          next: "openrath init, or go to the folder of a project",
+        },
+      );
     const { openrath } = await import("../openrath.ts");
     return projectOf(openrath(), undefined);
   }

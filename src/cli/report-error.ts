@@ -1,5 +1,6 @@
 /** Errors as people read them: what happened and why in one sentence, then the next command. */
 import { type ErrorCode, RathError } from "../session/errors.ts";
+import { refusalOf } from "../session/thrown.ts";
 import type { Cli } from "./cli.ts";
 import { exitCodeOf } from "./exit-code.ts";
 import { type Exit, Fault } from "./fault.ts";
@@ -16,7 +17,7 @@ const nextOf: Partial<Record<ErrorCode, string>> = {
   "run.diverged": "openrath replay ID, to see where",
   "pending.not-found": "openrath approvals ls",
   "pending.answered": "openrath approvals ls",
-  "store.corrupt": "openrath verify ID",
+  "store.corrupt": "openrath db check",
   "store.older-format": "openrath db migrate",
   "store.newer-format": "npm install openrath@latest",
   "workspace.changed": "leave those paths out with --paths, or undo what changed in the directory",
@@ -40,7 +41,7 @@ export function reportError(cli: Cli, error: unknown): Exit {
   }
   cli.warn(show`${cli.errInk.red("error:")} ${message}`);
   // An error that nobody foresaw is a bug, of a program or of ours: where it happened is worth knowing.
-  if (code === undefined && !(error instanceof Fault) && error instanceof Error && error.stack !== undefined)
+  if (code === undefined && !(error instanceof Fault) && error instanceof Error && error.stack !== undefined && !isRefusal(error))
     cli.note(cli.errInk.dim(error.stack.slice(error.stack.indexOf("\n") + 1)));
   if (next !== undefined) cli.warn(show`${cli.errInk.dim("next:")} ${next}`);
   return exit;
@@ -53,7 +54,14 @@ function nextAfter({ code, session, details }: RathError): string | undefined {
   return code === "session.not-found" && session !== undefined ? `openrath log ${session.id} --oneline` : nextOf[code];
 }
 
+/** The system refused a file or a folder, which is named: no bug. */
+function isRefusal(error: Error): error is NodeJS.ErrnoException & { readonly path: string } {
+  const { syscall, path } = error as NodeJS.ErrnoException;
+  return syscall !== undefined && path !== undefined;
+}
+
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  if (isRefusal(error)) return `${error.path}: ${refusalOf(error)} (${error.syscall}).`;
   return error.message === "" ? error.name : error.message;
 }

@@ -222,7 +222,11 @@ function mergedIn(text: string): readonly string[] {
 }
 
 function missing(ids: readonly string[]): RathError {
-  return new RathError("store.corrupt", `Event ${ids[0]} is named as a parent and is not in the store.`, { details: { events: ids } });
+  return new RathError(
+    "store.corrupt",
+    `Event ${ids[0]} is named as a parent and is not in the store: run verify to see what else is missing.`,
+    { details: { events: ids } },
+  );
 }
 
 const blobMark = Buffer.from('"$":"blob"');

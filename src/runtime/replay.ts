@@ -181,7 +181,11 @@ function compareEnds(runtime: Runtime, record: RunRecord, end: End): Divergence 
 /** The runtime a value belongs to. */
 export function runtimeOf(session: Session): Runtime {
   const { host } = placeOf(session).context;
-  if (!(host instanceof Runtime)) throw new RathError("session.not-here", "This session comes from another copy of openrath.");
+  if (!(host instanceof Runtime))
+    throw new RathError(
+      "session.not-here",
+      'This session comes from another copy of openrath: "npm ls openrath" shows who brings one along; keep one.',
+    );
   return host;
 }
 

@@ -4,6 +4,7 @@ import { givenName, givenOptions } from "../session/given.ts";
 import type { RunStatus, Session } from "../session/session.ts";
 import type { Stream } from "../session/stream.ts";
 import type { RunRow } from "../store/store.ts";
+import { Reminders } from "./remind.ts";
 import type { RunExecution, Settled } from "./run.ts";
 import { loadRun } from "./run-record.ts";
 import { hasEnded } from "./run-row.ts";
@@ -76,6 +77,7 @@ export function handleOf<Output>(runtime: Runtime, { id, workflow, session }: Ru
       return runtime.outside((await loadRun(runtime, id)).input);
     },
     result: async () => {
+      const reminders = new Reminders(runtime.times.remindMs);
       for (;;) {
         const now = await settle();
         if (now.status === "done") return now.session;
@@ -91,6 +93,7 @@ export function handleOf<Output>(runtime: Runtime, { id, workflow, session }: Ru
               details: { ...now.diverged },
             },
           );
+        for (const message of reminders.due(id, now.pending, runtime.platform.elapsed())) runtime.warn(message);
         await access.look();
         if (access.executing(id) === undefined) await later();
         runtime.assertOpen();

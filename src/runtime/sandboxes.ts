@@ -360,9 +360,13 @@ function environment(env: NonNullable<PlacementSpec["env"]>): Record<string, str
     Object.entries(env).map(([name, value]) => {
       const given = value === true ? process.env[name] : value;
       if (given === undefined)
-        throw new RathError("sandbox.unavailable", `The placement passes ${name} on, which is not set in this process's environment.`, {
-          details: { variable: name },
-        });
+        throw new RathError(
+          "sandbox.unavailable",
+          `The placement passes ${name} on, which is not set in this process's environment: set it, or take it out of env.`,
+          {
+            details: { variable: name },
+          },
+        );
       return [name, given];
     }),
   );

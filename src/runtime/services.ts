@@ -35,7 +35,7 @@ export interface Times {
   readonly leaseMs: number;
   /** How often somebody looks for runs that are due, and for news of those that are held here. */
   readonly lookMs: number;
-  /** How long work outside a run waits for a person before it says so. */
+  /** How long a program waits for a person before it says so: outside a run, or for the result of one. */
   readonly remindMs: number;
   /** How many workers in a row may die of a run before it is given up. */
   readonly deaths: number;

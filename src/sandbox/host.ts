@@ -92,6 +92,7 @@ function checked(spec: SandboxSpec): string {
     });
   if (spec.inside !== undefined || spec.layers?.length)
     throw new RathError("sandbox.unavailable", `"host" works in a plain directory: it has no namespaces and no layers.`);
-  if (spec.directory === undefined) throw new RathError("sandbox.failed", `"host" needs a directory to work in.`);
+  if (spec.directory === undefined)
+    throw new RathError("sandbox.failed", `"host" needs a directory to work in: say session.to("host", { workspace: "./repo" }).`);
   return spec.directory;
 }

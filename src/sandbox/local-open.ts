@@ -149,7 +149,7 @@ class LocalSandbox implements OpenSandbox {
   async #placing(writable: boolean): Promise<Placing> {
     const { found, spec, directory, bounds, etc, group } = this.#parts;
     if (this.#closed.signal.aborted)
-      throw new RathError("sandbox.failed", `The sandbox ${this.id} is closed.`, { details: { id: this.id } });
+      throw new RathError("sandbox.failed", `The sandbox ${this.id} is closed: open another one.`, { details: { id: this.id } });
     const layers = spec.layers ?? [];
     if (layers.length > 0) await checkLayers(spec.directory ?? directory, layers);
     const enter = spec.inside?.enter ?? (await this.#namespaces)?.enter ?? [];

@@ -107,12 +107,21 @@ function rootMounts(): readonly string[] {
  * Commands may use the Node that runs this, where its folder is a program's own (/opt/node). One in a home, as version managers
  * install it, is left out: beside it lie other things of its owner, and the way to it would be shown.
  */
-export function nodeFolder(program = process.execPath, homes: readonly string[] = [homedir(), "/home", "/root"]): string | undefined {
+export function nodeFolder(program = process.execPath, homes: readonly string[] = [...ownHome(), "/home", "/root"]): string | undefined {
   const folder = dirname(dirname(program));
   const system = ["/usr", "/bin", "/sbin"].some((place) => posix.join(program).startsWith(`${place}/`));
   const atHome = homes.some((home) => home !== "/" && `${folder}/`.startsWith(`${home}/`));
   const ownFolder = folder.split("/").length > 2 && program === join(folder, "bin", "node");
   return system || atHome || !ownFolder ? undefined : folder;
+}
+
+/** In a container a user may be a number without an entry and without `HOME`: then it has no home. */
+function ownHome(): readonly string[] {
+  try {
+    return [homedir()];
+  } catch {
+    return [];
+  }
 }
 
 const spaces = ["user", "pid", "net", "mnt", "ipc", "uts"] as const;

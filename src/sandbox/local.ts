@@ -55,6 +55,10 @@ function checked(spec: SandboxSpec): string {
   if (spec.image !== undefined)
     throw unavailable(`it has no images (${spec.image})`, "Leave the image out: it uses the programs of this machine.");
   const directory = spec.inside?.directory ?? spec.directory;
-  if (directory === undefined) throw new RathError("sandbox.failed", `The sandbox "local" needs a directory to work in.`);
+  if (directory === undefined)
+    throw new RathError(
+      "sandbox.failed",
+      `The sandbox "local" needs a directory to work in: say session.to("local", { workspace: "./repo" }).`,
+    );
   return directory;
 }

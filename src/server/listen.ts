@@ -4,6 +4,7 @@ import { Server as NetServer } from "node:net";
 import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { RathError } from "../session/errors.ts";
+import { refusalOf } from "../session/thrown.ts";
 import { sendStream } from "./send-stream.ts";
 import { type Behind, servedBy } from "./served.ts";
 import type { Server } from "./server.ts";
@@ -80,7 +81,11 @@ function listening(http: HttpServer, host: string, port: number): Promise<void> 
   return new Promise((resolve, reject) => {
     http.once("error", (cause) =>
       reject(
-        new RathError("server.failed", `The server cannot listen on ${host}:${port}: ${cause.message}. Choose another port.`, { cause }),
+        new RathError(
+          "server.failed",
+          `The server cannot listen on ${host}:${port}: ${refusalOf(cause).replace(` ${host}:${port}`, "")}. Choose another port.`,
+          { cause },
+        ),
       ),
     );
     http.listen({ host, port }, resolve);

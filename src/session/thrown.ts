@@ -8,3 +8,9 @@ export function textOfThrown(thrown: unknown): string {
     return "something that cannot be shown";
   }
 }
+
+/** Why the system refused something, in its own words and without its codes: "permission denied", "no space left on device". */
+export function refusalOf(thrown: unknown): string {
+  const text = textOfThrown(thrown);
+  return /\bE[A-Z0-9]+: ([^,]+)/.exec(text)?.[1] ?? text;
+}

@@ -64,7 +64,10 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
   static {
     placeOf = (session) => {
       if (typeof session !== "object" || session === null || !(#node in session))
-        throw new RathError("workflow.invalid", `Expected a Session, got ${describe(session)}.`);
+        throw new RathError(
+          "workflow.invalid",
+          `Expected a Session, got ${describe(session)}: give what rath.session(), rath.open() or a verb returned.`,
+        );
       const { node, context } = { node: session.#node, context: session.#context };
       return { node: current(node), context };
     };

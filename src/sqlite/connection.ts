@@ -153,6 +153,12 @@ export class Connection {
           `${this.path} refused a value: ${(error as Error).message}. Nothing of this write was stored.`,
           { cause: error },
         );
+      case "readonly":
+        return new RathError(
+          "store.unavailable",
+          `${this.path} cannot be written. Nothing was stored. Give this user the right to write to the file and to its folder.`,
+          { cause: error, details: { path: this.path } },
+        );
       case "unavailable":
         return new RathError(
           "store.unavailable",

@@ -29,8 +29,14 @@ export type OpenDatabase = (path: string) => Database;
 type Constructor = new (path: string, options?: { readonly allowExtension: true }) => Database;
 
 export const openDatabase: OpenDatabase = (path) => {
-  const Driver = builtIn() ?? installed();
-  return new Driver(path);
+  const BuiltIn = builtIn();
+  if (BuiltIn !== undefined) return new BuiltIn(path);
+  const Installed = installed();
+  try {
+    return new Installed(path);
+  } catch (error) {
+    throw isNotBuilt(error) ? notBuilt(error) : error;
+  }
 };
 
 /** The same, for a caller that loads extensions. */
@@ -63,7 +69,21 @@ function installed(): Constructor {
   }
 }
 
-export type Failure = "busy" | "corrupt" | "constraint" | "unavailable";
+/** Its script did not run at the installation, as where scripts are off by default, or ran for another Node. */
+function isNotBuilt(error: unknown): boolean {
+  const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };
+  return code === "ERR_DLOPEN_FAILED" || /^Could not locate the bindings file/.test(String(message));
+}
+
+function notBuilt(cause: unknown): RathError {
+  return new RathError(
+    "store.unavailable",
+    `SQLite is not available: the package better-sqlite3 is installed, but was not built for Node ${process.versions.node}. Run "npm rebuild better-sqlite3", and allow its install script if scripts are off; or use Node 22.13 or newer, which has SQLite itself.`,
+    { cause },
+  );
+}
+
+export type Failure = "busy" | "corrupt" | "constraint" | "readonly" | "unavailable";
 
 /** What an exception of either driver means; undefined if it is not SQLite's. */
 export function failureOf(error: unknown): Failure | undefined {
@@ -81,6 +101,7 @@ const byName: Readonly<Record<string, Failure>> = {
   BUSY: "busy",
   LOCKED: "busy",
   CORRUPT: "corrupt",
+  READONLY: "readonly",
   CONSTRAINT: "constraint",
   FORMAT: "corrupt",
   NOTADB: "corrupt",
@@ -89,6 +110,7 @@ const byNumber: Readonly<Record<number, Failure>> = {
   1: "corrupt",
   5: "busy",
   6: "busy",
+  8: "readonly",
   11: "corrupt",
   19: "constraint",
   24: "corrupt",

@@ -8,6 +8,7 @@ import { randomBytes } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, readSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { RathError } from "../session/errors.ts";
+import { refusalOf } from "../session/thrown.ts";
 import { type Database, failureOf, type OpenDatabase } from "./driver.ts";
 import { type Format, migrate, pragma } from "./format.ts";
 
@@ -19,8 +20,7 @@ const pageBytes = 4096;
 
 /** An open, checked database of the newest format in WAL mode. Throws the driver's error while other processes hold it. */
 export function openFile(path: string, open: OpenDatabase, format: Format): Database {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  if (!existsSync(path)) createFile(path, open, format);
+  if (!existsSync(path)) makeFile(path, open, format);
   refuseForeign(path);
   const database = open(path);
   try {
@@ -67,6 +67,20 @@ export function extendLog(database: Database, path: string): void {
     if (failureOf(error) !== "busy") throw error;
   } finally {
     database.exec("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 500; PRAGMA wal_checkpoint(PASSIVE)");
+  }
+}
+
+/** What the system refuses is said with the path and what to do. */
+function makeFile(path: string, open: OpenDatabase, format: Format): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    createFile(path, open, format);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
+    throw new RathError("store.unavailable", `${path} cannot be made: ${refusalOf(error)}. Name a store in a folder that can be written.`, {
+      cause: error,
+      details: { path },
+    });
   }
 }
 

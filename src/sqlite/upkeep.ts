@@ -2,6 +2,7 @@
 import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { RathError } from "../session/errors.ts";
+import { refusalOf } from "../session/thrown.ts";
 import { Connection } from "./connection.ts";
 import { type Database, failureOf, openDatabase } from "./driver.ts";
 import { type Format, formatOf, pragma } from "./format.ts";
@@ -100,7 +101,7 @@ function copy(database: Database, from: string, to: string): void {
     syncPath(dirname(to));
   } catch (cause) {
     rmSync(to, { force: true });
-    throw new RathError("store.unavailable", `${from} could not be copied to ${to}: ${(cause as Error).message}. No copy was kept.`, {
+    throw new RathError("store.unavailable", `${from} could not be copied to ${to}: ${refusalOf(cause)}. No copy was kept.`, {
       cause,
     });
   }

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { openDatabase } from "../sqlite/driver.ts";
+import { type Database, openDatabase } from "../sqlite/driver.ts";
 import { migrate, pragma } from "../sqlite/format.ts";
 import { branch, collect } from "../testing/store-case.ts";
 import { storedChain, storedEvent } from "../testing/stored-event.ts";
@@ -113,6 +113,23 @@ describe("the SQLite file", () => {
     truncateSync(path, 4096 * 3);
     await using store = sqliteStore(path);
     await expect(collect(store.events({ session: "s" }))).rejects.toMatchObject({ code: "store.corrupt" });
+  });
+
+  test("that may not be written says so, and that nothing was stored", async () => {
+    await filled();
+    let opened: Database | undefined;
+    await using store = storeOn(path, {}, (file) => {
+      opened = openDatabase(file);
+      return opened;
+    });
+    await collect(store.sessions({}));
+    opened?.exec("PRAGMA query_only = ON");
+    await expect(store.append({ branches: [branch([storedEvent({ session: "t" })])] })).rejects.toMatchObject({
+      code: "store.unavailable",
+      message: `${path} cannot be written. Nothing was stored. Give this user the right to write to the file and to its folder.`,
+    });
+    opened?.exec("PRAGMA query_only = OFF");
+    expect(await collect(store.events({ session: "t" }))).toEqual([]);
   });
 
   test("that is missing while its log is there is refused", async () => {

@@ -146,7 +146,7 @@ describe("PostgreSQL", () => {
     });
     const tables = await withClient(url, (client) => client.query("SELECT to_regclass('openrath.logs')::text AS logs"));
     expect(tables.rows).toEqual([{ logs: null }]);
-    expect(await onServer("migrate")).toMatchObject({ exit: 0, err: expect.stringContaining("migrated store and memory and access") });
+    expect(await onServer("migrate")).toMatchObject({ exit: 0, err: expect.stringContaining("migrated store, memory, access") });
     const made = await withClient(url, (client) => client.query("SELECT family FROM openrath.formats ORDER BY family"));
     expect(made.rows.map(({ family }) => family)).toEqual(["access", "memory", "store"]);
     expect(await onServer("migrate")).toMatchObject({ exit: 0, err: "There is nothing to do.\n" });

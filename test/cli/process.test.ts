@@ -208,11 +208,18 @@ describe("whose code runs", () => {
     const wrong = await project(scratch, "wrong", [], {
       "openrath.config.js": "export const wrath = 1;",
       "throws.js": "throw new Error('my own mistake');",
+      "torn.js": "export const rath = (",
+      "lost.js": "import './gone.js';",
     });
     const mine = join(wrong, "node_modules/openrath");
     expect(await openrath(mine, ["ls"], { cwd: wrong })).toMatchObject({ code: 5, err: expect.stringContaining("exports no rath") });
     const thrown = await openrath(mine, ["ls", "--config=throws.js"], { cwd: wrong });
     expect([thrown.code, thrown.err]).toEqual([1, expect.stringContaining("my own mistake")]);
+    for (const [file, said] of [
+      ["torn.js", /torn\.js cannot be imported.*\nnext: node --check .*torn\.js\n$/],
+      ["lost.js", /lost\.js cannot be imported: Cannot find module .*gone\.js.*\nnext: npm install, or mend the import\n$/],
+    ] as const)
+      expect(await openrath(mine, ["ls", "--config", file], { cwd: wrong })).toMatchObject({ code: 5, err: expect.stringMatching(said) });
     expect(await openrath(mine, ["ls", "--config", "nowhere.ts"], { cwd: wrong })).toMatchObject({ code: 3 });
   });
 

@@ -308,6 +308,7 @@ const files: Readonly<Record<string, readonly Line<World>[]>> = {
     }),
     line(({ forecast }) => ["verify", forecast], { only: "terminal" }),
     line(({ forecast }) => ["verify", forecast], { only: "piped" }),
+    line(({ forecast }) => ["show", forecast], { only: "terminal" }),
     line(({ forecast }) => ["log", forecast, "--oneline"], { only: "terminal" }),
     line(({ forecast }) => ["replay", forecast], { only: "terminal" }),
     line(({ asks }) => ["erase", asks, "--reason", "asked to", "--yes"]),

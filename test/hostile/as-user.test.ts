@@ -6,7 +6,8 @@ import { findProgram } from "../../src/sandbox/find-program.ts";
 import { cases } from "./cases.ts";
 import { plainScripts } from "./plain-node.ts";
 
-const nobody = "65534";
+/** Without an entry among the users and without a home, as in many containers: what asks for either fails. */
+const stranger = "4711";
 const setpriv = findProgram("setpriv");
 const impossible = whyNot();
 if (impossible !== undefined) console.warn(`The hostile cases are not run as another user: ${impossible}`);
@@ -14,17 +15,17 @@ if (impossible !== undefined) console.warn(`The hostile cases are not run as ano
 function whyNot(): string | undefined {
   if (process.getuid?.() !== 0) return "only root can become another, and whoever runs this is an ordinary user already";
   if (setpriv === undefined || findProgram("bwrap") === undefined) return "setpriv and bwrap are needed";
-  const { status, stderr } = asNobody([process.execPath, "-e", "0"]);
-  if (status !== 0) return `Node does not run as user ${nobody}: ${stderr}`;
-  const { status: namespaces, stderr: said } = asNobody(["bwrap", "--ro-bind", "/", "/", "--unshare-user", "true"]);
-  return namespaces === 0 ? undefined : `user ${nobody} cannot make namespaces: ${said}`;
+  const { status, stderr } = asStranger([process.execPath, "-e", "0"]);
+  if (status !== 0) return `Node does not run as user ${stranger}: ${stderr}`;
+  const { status: namespaces, stderr: said } = asStranger(["bwrap", "--ro-bind", "/", "/", "--unshare-user", "true"]);
+  return namespaces === 0 ? undefined : `user ${stranger} cannot make namespaces: ${said}`;
 }
 
-function asNobody(argv: readonly string[]) {
-  const become = ["--reuid", nobody, "--regid", nobody, "--clear-groups", "--"];
+function asStranger(argv: readonly string[]) {
+  const become = ["--reuid", stranger, "--regid", stranger, "--clear-groups", "--"];
   return spawnSync(setpriv as string, [...become, ...argv], {
     cwd: "/",
-    env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", HOME: "/tmp" },
+    env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" },
     encoding: "utf8",
   });
 }
@@ -35,7 +36,7 @@ const results = new Map<string, { readonly skipped?: string; readonly failed?: s
 beforeAll(() => {
   built = plainScripts(["run-cases.ts", "script-descriptors.ts", "script-crash.ts"]);
   if (impossible !== undefined) return;
-  const { stdout, stderr } = asNobody([process.execPath, `${built.scripts}/run-cases.js`]);
+  const { stdout, stderr } = asStranger([process.execPath, `${built.scripts}/run-cases.js`]);
   for (const line of stdout.trim().split("\n").filter(Boolean)) {
     const { name, ...result } = JSON.parse(line) as { readonly name: string };
     results.set(name, result);

@@ -89,6 +89,6 @@ describe("openrath serve", () => {
     const server = new Called(["serve", "--port", `${port}`], folder);
     expect(await server.ended).toBe(1);
     taken.close();
-    expect(server.err).toMatch(/cannot listen on 127\.0\.0\.1:\d+: .*EADDRINUSE.*\. Choose another port/);
+    expect(server.err).toMatch(/cannot listen on 127\.0\.0\.1:\d+: address already in use\. Choose another port/);
   }, 60_000);
 });

@@ -22,7 +22,7 @@ export type WriteOptions = WriteProgress &
     | ({ readonly format: "markdown" } & MarkdownOptions)
   );
 
-/** The formats `write` knows by name; those that are not there yet are refused with `session.not-here`. */
+/** The formats `write` knows by name; others are refused with `value.unsupported`. */
 export type WriteFormat = NonNullable<WriteOptions["format"]>;
 
 /** What may be said of each format beside its name. */
@@ -112,7 +112,10 @@ async function* drawing(session: Session, format: "mermaid" | "dot" | "svg"): As
 /** What is misspelt would be left out silently. */
 function checkOptions(session: Session, format: string, options: object): void {
   if (!Object.hasOwn(known, format))
-    throw new RathError("session.not-here", `There is no format "${format}". There are: ${writeFormats.join(", ")}.`, { session });
+    throw new RathError("value.unsupported", `There is no format "${format}". There are: ${writeFormats.join(", ")}.`, {
+      session,
+      details: { field: "format" },
+    });
   const fitting = known[format as WriteFormat];
   const extra = Object.keys(options).find((option) => option !== "format" && option !== "onProgress" && !fitting.includes(option));
   if (extra === undefined) return;

@@ -91,10 +91,10 @@ async function migrate(cli: Cli, { store, check: dry = false }: Options & { read
   });
   if (steps.length === 0) return;
   if (due.length === 0) cli.note(show`There is nothing to do.`);
-  else if (!dry) cli.note(show`${cli.errInk.green("migrated")} ${due.map(({ database }) => database.what).join(" and ")}`);
+  else if (!dry) cli.note(show`${cli.errInk.green("migrated")} ${due.map(({ database }) => database.what).join(", ")}`);
   else {
     cli.exit = exits.differs;
-    cli.warn(show`${due.map(({ database }) => database.what).join(" and ")} would be migrated; nothing was changed`);
+    cli.warn(show`${due.map(({ database }) => database.what).join(", ")} would be migrated; nothing was changed`);
     cli.next("openrath db backup FILE, then openrath db migrate");
   }
 }

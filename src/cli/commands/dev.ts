@@ -26,7 +26,9 @@ export function define(command: Command, cli: Cli): void {
 async function dev(cli: Cli, { port, open }: Options): Promise<void> {
   const config = configOf(cli.settings.config, cli.host.cwd);
   if (config === undefined)
-    throw new Fault(exits.notFound, `There is no project here: ${cli.host.cwd} has no openrath.config.ts.`, { next: "openrath init" });
+    throw new Fault(exits.notFound, `There is no project here: ${cli.host.cwd} has no openrath.config.ts (or .mts, .js, .mjs).`, {
+      next: "openrath init",
+    });
   cli.host.heedTermination?.();
   cli.handlesInterrupt = true;
   await new Dev(cli, { config, port: port === 0 ? await freePort() : port, open }).run();

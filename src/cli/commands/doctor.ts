@@ -8,6 +8,7 @@ import type { Cli } from "../cli.ts";
 import { accessOf, type Database } from "../databases.ts";
 import { exits } from "../fault.ts";
 import { type Finding, hasPackage } from "../finding.ts";
+import { typescriptBy } from "../import-file.ts";
 import { printList } from "../print-list.ts";
 import { findConfig } from "../project.ts";
 import { sandboxFindings } from "../sandbox-findings.ts";
@@ -35,7 +36,7 @@ async function doctor(cli: Cli): Promise<void> {
   const home = resolve(config === undefined ? cli.host.cwd : resolve(config, ".."), cli.host.env["OPENRATH_HOME"] ?? ".openrath");
   const findings: Finding[] = [
     { check: "openrath", status: "ok", detail: `version ${version()}` },
-    node(),
+    node(config ?? join(cli.host.cwd, "openrath.config.ts")),
     await driver(),
     config === undefined
       ? { check: "project", status: "none", detail: "no openrath.config.ts here or above", fix: "openrath init" }
@@ -60,16 +61,16 @@ async function doctor(cli: Cli): Promise<void> {
     data: ({ check, status, detail, fix }) => ({ check, status, detail, fix: fix ?? null }),
     empty: show``,
   });
-  for (const { status, check, fix } of findings)
-    if (status === "fail" && fix !== undefined) cli.warn(show`${cli.errInk.red(check)}: ${fix}`);
+  for (const { status, check, detail, fix } of findings) if (status === "fail") cli.warn(show`${cli.errInk.red(check)}: ${fix ?? detail}`);
 }
 
-function node(): Finding {
+function node(config: string): Finding {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   const fits = major > 20 || (major === 20 && minor >= 19);
-  const { typescript } = process.features as { readonly typescript?: string | false };
-  const detail = `${process.versions.node}, TypeScript ${typescript ? "by itself" : "through tsx"}`;
-  return fits ? { check: "node", status: "ok", detail } : { check: "node", status: "fail", detail, fix: "use Node 20.19 or newer" };
+  const reader = { Node: "TypeScript by itself", tsx: "TypeScript through tsx", none: "JavaScript only" }[typescriptBy(config) ?? "none"];
+  const detail = `${process.versions.node}, ${reader}`;
+  if (!fits) return { check: "node", status: "fail", detail, fix: "use Node 20.19 or newer" };
+  return { check: "node", status: "ok", detail, fix: typescriptBy(config) === undefined ? "npm install --save-dev tsx" : undefined };
 }
 
 async function driver(): Promise<Finding> {
@@ -85,7 +86,7 @@ async function driver(): Promise<Finding> {
     }
     return { check, status: "ok", detail: "a driver is there" };
   } catch (error) {
-    return { check, status: "fail", detail: (error as Error).message, fix: "npm install better-sqlite3, or use Node 22.13 or newer" };
+    return { check, status: "fail", detail: (error as Error).message };
   }
 }
 
@@ -142,7 +143,7 @@ async function store(cli: Cli): Promise<readonly Finding[]> {
   } catch (error) {
     const { exit, message, next } = error as { readonly exit?: number; readonly message: string; readonly next?: string };
     if (exit === exits.notFound) return [{ check, status: "none", detail: "not there yet" }];
-    return [{ check, status: "fail", detail: message, fix: next ?? "see what the message says" }];
+    return [{ check, status: "fail", detail: message, fix: next }];
   }
 }
 

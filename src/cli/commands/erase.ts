@@ -122,7 +122,10 @@ async function tell(cli: Cli, report: EraseReport, listed = true): Promise<void>
   if (done === "") cli.note(show`There is nothing to erase.`);
   else if (report.dryRun) cli.note(show`${done} would be erased; nothing was`);
   else cli.note(show`${cli.errInk.green("erased")} ${done}; entry ${shortEvent(report.entries[0] ?? "")} says so`);
-  if (report.left.length > 0) cli.note(show`${plural(report.left.length, "thing")} still says or names it: see above`);
+  if (report.left.length > 0)
+    cli.note(
+      show`${plural(report.left.length, "thing")} still ${report.left.length === 1 ? "says or names" : "say or name"} it: see above`,
+    );
   if (!report.scrubbed) {
     cli.warn(
       show`${cli.errInk.yellow("not clean yet:")} the files of the store may still hold it: other processes use them, or the disk has no room to write them anew`,

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { type ScanReport, type SecretFinding, scan } from "../../audit/scan.ts";
+import { refusalOf } from "../../session/thrown.ts";
 import { plural, shortEvent, size } from "../../wire/format.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
@@ -56,7 +57,7 @@ async function scanStore(cli: Cli, { secrets }: Options): Promise<void> {
 async function textIn(cli: Cli, file: string): Promise<string> {
   if (file === "-") return cli.host.input.text();
   return readFile(resolve(cli.host.cwd, file), "utf8").catch((cause: unknown) => {
-    throw new Fault(exits.notFound, `--secrets names a file that cannot be read: ${(cause as Error).message}`, { cause });
+    throw new Fault(exits.notFound, `--secrets names ${file}, which cannot be read: ${refusalOf(cause)}.`, { cause });
   });
 }
 

@@ -248,6 +248,7 @@ function bodyOf(message: Message, most: number): string {
         return part satisfies never;
     }
   });
-  const text = parts.join("\n");
+  // Of what was erased there are no parts; its text says so.
+  const text = parts.length === 0 ? message.text : parts.join("\n");
   return text.length <= most ? text : `${text.slice(0, most)}\n… ${plural(text.length - most, "more character")}: --json shows all`;
 }

@@ -6,6 +6,7 @@ import type { Command } from "commander";
 import type { Problem, Verification, VerifyOptions } from "../../audit/verify.ts";
 import type { ReplayReport, ReplayStep } from "../../runtime/replay.ts";
 import { RathError } from "../../session/errors.ts";
+import { refusalOf } from "../../session/thrown.ts";
 import type { LogRow } from "../../store/store.ts";
 import { count, plural, shortEvent } from "../../wire/format.ts";
 import type { Workflow } from "../../workflow/workflow.ts";
@@ -235,7 +236,7 @@ async function keep(cli: Cli, { writeAnchor }: Options, ok: boolean, statements:
   try {
     if (fresh.length > 0) await appendFile(file, fresh.map((statement) => `${statement}\n`).join(""));
   } catch (cause) {
-    throw new Fault(exits.error, `${file} cannot be written: ${(cause as Error).message}`, { cause });
+    throw new Fault(exits.error, `${file} cannot be written: ${refusalOf(cause)}.`, { cause });
   }
   cli.note(show`${plural(fresh.length, "statement")} added to ${file}. Keep it where whoever writes the store cannot write.`);
 }
