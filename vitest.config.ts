@@ -30,7 +30,7 @@ export default defineConfig({
         test: {
           name: "whole",
           include: ["docs/snippets/**/*.test.ts", "test/**/*.test.ts"],
-          globalSetup: ["test/support/postgres-setup.ts", "test/inspector/setup.ts"],
+          globalSetup: ["test/support/postgres-setup.ts", "test/support/built-setup.ts", "test/inspector/setup.ts"],
         },
       },
     ],
