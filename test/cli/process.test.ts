@@ -5,6 +5,7 @@ import { cp, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { declarations } from "../support/built.ts";
 import { build, declare, node, openrath, project, version } from "./installed.ts";
 
 const config = `
@@ -35,6 +36,7 @@ let scratch = "";
 let folder = "";
 beforeAll(async () => {
   scratch = await build();
+  await declarations(); // it may be the first to ask
   folder = await project(scratch, "project", ["tsx"], { "openrath.config.ts": config, "slow.ts": slow });
 }, 180_000);
 afterAll(() => rm(scratch, { recursive: true, force: true }));

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { verify } from "../../src/audit/verify.ts";
 import { openrath } from "../../src/openrath.ts";
 import { Key } from "../../src/runtime/key.ts";
+import { builtDoor } from "../support/built.ts";
 import { Flow } from "../support/flow.ts";
 import { freshDatabase } from "../support/postgres.ts";
 
@@ -43,12 +44,15 @@ test("of another machine of the same database: nothing is wrong, and nothing is 
 }, async () => {
   await using database = await freshDatabase();
   const program = `
-    const { openrath } = await import(${JSON.stringify(new URL("../../src/openrath.ts", import.meta.url).href)});
-    const { verify } = await import(${JSON.stringify(new URL("../../src/audit/verify.ts", import.meta.url).href)});
-    const { Flow } = await import(${JSON.stringify(new URL("../support/flow.ts", import.meta.url).href)});
+    const { openrath, verify, Workflow } = await import(${JSON.stringify(await builtDoor())});
+    class Flow extends Workflow {
+      forward(session) {
+        return session.do("x", () => 1);
+      }
+    }
     const [, id, ...keys] = process.argv;
     const rath = openrath({ store: process.env.STORE });
-    const session = id === "-" ? await (await rath.run(new Flow((s) => s.do("x", () => 1)), rath.session("go"))).result() : await rath.open(id);
+    const session = id === "-" ? await (await rath.run(new Flow(), rath.session("go"))).result() : await rath.open(id);
     const { ok, problems, unknownKeys, unsigned } = await verify(session, { keys });
     console.log(JSON.stringify({ id: session.id, ok, problems, unknownKeys, unsigned }));
     await rath.close();`;
@@ -57,7 +61,7 @@ test("of another machine of the same database: nothing is wrong, and nothing is 
     ...args: string[]
   ): Promise<{ id: string; ok: boolean; unknownKeys: string[]; unsigned: number }> => {
     const env = { ...process.env, STORE: database.url, OPENRATH_HOME: join(folder, home) };
-    const node = ["--import", "tsx", "--input-type=module", "-e", program, "--", ...args];
+    const node = ["--input-type=module", "-e", program, "--", ...args];
     return JSON.parse((await promisify(execFile)(process.execPath, node, { env, cwd: process.cwd() })).stdout);
   };
   const made = await machine("one", "-");
