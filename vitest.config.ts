@@ -11,21 +11,21 @@ const alias = Object.entries(tsconfig.compilerOptions.paths).map(([name, [path]]
 /** What changes its process, weighs its memory or lives by its own clock has a process to itself. */
 const alone = [
   "docs/snippets/**/*.test.ts",
-  ...["crash", "docs", "examples", "hostile", "inspector", "package", "questions", "simulation"].map(
-    (folder) => `test/${folder}/**/*.test.ts`,
-  ),
+  ...["crash", "docs", "examples", "hostile", "package", "questions", "simulation"].map((folder) => `test/${folder}/**/*.test.ts`),
   ...["api-programs", "mcp", "parked", "programs", "streams", "workspace"].map((name) => `test/integration/${name}.test.ts`),
   ...["kill", "observed", "restart", "sockets", "web"].map((name) => `test/server/${name}.test.ts`),
   "test/cli/process.test.ts",
 ];
-const testTimeout = 30_000;
+// What takes so long hangs: what must be fast says so itself.
+const testTimeout = 60_000;
 
 export default defineConfig({
+  resolve: { alias },
   test: {
     // One more than the cores of a small machine: many wait for processes, leases and pages.
     maxWorkers: 3,
     // Lent to the files of both projects.
-    globalSetup: ["test/support/postgres-setup.ts", "test/support/built-setup.ts"],
+    globalSetup: ["test/support/postgres-setup.ts", "test/support/built-setup.ts", "test/inspector/setup.ts"],
     projects: [
       {
         resolve: { alias },
@@ -40,7 +40,7 @@ export default defineConfig({
       },
       {
         resolve: { alias },
-        test: { name: "alone", include: alone, testTimeout, globalSetup: ["test/inspector/setup.ts"] },
+        test: { name: "alone", include: alone, testTimeout },
       },
     ],
   },

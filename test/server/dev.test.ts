@@ -12,7 +12,7 @@ import { until } from "../support/other-process.ts";
 cleaned();
 let folder = "";
 beforeAll(async () => {
-  folder = await projectFolder(gateConfig());
+  folder = await projectFolder(gateConfig(), "ts");
 });
 
 test("serves the project while it is written", async () => {

@@ -8,11 +8,27 @@ import manifest from "../../package.json" with { type: "json" };
 import { bundling } from "../../scripts/bundling.mjs";
 import { borrow } from "./lender.ts";
 
+declare module "vitest" {
+  interface ProvidedContext {
+    /** Where the folder of the package is told; asking builds it. */
+    readonly builtPort: number;
+    /** Where the folder of its declarations is told; asking makes them. */
+    readonly declaredPort: number;
+    /** Where the folder of the inspector is told; asking builds it. */
+    readonly inspectorPort: number;
+  }
+}
+
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
 /** Its folder, with `package.json` and `dist`. */
 export function builtPackage(): Promise<string> {
   return borrow(inject("builtPort"));
+}
+
+/** The folder of the inspector, which a server that runs from source shows too. */
+export function builtInspector(): Promise<string> {
+  return borrow(inject("inspectorPort"));
 }
 
 /** The folder of its declarations, as they lie in `dist`. */

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { transformSync } from "esbuild";
 import { afterAll, afterEach } from "vitest";
 import { builtCommand, builtDoor } from "./built.ts";
 
@@ -28,16 +29,17 @@ export function cleaned(): void {
 
 const folders: string[] = [];
 
-/** A folder with a project whose configuration is this, after what it imports. */
-export async function projectFolder(config: string): Promise<string> {
+/** A folder with a project whose configuration is this, after what it imports: as JavaScript, which starts sooner, or as it is. */
+export async function projectFolder(config: string, written: "js" | "ts" = "js"): Promise<string> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "openrath-called-")));
   folders.push(folder);
   await writeFile(join(folder, "package.json"), '{ "type": "module" }');
-  await writeFile(join(folder, "openrath.config.ts"), withImports(config));
+  const text = withImports(config);
+  await writeFile(join(folder, `openrath.config.${written}`), written === "ts" ? text : transformSync(text, { loader: "ts" }).code);
   return folder;
 }
 
-export function withImports(config: string): string {
+function withImports(config: string): string {
   return `import { appendFileSync } from "node:fs";
 import { Agent, openrath, scripted, type Session, tool, Workflow } from ${JSON.stringify(door)};
 ${config}`;
