@@ -52,11 +52,15 @@ describe.skipIf(one !== undefined)("simulated worlds", { timeout: 600_000 }, () 
   });
 });
 
+/** Worlds that showed a mutant when others did not come first; then all. */
+const telling = [2, 11, 26, 33, 69, 145];
+const seeds = [...telling, ...Array.from({ length: 300 }, (_, index) => index + 1)];
+
 describe.skipIf(one !== undefined)("a store or runtime that", { timeout: 300_000 }, () => {
   test.for(Object.entries(mutants))("%s is caught", async ([, { breaks, patch }]) => {
     const mend = patch?.();
     try {
-      for (let seed = 1; seed <= 300; seed++) if ((await simulate(seed, breaks)).problems.length > 0) return;
+      for (const seed of seeds) if ((await simulate(seed, breaks)).problems.length > 0) return;
     } finally {
       mend?.();
     }
