@@ -12,8 +12,10 @@ const alias = Object.entries(tsconfig.compilerOptions.paths).map(([name, [path]]
 const alone = [
   "docs/snippets/**/*.test.ts",
   ...["crash", "docs", "examples", "hostile", "package", "questions", "simulation"].map((folder) => `test/${folder}/**/*.test.ts`),
-  ...["api-programs", "mcp", "parked", "programs", "streams", "workspace"].map((name) => `test/integration/${name}.test.ts`),
-  ...["kill", "observed", "restart", "sockets", "web"].map((name) => `test/server/${name}.test.ts`),
+  ...["acting-sandbox", "api-programs", "mcp", "parked", "programs", "streams", "workspace"].map(
+    (name) => `test/integration/${name}.test.ts`,
+  ),
+  ...["fuzz", "kill", "observed", "restart", "sockets", "web"].map((name) => `test/server/${name}.test.ts`),
   "test/cli/process.test.ts",
 ];
 // What takes so long hangs: what must be fast says so itself.
