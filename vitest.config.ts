@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
 import tsconfig from "./tsconfig.json" with { type: "json" };
 
 /** Examples and snippets import the package by its name, as users do: it is the source that runs, as with tsx. */
@@ -8,30 +8,41 @@ const alias = Object.entries(tsconfig.compilerOptions.paths).map(([name, [path]]
   replacement: fileURLToPath(new URL(path as string, import.meta.url)),
 }));
 
+/** What changes its process, weighs its memory or lives by its own clock has a process to itself. */
+const alone = [
+  "docs/snippets/**/*.test.ts",
+  ...["crash", "docs", "examples", "hostile", "package", "questions", "simulation"].map((folder) => `test/${folder}/**/*.test.ts`),
+  ...["acting-sandbox", "api-programs", "mcp", "parked", "programs", "streams", "workspace"].map(
+    (name) => `test/integration/${name}.test.ts`,
+  ),
+  ...["fuzz", "kill", "observed", "restart", "sockets", "web"].map((name) => `test/server/${name}.test.ts`),
+  "test/cli/process.test.ts",
+];
+// What takes so long hangs: what must be fast says so itself.
+const testTimeout = 60_000;
+
 export default defineConfig({
   resolve: { alias },
   test: {
-    testTimeout: 30_000,
     // One more than the cores of a small machine: many wait for processes, leases and pages.
     maxWorkers: 3,
+    // Lent to the files of both projects.
+    globalSetup: ["test/support/postgres-setup.ts", "test/support/built-setup.ts", "test/inspector/setup.ts"],
     projects: [
       {
-        extends: true,
+        resolve: { alias },
         test: {
-          name: "units",
-          include: ["src/**/*.test.ts", "inspector/src/**/*.test.{ts,tsx}"],
-          globalSetup: ["test/support/postgres-setup.ts"],
-          // They share the modules that they load, which takes half the time. What changes the process stays in test/.
+          name: "together",
+          include: ["src/**/*.test.ts", "inspector/src/**/*.test.{ts,tsx}", "test/**/*.test.ts"],
+          exclude: [...configDefaults.exclude, ...alone],
+          testTimeout,
+          // They share the modules that they load, which takes half the time.
           isolate: false,
         },
       },
       {
-        extends: true,
-        test: {
-          name: "whole",
-          include: ["docs/snippets/**/*.test.ts", "test/**/*.test.ts"],
-          globalSetup: ["test/support/postgres-setup.ts", "test/inspector/setup.ts"],
-        },
+        resolve: { alias },
+        test: { name: "alone", include: alone, testTimeout },
       },
     ],
   },

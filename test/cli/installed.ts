@@ -1,10 +1,10 @@
 /** The package as a project has it: built into a folder of its own and linked under node_modules, with the dependencies that are asked for. */
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { cp, mkdir, mkdtemp, readFile, realpath, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
+import { builtPackage, declarations } from "../support/built.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {
@@ -13,22 +13,20 @@ const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8")) 
 };
 export const { version } = manifest;
 
-/** Builds the package into `built`, without its declarations; gives the folder around it, in which its dependencies are found. */
+/** The package as it is built in `built`, without its declarations; gives the folder around it, in which its dependencies are found. */
 export async function build(): Promise<string> {
   const scratch = await realpath(await mkdtemp(join(tmpdir(), "openrath-cli-")));
   const built = join(scratch, "built");
   await mkdir(built);
   await writeFile(join(built, "package.json"), JSON.stringify(manifest));
-  await promisify(execFile)(process.execPath, [join(root, "scripts/bundle.mjs"), join(built, "dist")]);
+  await cp(join(await builtPackage(), "dist"), join(built, "dist"), { recursive: true });
   await link(join(scratch, "node_modules"), Object.keys(manifest.dependencies));
   return scratch;
 }
 
 /** The declarations, for a project that is compiled. */
 export async function declare(folder: string): Promise<void> {
-  const compiler = join(root, "node_modules/typescript/bin/tsc");
-  const target = join(folder, "node_modules/openrath/dist");
-  await promisify(execFile)(process.execPath, [compiler, "-p", join(root, "tsconfig.build.json"), "--outDir", target]);
+  await cp(await declarations(), join(folder, "node_modules/openrath/dist"), { recursive: true });
 }
 
 async function link(modules: string, packages: readonly string[]): Promise<void> {

@@ -3,7 +3,6 @@ import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { follow } from "../../src/audit/follow.ts";
 import { projectOf } from "../../src/cli/project.ts";
@@ -14,6 +13,7 @@ import { postgresStore } from "../../src/store/postgres.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
 import type { Store, StoredEvent } from "../../src/store/store.ts";
 import { call } from "../golden-cli/world.ts";
+import { builtDoor } from "../support/built.ts";
 import { Flow } from "../support/flow.ts";
 import { kept, otherProcess, until } from "../support/other-process.ts";
 import { ownSchemas } from "../support/postgres.ts";
@@ -123,19 +123,21 @@ test("a store that cannot be read for a while is waited for, and nothing is lost
 });
 
 /** A process of its own that runs a workflow on a file. */
-function start(file: string): Promise<void> {
+async function start(file: string): Promise<void> {
   const program = `
-    import { openrath } from ${JSON.stringify(fileURLToPath(new URL("../../src/index.ts", import.meta.url)))};
-    import { Flow } from ${JSON.stringify(fileURLToPath(new URL("../support/flow.ts", import.meta.url)))};
+    import { openrath, Workflow } from ${JSON.stringify(await builtDoor())};
     const rath = openrath({ store: ${JSON.stringify(file)} });
-    const flow = new Flow(async (session) => {
-      let at = session.fork("side");
-      for (let index = 0; index < 5; index++) at = await at.do("step " + index, () => new Promise((resolve) => setTimeout(resolve, 20, index)));
-      return at;
-    });
-    for await (const open of rath.sessions()) await (await rath.run(flow, open, { key: "k" })).result();
+    class Flow extends Workflow {
+      name = "flow";
+      async forward(session) {
+        let at = session.fork("side");
+        for (let index = 0; index < 5; index++) at = await at.do("step " + index, () => new Promise((resolve) => setTimeout(resolve, 20, index)));
+        return at;
+      }
+    }
+    for await (const open of rath.sessions()) await (await rath.run(new Flow(), open, { key: "k" })).result();
     await rath.close();`;
-  const child = spawn(process.execPath, ["--import", "tsx", "--input-type=module", "-e", program], {
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
     stdio: ["ignore", "ignore", "inherit"],
     env: { ...process.env, OPENRATH_HOME: folder },
   });

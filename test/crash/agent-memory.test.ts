@@ -121,12 +121,7 @@ describe("an agent that uses memory, left in the middle of anything", () => {
       const there = await seeded();
       const life = new Life(point);
       const mortal = rathOf(store, life, { memory: mortalMemory(there, life) });
-      let over = false;
-      complete(mortal, new Learns(life)).then(
-        () => (over = true),
-        () => (over = true),
-      );
-      while (!life.dead && !over) await new Promise((resolve) => setImmediate(resolve));
+      await life.sees(complete(mortal, new Learns(life)));
       void mortal.close().catch(() => {});
       const second = new Life();
       const heirs = new Learns(second);

@@ -159,12 +159,7 @@ describe("an agent left in the middle of anything", () => {
       const there = new World();
       const life = new Life(point);
       const mortal = rathOf(store, life);
-      let over = false;
-      complete(mortal, new Sink(life, there), there).then(
-        () => (over = true),
-        () => (over = true),
-      );
-      while (!life.dead && !over) await new Promise((resolve) => setImmediate(resolve));
+      await life.sees(complete(mortal, new Sink(life, there), there));
       void mortal.close().catch(() => {});
       const second = new Life();
       const heirs = new Sink(second, there);

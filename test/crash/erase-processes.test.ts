@@ -12,6 +12,7 @@ import { postgresStore } from "../../src/store/postgres.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
 import { collect } from "../../src/testing/store-case.ts";
+import { builtDoor } from "../support/built.ts";
 import { ownSchemas } from "../support/postgres.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "rath-erase-processes-"));
@@ -42,9 +43,9 @@ const program = `
   import { createInterface } from "node:readline";
   const [work, place, session] = process.argv.slice(1);
   const { kind, at, schema } = JSON.parse(place);
-  const { openrath, Workflow } = await import(${JSON.stringify(new URL("../../src/index.ts", import.meta.url).href)});
-  const { sqliteStore } = await import(${JSON.stringify(new URL("../../src/store/sqlite.ts", import.meta.url).href)});
-  const { postgresStore } = await import(${JSON.stringify(new URL("../../src/store/postgres.ts", import.meta.url).href)});
+  const { openrath, Workflow } = await import(${JSON.stringify(await builtDoor())});
+  const { sqliteStore } = await import(${JSON.stringify(await builtDoor("openrath/store/sqlite"))});
+  const { postgresStore } = await import(${JSON.stringify(await builtDoor("openrath/store/postgres"))});
   const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
   const told = async (line) => { console.log(line); await lines.next(); };
   class Slow extends Workflow {
@@ -76,7 +77,7 @@ class Other {
   readonly #heard: AsyncIterator<string>;
 
   constructor(work: "erase" | "run" | "bare", place: Place, session = "") {
-    const args = ["--import", import.meta.resolve("tsx"), "--input-type=module", "-e", program, work, JSON.stringify(place), session];
+    const args = ["--input-type=module", "-e", program, work, JSON.stringify(place), session];
     const home = mkdtempSync(join(folder, "home-"));
     this.#child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"], env: { ...process.env, OPENRATH_HOME: home } });
     this.#lines = createInterface({ input: this.#child.stdout as NonNullable<ChildProcess["stdout"]> });

@@ -10,6 +10,7 @@ import { openrath } from "../../src/index.ts";
 import { postgresStore } from "../../src/store/postgres.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
+import { builtDoor } from "../support/built.ts";
 import { ownSchemas } from "../support/postgres.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "rath-killed-erase-"));
@@ -22,9 +23,9 @@ const schema = ownSchemas((given) => {
 /** Erases a session, and kills itself at a point of it. */
 const erasing = `
   const [kind, place, schema, point, session] = process.argv.slice(1);
-  const { openrath } = await import(${JSON.stringify(new URL("../../src/index.ts", import.meta.url).href)});
-  const { sqliteStore } = await import(${JSON.stringify(new URL("../../src/store/sqlite.ts", import.meta.url).href)});
-  const { postgresStore } = await import(${JSON.stringify(new URL("../../src/store/postgres.ts", import.meta.url).href)});
+  const { openrath } = await import(${JSON.stringify(await builtDoor())});
+  const { sqliteStore } = await import(${JSON.stringify(await builtDoor("openrath/store/sqlite"))});
+  const { postgresStore } = await import(${JSON.stringify(await builtDoor("openrath/store/postgres"))});
   const store = kind === "sqlite" ? sqliteStore(place) : postgresStore(place, { schema });
   const die = () => process.kill(process.pid, "SIGKILL");
   const dying = {
@@ -46,7 +47,7 @@ const erasing = `
 `;
 
 async function killedAt(kind: "sqlite" | "postgres", place: string, name: string, point: string, session: string): Promise<void> {
-  const args = ["--import", import.meta.resolve("tsx"), "--input-type=module", "-e", erasing, kind, place, name, point, session];
+  const args = ["--input-type=module", "-e", erasing, kind, place, name, point, session];
   const child = spawn(process.execPath, args, { stdio: "inherit", env: { ...process.env, OPENRATH_HOME: folder } });
   const [, signal] = (await once(child, "close")) as [number | null, string | null];
   expect(signal, point).toBe("SIGKILL");

@@ -69,13 +69,8 @@ async function killing(program: Program, races: boolean): Promise<number> {
     const store = memoryStore();
     const world = new World();
     const life = new Life(point);
-    let over = false;
     const mortal = rathOf(store, life);
-    complete(mortal, new Generated(program, world, life), world).then(
-      () => (over = true),
-      () => (over = true),
-    );
-    while (!life.dead && !over) await new Promise((resolve) => setImmediate(resolve));
+    await life.sees(complete(mortal, new Generated(program, world, life), world));
     void mortal.close(); // stops its timers; nothing it does reaches the store any more
     const second = new Life();
     const heir = rathOf(store, second);
@@ -100,14 +95,9 @@ export async function dieAgainAndAgain(program: Program, deaths: readonly number
   for (const diesAt of deaths) {
     const life = new Life(diesAt);
     const mortal = rathOf(store, life);
-    let over = false;
-    complete(mortal, new Generated(program, world, life), world).then(
-      () => (over = true),
-      () => (over = true),
-    );
-    while (!life.dead && !over) await new Promise((resolve) => setImmediate(resolve));
+    const lived = await life.sees(complete(mortal, new Generated(program, world, life), world));
     void mortal.close();
-    if (over) break;
+    if (lived) break;
   }
   const last = new Life();
   const heir = rathOf(store, last);

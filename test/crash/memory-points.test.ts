@@ -62,12 +62,7 @@ async function killEverywhere(steps: Steps): Promise<number> {
   for (let point = 0; point < calm.points; point++) {
     const [store, memory, life] = [memoryStore(), volatileMemory(), new Life(point)];
     const mortal = rathOf(store, life, { memory: mortalMemory(memory, life) });
-    let over = false;
-    const end = (): void => {
-      over = true;
-    };
-    complete(mortal, new Flow(steps)).then(end, end);
-    while (!life.dead && !over) await new Promise((resolve) => setImmediate(resolve));
+    await life.sees(complete(mortal, new Flow(steps)));
     void mortal.close().catch(() => {});
     const second = new Life();
     const heir = rathOf(store, second, { memory: mortalMemory(memory, second) });

@@ -141,15 +141,7 @@ async function forksOutside(): Promise<{ readonly calls: number; readonly status
     const seen: string[] = [];
     const life = new Life(point);
     const dying = rathOf(fresh, life);
-    let over = false;
-    const end = (): void => {
-      over = true;
-    };
-    dying
-      .run(new Forking(life, seen), dying.session("go"), { key: "k" })
-      .then((started) => started.settle())
-      .then(end, end);
-    while (!life.dead && !over) await new Promise((resolve) => setImmediate(resolve));
+    await life.sees(dying.run(new Forking(life, seen), dying.session("go"), { key: "k" }).then((started) => started.settle()));
     void dying.close();
     const heir = rathOf(fresh, new Life());
     const again = await heir.run(new Forking(new Life(), seen), heir.session("go"), { key: "k" });

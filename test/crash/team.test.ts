@@ -99,12 +99,7 @@ describe("a team whose tools act outside", () => {
       const life = new Life(point);
       const first = teamOf(life, world);
       const mortal = rathOf(store, life, { deps: first.desk });
-      let over = false;
-      complete(mortal, first.team, world).then(
-        () => (over = true),
-        () => (over = true),
-      );
-      while (!life.dead && !over) await new Promise((resolve) => setImmediate(resolve));
+      await life.sees(complete(mortal, first.team, world));
       const [askedBefore, answeredBefore] = [asked(world), await answered(store)];
       void mortal.close();
       const second = new Life();

@@ -124,12 +124,7 @@ describe("work on files that is left in the middle of anything", () => {
         const store = memoryStore();
         const life = new Life(point);
         const mortal = rathOf(store, life);
-        let over = false;
-        complete(mortal, new Team(life, how)).then(
-          () => (over = true),
-          () => (over = true),
-        );
-        while (!life.dead && !over) await new Promise((resolve) => setImmediate(resolve));
+        await life.sees(complete(mortal, new Team(life, how)));
         void mortal.close().catch(() => {});
         const second = new Life();
         const heir = rathOf(store, second);

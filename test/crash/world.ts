@@ -23,6 +23,10 @@ export class Life {
   readonly diesAt: number;
   points = 0;
   dead = false;
+  #die = (): void => {};
+  readonly #death = new Promise<false>((resolve) => {
+    this.#die = () => resolve(false);
+  });
 
   constructor(diesAt = Number.POSITIVE_INFINITY) {
     this.diesAt = diesAt;
@@ -32,7 +36,17 @@ export class Life {
   point(): Promise<void> | undefined {
     if (!this.dead && this.points++ !== this.diesAt) return undefined;
     this.dead = true;
+    this.#die();
     return new Promise(() => {});
+  }
+
+  /** Waits for its death, or for the end of its work, however that went; tells whether it lived to see that. */
+  async sees(work: Promise<unknown>): Promise<boolean> {
+    const ended = (): true => true;
+    const lived = await Promise.race([work.then(ended, ended), this.#death]);
+    // What was under way elsewhere has its turn.
+    await new Promise((resolve) => setImmediate(resolve));
+    return lived;
   }
 }
 

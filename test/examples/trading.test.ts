@@ -14,6 +14,7 @@ import { breaches } from "../../examples/trading/policy.ts";
 import { scripts } from "../../examples/trading/scripts.ts";
 import { type Task, tasks } from "../../examples/trading/tasks.ts";
 import { passHat, type Trial, trial } from "../../examples/trading/trials.ts";
+import { builtInspector } from "../support/built.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const rath = openrath({ store: "memory" });
@@ -108,6 +109,7 @@ describe("the whole example", { timeout: 120_000 }, () => {
   });
 
   test("the command at the end opens the inspector", async () => {
+    await builtInspector();
     const command = /^ {2}(npx tsx src\/cli\/main\.ts inspect \S+)$/m.exec(said)?.[1] ?? "";
     const child = spawn(`${command} --no-open`, { cwd: root, shell: true, detached: true, stdio: ["ignore", "pipe", "ignore"] });
     try {

@@ -4,7 +4,7 @@ import { Agent, Compressor, type Session, scripted, tool } from "../../src/index
 import type { Store } from "../../src/store/store.ts";
 import { writeFile } from "../../src/tool/builtin/tools.ts";
 import { Flow } from "../support/flow.ts";
-import { hostile, lastingStore, rathOn } from "./world.ts";
+import { hostile, rathOn, repeated } from "./world.ts";
 
 export interface MemoryWorld {
   readonly store: Store;
@@ -51,8 +51,7 @@ const guide = new Flow(async (session) => {
   return writer.forward((await shorter.forward(recalled)).say("Is it long?"));
 }, "guide");
 
-export async function makeMemoryWorld(): Promise<MemoryWorld> {
-  const store = lastingStore();
+export const makeMemoryWorld = repeated(async (store): Promise<MemoryWorld> => {
   const rath = rathOn(store);
   const run = async (workflow: Flow, session: Session): Promise<Session> => (await rath.run(workflow, session)).result();
   const learned = await run(learn, rath.session("How are tests run?"));
@@ -61,4 +60,4 @@ export async function makeMemoryWorld(): Promise<MemoryWorld> {
   await rath.memory.publish(strange);
   await rath.close();
   return { store, learned: learned.id, guide: wrote.id, hostile: strange.id, call: learned.calls[0]?.id ?? "" };
-}
+});

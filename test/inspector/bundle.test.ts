@@ -1,12 +1,11 @@
 /** How much a browser loads before it shows something. */
 import { readdirSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
+import { builtInspector } from "../support/built.ts";
 
-const folder = fileURLToPath(new URL("../../dist/inspector/", import.meta.url));
-
-test("the first view is at most 600 KB gzipped, with the graph and what it needs", () => {
+test("the first view is at most 600 KB gzipped, with the graph and what it needs", async () => {
+  const folder = `${await builtInspector()}/`;
   const page = readFileSync(`${folder}index.html`, "utf8");
   const loaded = new Set<string>();
   const load = (name: string): void => {

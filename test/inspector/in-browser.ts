@@ -1,6 +1,7 @@
 /** Tests in a real browser: one browser for a file of them, and the stage that they look at or change. */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, inject } from "vitest";
+import { builtInspector } from "../support/built.ts";
 import { borrow } from "../support/lender.ts";
 import { launch, noChromium, type Opened, open, type Sight } from "./browser.ts";
 import type { Looked } from "./stage.ts";
@@ -34,7 +35,7 @@ export function inBrowser<S extends Partial<Looked> | undefined>(
     let browser: Browser;
     let stage: S;
     beforeAll(async () => {
-      [browser, stage] = await Promise.all([launch(), stageOf()]);
+      [browser, stage] = await Promise.all([launch(), stageOf(), builtInspector()]);
     }, 180_000);
     afterAll(async () => {
       await browser?.close();

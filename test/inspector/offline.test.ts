@@ -4,10 +4,10 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "vitest";
 import { write } from "../../src/audit/audit.ts";
 import { openrath } from "../../src/openrath.ts";
+import { builtCommand } from "../support/built.ts";
 import { inBrowser, noStage } from "./in-browser.ts";
 import { settled, shoot } from "./look.ts";
 
@@ -18,11 +18,12 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-const cli = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
-
 /** The link that the command prints. */
 async function inspect(what: string): Promise<{ readonly child: ChildProcess; readonly link: string }> {
-  const child = spawn(process.execPath, ["--import", "tsx", cli, "inspect", what, "--no-open"], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [await builtCommand(), "inspect", what, "--no-open"], {
+    cwd: folder,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   children.push(child);
   const [printed] = (await once(child.stdout as NonNullable<typeof child.stdout>, "data")) as [Buffer];
   return { child, link: String(printed).trim() };

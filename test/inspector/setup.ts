@@ -1,6 +1,4 @@
-/** What all test files of one run share of the inspector: its build, and a stage that is only looked at, built when the first asks. */
-import { fileURLToPath } from "node:url";
-import { build } from "vite";
+/** Lends all test files of one run a stage that is only looked at; it is built when the first asks. */
 import type { TestProject } from "vitest/node";
 import { lend } from "../support/lender.ts";
 import type { Looked, Stage } from "./stage.ts";
@@ -13,7 +11,6 @@ declare module "vitest" {
 }
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  await built();
   let stage: Promise<Stage> | undefined;
   const lender = await lend(async () => {
     stage ??= import("./stage.ts").then(({ buildStage }) => buildStage());
@@ -25,13 +22,4 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     lender.close();
     await (await stage)?.[Symbol.asyncDispose]();
   };
-}
-
-/** To where a server that runs from source looks for it. */
-async function built(): Promise<void> {
-  // As it is shipped: a build for tests is several times slower.
-  const before = process.env["NODE_ENV"];
-  process.env["NODE_ENV"] = "production";
-  await build({ root: fileURLToPath(new URL("../../inspector", import.meta.url)), logLevel: "error" });
-  process.env["NODE_ENV"] = before;
 }

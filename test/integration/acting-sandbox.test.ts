@@ -4,7 +4,6 @@ import { once } from "node:events";
 import { mkdtemp, rm, writeFile as writeHostFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Agent } from "../../src/agent/agent.ts";
 import { scripted } from "../../src/model/scripted.ts";
@@ -15,6 +14,7 @@ import type { CommandResult, Session, ToolContext } from "../../src/session/sess
 import { sqliteStore } from "../../src/store/sqlite.ts";
 import { editFile, readFile, shell, writeFile } from "../../src/tool/builtin/tools.ts";
 import { tool } from "../../src/tool/tool.ts";
+import { builtDoor } from "../support/built.ts";
 import { Flow } from "../support/flow.ts";
 import { leftIn, processesWith, whyNoLocal } from "../support/leftovers.ts";
 import { until } from "../support/other-process.ts";
@@ -259,19 +259,17 @@ describe.skipIf(noLocal !== undefined)("a command that is stopped", () => {
 
 describe.skipIf(noLocal !== undefined)("a program that used a sandbox", () => {
   test.each(["closed", "left open"])("ends by itself when its Rath was %s", { timeout: 30_000 }, async (how) => {
-    const source = pathToFileURL(join(import.meta.dirname, "../../src/openrath.ts")).href;
-    const tools = pathToFileURL(join(import.meta.dirname, "../../src/tool/builtin/tools.ts")).href;
     const place = join(folder, `program-${how.replace(" ", "-")}`);
     const text = `
-      import { openrath } from ${JSON.stringify(source)};
-      import { shell } from ${JSON.stringify(tools)};
+      import { openrath } from ${JSON.stringify(await builtDoor())};
+      import { shell } from ${JSON.stringify(await builtDoor("openrath/tools"))};
       const rath = openrath({ store: ${JSON.stringify(`${place}.db`)} });
       const done = await rath.session("go").to("local", {}).call(shell, { command: "echo hi" });
       ${how === "closed" ? "await rath.close();" : ""}
       console.log("last line", done.output.stdout);
     `;
-    await writeHostFile(`${place}.mts`, text);
-    const child = spawn(process.execPath, ["--import", "tsx", `${place}.mts`], {
+    await writeHostFile(`${place}.mjs`, text);
+    const child = spawn(process.execPath, [`${place}.mjs`], {
       stdio: ["ignore", "pipe", "inherit"],
       env: { ...process.env, TMPDIR: folder },
     });

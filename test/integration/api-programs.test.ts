@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openrath } from "../../src/index.ts";
+import { program } from "../support/built.ts";
 import { noLocal } from "../support/local.ts";
 import { all } from "../support/memory.ts";
 import { freshDatabase } from "../support/postgres.ts";
@@ -91,16 +92,9 @@ interface Ended {
 /** Runs a program without the lines that must not compile, and with lines of the test's own at its end. */
 async function run(name: string, more = "", cwd = programs, env: Readonly<Record<string, string>> = {}): Promise<Ended> {
   const source = await readFile(join(programs, `${name}.ts`), "utf8");
-  const file = join(programs, `run-${name}.ts`);
-  await writeFile(file, `${source.replace(/^\/\/ @ts-expect-error.*\n.*\n/gm, "")}${more}`);
-  try {
-    return await start(["--import", import.meta.resolve("tsx"), "--import", join(programs, "surroundings.mjs"), file], cwd, {
-      ...keys(name),
-      ...env,
-    });
-  } finally {
-    await rm(file);
-  }
+  const text = `${source.replace(/^\/\/ @ts-expect-error.*\n.*\n/gm, "")}${more}`;
+  const file = await program(join(programs, `${name}.ts`), text);
+  return await start(["--import", join(programs, "surroundings.mjs"), file], cwd, { ...keys(name), ...env });
 }
 
 async function runsIn(url: string): Promise<readonly string[]> {

@@ -94,12 +94,7 @@ describe.each(policies)("an agent with %s", (_, policyOf) => {
       const store = memoryStore();
       const life = new Life(point);
       const mortal = rathOf(store, life);
-      let over = false;
-      run(mortal, new Flow(life)).then(
-        () => (over = true),
-        () => (over = true),
-      );
-      while (!life.dead && !over) await new Promise((resolve) => setImmediate(resolve));
+      await life.sees(run(mortal, new Flow(life)));
       void mortal.close().catch(() => {});
       const second = new Life();
       const heirs = new Flow(second);

@@ -9,6 +9,7 @@ import { Agent, Compressor, Extractor, openrath, RathError, type Session, script
 import { sqliteMemory } from "../../src/memory/sqlite.ts";
 import { volatileMemory } from "../../src/memory/volatile.ts";
 import { hashEmbedder, testRath } from "../../src/testing/testing.ts";
+import { builtDoor } from "../support/built.ts";
 import { all } from "../support/memory.ts";
 
 async function folder(): Promise<string> {
@@ -67,7 +68,7 @@ describe("memory", () => {
 
   test("of an agent is the same store in the next process, without anything being named", async () => {
     const home = await folder();
-    const root = new URL("../../src/index.ts", import.meta.url).href;
+    const root = await builtDoor();
     const program = (reply: string, message: string) => `
       const { Agent, openrath, scripted } = await import(${JSON.stringify(root)});
       const rath = openrath();
@@ -77,7 +78,7 @@ describe("memory", () => {
       await rath.close();
     `;
     const start = async (reply: string, message: string): Promise<readonly [number, unknown]> => {
-      const args = ["--import", import.meta.resolve("tsx"), "--input-type=module", "-e", program(reply, message)];
+      const args = ["--input-type=module", "-e", program(reply, message)];
       const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: home, env: { PATH: process.env["PATH"] } });
       return JSON.parse(stdout) as readonly [number, unknown];
     };

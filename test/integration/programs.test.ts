@@ -1,4 +1,4 @@
-// The programs of users as users write them: `import "openrath"` leads to the source (see programs/package.json), so no build is needed.
+// The programs of users as users write them. They run on the package as it is built for the tests of this run.
 
 import { execFile, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -7,11 +7,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import manifest from "../../package.json" with { type: "json" };
 import { write } from "../../src/audit/audit.ts";
 import { openrath, replay, type Session, verify, Workflow } from "../../src/index.ts";
 import { envelopeSchema, schemas } from "../../src/session/schema.ts";
 import { shell } from "../../src/tool/builtin/tools.ts";
+import { builtCommand, declarations, program } from "../support/built.ts";
 import { rath as third } from "./programs/08-third-party.ts";
 import { firecracker } from "./programs/firecracker.ts";
 import { redisStore } from "./programs/redis-store.ts";
@@ -32,11 +34,11 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** Runs a TypeScript program in a process of its own, with its home in the test's folder. */
-function run(file: string, env: Readonly<Record<string, string>> = {}, args: readonly string[] = []): Promise<Ended> {
+/** Runs a program in a process of its own, with its home in the test's folder: compiled, or as it is with `--import tsx`. */
+function run(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
   return new Promise((resolve, reject) => {
     const surroundings = { ...process.env, OPENRATH_HOME: join(folder, "home"), LEDGER: join(folder, "ledger.txt"), ...env };
-    const child = spawn(process.execPath, ["--import", "tsx", join(root, file), ...args], { cwd: root, env: surroundings });
+    const child = spawn(process.execPath, argv, { cwd: root, env: surroundings });
     let [stdout, stderr] = ["", ""];
     child.stdout.on("data", (chunk) => (stdout += chunk));
     child.stderr.on("data", (chunk) => (stderr += chunk));
@@ -57,47 +59,50 @@ async function decide(outcome: "run-again" | { readonly type: "ok"; readonly val
 }
 
 describe("05-resume: run it, kill -9 it, run it again", () => {
-  const program = "test/integration/programs/05-resume.ts";
+  let migrate: readonly string[] = [];
+  beforeAll(async () => {
+    migrate = [await program(join(root, "test/integration/programs/05-resume.ts"))];
+  });
   const steps = ["copy users", "copy orders", "copy items", "switch over"];
 
   test("without a crash every effect happens once, also when it is started again", async () => {
-    const first = await run(program);
+    const first = await run(migrate);
     expect(first).toMatchObject({ code: 0, stdout: "2026-11-15\n" });
-    const second = await run(program);
+    const second = await run(migrate);
     expect(second).toMatchObject({ code: 0, stdout: "2026-11-15\n" });
     expect(await ledger()).toEqual(steps);
   });
 
   test.each(steps)('killed before "%s" happened: finished effects are not repeated, the open one is asked about', async (step) => {
     const before = steps.slice(0, steps.indexOf(step));
-    expect(await run(program, { DIE_BEFORE: step })).toMatchObject({ signal: "SIGKILL" });
+    expect(await run(migrate, { DIE_BEFORE: step })).toMatchObject({ signal: "SIGKILL" });
     expect(await ledger()).toEqual(before);
 
-    const waiting = await run(program);
+    const waiting = await run(migrate);
     expect(waiting.code).toBe(8);
     expect(waiting.stderr).toContain(`"${step}" may or may not have happened`);
     expect(await ledger()).toEqual(before);
 
     expect(await decide("run-again")).toBe(1);
-    expect(await run(program)).toMatchObject({ code: 0, stdout: "2026-11-15\n" });
+    expect(await run(migrate)).toMatchObject({ code: 0, stdout: "2026-11-15\n" });
     expect(await ledger()).toEqual(steps);
   });
 
   test("killed after the effect happened: the person's answer takes the place of its result", async () => {
-    expect(await run(program, { DIE_AFTER: "switch over" })).toMatchObject({ signal: "SIGKILL" });
-    expect(await run(program)).toMatchObject({ code: 8 });
+    expect(await run(migrate, { DIE_AFTER: "switch over" })).toMatchObject({ signal: "SIGKILL" });
+    expect(await run(migrate)).toMatchObject({ code: 8 });
     expect(await decide({ type: "ok", value: { at: "seen by hand" } })).toBe(1);
-    expect(await run(program)).toMatchObject({ code: 0, stdout: "seen by hand\n" });
+    expect(await run(migrate)).toMatchObject({ code: 0, stdout: "seen by hand\n" });
     expect(await ledger()).toEqual(steps);
   });
 
   test("killed at every effect in turn, it still does each of them once", async () => {
     for (const step of steps) {
-      expect(await run(program, { DIE_AFTER: step })).toMatchObject({ signal: "SIGKILL" });
-      expect(await run(program)).toMatchObject({ code: 8 });
+      expect(await run(migrate, { DIE_AFTER: step })).toMatchObject({ signal: "SIGKILL" });
+      expect(await run(migrate)).toMatchObject({ code: 8 });
       expect(await decide({ type: "ok", value: { at: "seen", rows: 1 } })).toBe(1);
     }
-    expect(await run(program)).toMatchObject({ code: 0, stdout: "seen\n" });
+    expect(await run(migrate)).toMatchObject({ code: 0, stdout: "seen\n" });
     expect(await ledger()).toEqual(steps);
   });
 });
@@ -155,9 +160,20 @@ describe("what the front of the repository shows", () => {
   test("the programs compile with a user's strict settings", async () => {
     const compiler = join(root, "node_modules/typescript/bin/tsc");
     const settings = join(root, "test/integration/programs/tsconfig.json");
-    const { stdout } = await promisify(execFile)(process.execPath, [compiler, "-p", settings]).catch(
-      (error) => error as { stdout: string },
+    // Against the declarations, as users do: the sources have settings of their own.
+    const types = await declarations();
+    const doors = Object.entries(manifest.exports).map(([door, file]) => [
+      door.replace(".", "openrath"),
+      [file.replace("./dist", types).replace(/js$/, "d.ts")],
+    ]);
+    const project = join(types, "tsconfig.programs.json");
+    const include = [join(root, "test/integration/programs/*.ts")];
+    const typeRoots = [join(root, "node_modules/@types")];
+    await writeFile(
+      project,
+      JSON.stringify({ extends: settings, compilerOptions: { paths: Object.fromEntries(doors), typeRoots }, include, exclude: [] }),
     );
+    const { stdout } = await promisify(execFile)(process.execPath, [compiler, "-p", project]).catch((error) => error as { stdout: string });
     expect(stdout).toBe("");
   }, 120_000);
 
@@ -176,12 +192,13 @@ describe("what the front of the repository shows", () => {
 
   test("examples/hello.ts prints what its comments say, and the same again", async () => {
     const expected = { code: 0, stdout: "A value that holds its past.\nidentical: 22 events compared, nothing called\n" };
-    expect(await run("examples/hello.ts")).toMatchObject(expected);
-    expect(await run("examples/hello.ts")).toMatchObject(expected);
+    // As it is, and as users have it.
+    expect(await run(["--import", "tsx", "examples/hello.ts"])).toMatchObject(expected);
+    expect(await run([await program(join(root, "examples/hello.ts"))])).toMatchObject(expected);
   });
 
   test("examples/client.ts starts a run over HTTP, streams it and reads what was said", async () => {
-    const { code, stdout } = await run("examples/client.ts");
+    const { code, stdout } = await run([await program(join(root, "examples/client.ts"))]);
     expect({ code, text: stdout.replaceAll(" \n", " ") }).toEqual({
       code: 0,
       text: "A value that holds its past.\nuser: What is a session?\nassistant: A value that holds its past.\ndone\n",
@@ -189,7 +206,7 @@ describe("what the front of the repository shows", () => {
   });
 
   test("npm start proves 17 things, leaves only what it says it keeps, and names the command that shows it in the inspector", async () => {
-    const { code, stdout, stderr } = await run("examples/engineering/start.ts", { TMPDIR: folder });
+    const { code, stdout, stderr } = await run(["--import", "tsx", "examples/engineering/start.ts"], { TMPDIR: folder });
     const [, proved = ""] = stdout.split("What was proved\n");
     expect({ code, stderr, proofs: proved.match(/^ {2}✓ /gm)?.length }).toEqual({ code: 0, stderr: "", proofs: 17 });
     expect(stdout.split("\n").filter((line) => line.length > 100 && !line.includes(folder))).toEqual([]);
@@ -198,9 +215,9 @@ describe("what the front of the repository shows", () => {
     const home = join(folder, kept);
     const [, id = ""] = new RegExp(`^  OPENRATH_HOME=${home} npm run inspect -- (\\S+)$`, "m").exec(stdout) ?? [];
     const { scripts } = JSON.parse(await read("package.json")) as { readonly scripts: Readonly<Record<string, string>> };
-    const [, program = ""] = /^npm run build --workspace inspector .* && tsx (\S+) inspect$/.exec(scripts["inspect"] ?? "") ?? [];
-    const inspector = spawn(process.execPath, ["--import", "tsx", join(root, program), "inspect", id, "--no-open"], {
-      cwd: root,
+    expect(scripts["inspect"]).toMatch(/^npm run build --workspace inspector .* && tsx src\/cli\/main\.ts inspect$/);
+    const inspector = spawn(process.execPath, [await builtCommand(), "inspect", id, "--no-open"], {
+      cwd: folder,
       env: { ...process.env, OPENRATH_HOME: home },
     });
     try {

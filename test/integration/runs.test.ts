@@ -1,12 +1,14 @@
 /** Durable runs as people use them: bounded in time, cancelled from anywhere, made good, and started only with what fits. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { Session } from "../../src/session/session.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { Workflow } from "../../src/workflow/workflow.ts";
 import { Flow } from "../support/flow.ts";
-import { cut, doomed, never, process, said, until, working } from "../support/processes.ts";
+import { cut, doomed, never, process, said, stopped, until, working } from "../support/processes.ts";
+
+afterEach(stopped);
 
 describe("a deadline", () => {
   test("ends a run that is under way, its effects with it", async () => {

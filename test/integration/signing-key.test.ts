@@ -11,6 +11,7 @@ import { Key } from "../../src/runtime/key.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
+import { builtDoor } from "../support/built.ts";
 import { Flow } from "../support/flow.ts";
 import { freshDatabase } from "../support/postgres.ts";
 
@@ -46,12 +47,15 @@ test("of another machine of the same database: nothing is wrong, and nothing is 
 }, async () => {
   await using database = await freshDatabase();
   const program = `
-    const { openrath } = await import(${JSON.stringify(new URL("../../src/openrath.ts", import.meta.url).href)});
-    const { verify } = await import(${JSON.stringify(new URL("../../src/audit/verify.ts", import.meta.url).href)});
-    const { Flow } = await import(${JSON.stringify(new URL("../support/flow.ts", import.meta.url).href)});
+    const { openrath, verify, Workflow } = await import(${JSON.stringify(await builtDoor())});
+    class Flow extends Workflow {
+      forward(session) {
+        return session.do("x", () => 1);
+      }
+    }
     const [, id, ...keys] = process.argv;
     const rath = openrath({ store: process.env.STORE });
-    const session = id === "-" ? await (await rath.run(new Flow((s) => s.do("x", () => 1)), rath.session("go"))).result() : await rath.open(id);
+    const session = id === "-" ? await (await rath.run(new Flow(), rath.session("go"))).result() : await rath.open(id);
     const { ok, problems, unknownKeys, unsigned } = await verify(session, { keys });
     console.log(JSON.stringify({ id: session.id, ok, problems, unknownKeys, unsigned }));
     await rath.close();`;
@@ -60,7 +64,7 @@ test("of another machine of the same database: nothing is wrong, and nothing is 
     ...args: string[]
   ): Promise<{ id: string; ok: boolean; unknownKeys: string[]; unsigned: number }> => {
     const env = { ...process.env, STORE: database.url, OPENRATH_HOME: join(folder, home) };
-    const node = ["--import", "tsx", "--input-type=module", "-e", program, "--", ...args];
+    const node = ["--input-type=module", "-e", program, "--", ...args];
     return JSON.parse((await promisify(execFile)(process.execPath, node, { env, cwd: process.cwd() })).stdout);
   };
   const made = await machine("one", "-");

@@ -1,13 +1,14 @@
 /** A process whose tools never come back ends all the same, once its work was stopped and its Rath closed. */
 import { spawn } from "node:child_process";
 import { describe, expect, test } from "vitest";
+import { builtDoor } from "../support/built.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
+const door = await builtDoor();
 
 const program = (tool: string, then: string): string => `
 import { z } from "zod";
-import { Agent, openrath, tool } from "${root}src/index.ts";
-import { scripted } from "${root}src/model/scripted.ts";
+import { Agent, openrath, scripted, tool } from ${JSON.stringify(door)};
 let resolve; const started = { promise: new Promise((r) => { resolve = r; }), resolve: () => resolve() };
 const used = tool({ name: "t", description: "d", input: z.object({}), run: () => { started.resolve(); return new Promise(() => {}); }, ${tool} });
 const agent = new Agent({ model: scripted({ calls: [{ tool: "t", input: {} }] }, "done"), tools: [used] });
@@ -17,7 +18,7 @@ ${then}
 
 /** What it printed, and how it ended; killed when it does not end by itself. */
 async function ended(code: string): Promise<{ readonly said: string; readonly exit: number | null }> {
-  const child = spawn(process.execPath, ["--import", "tsx", "--input-type=module", "-e", code], {
+  const child = spawn(process.execPath, ["--input-type=module", "-e", code], {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
   });

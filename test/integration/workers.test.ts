@@ -1,11 +1,13 @@
 /** Workers: they take queued runs in order of urgency, follow each other when they die, drain, and give up what kills them. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import type { WorkState } from "../../src/runtime/worker.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import type { Store } from "../../src/store/store.ts";
 import { Flow } from "../support/flow.ts";
-import { cut, doomed, never, process, said, until, warned, working } from "../support/processes.ts";
+import { cut, doomed, never, process, said, stopped, until, warned, working } from "../support/processes.ts";
+
+afterEach(stopped);
 
 /** A store that takes longer to read than events wait to be written. */
 function slowly(store: Store): Store {

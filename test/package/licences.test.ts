@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { bundled, isAllowed } from "../../scripts/licences.mjs";
+import { builtInspector } from "../support/built.ts";
 
 const read = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
 interface Locked {
@@ -38,7 +39,8 @@ test("everything that is installed with the package has an allowed licence", () 
   expect([...found].filter(([, licence]) => !isAllowed(licence))).toEqual([]);
 });
 
-test("the inspector brings the notices of what is bundled in it, and each is allowed", () => {
+test("the inspector brings the notices of what is bundled in it, and each is allowed", async () => {
+  await builtInspector();
   const notices = bundled(read("dist/inspector/THIRD-PARTY.md")) as readonly Readonly<Record<"name" | "licence" | "text", string>>[];
   expect(notices.map(({ name }) => name)).toEqual(
     expect.arrayContaining(["react", "react-dom", "shiki", "cmdk", "react-diff-view", "@tanstack/react-router"]),

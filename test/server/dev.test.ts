@@ -5,14 +5,14 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { connect } from "../../src/client/client.ts";
-import { Called, cleaned, projectFolder, source, tsx } from "../support/called.ts";
+import { Called, cleaned, command, projectFolder } from "../support/called.ts";
 import { gateConfig } from "../support/gate.ts";
 import { until } from "../support/other-process.ts";
 
 cleaned();
 let folder = "";
 beforeAll(async () => {
-  folder = await projectFolder(gateConfig());
+  folder = await projectFolder(gateConfig(), "ts");
 });
 
 test("serves the project while it is written", async () => {
@@ -57,13 +57,9 @@ test("serves the project while it is written", async () => {
 
 test("runs the newest session again when it is asked to", async () => {
   const there = await projectFolder(gateConfig());
-  const child = spawn(
-    process.execPath,
-    ["--import", tsx, join(source, "cli/main.ts"), "serve", "--dev", "--link", "--port", "0", "--auth", "none-on-loopback"],
-    {
-      ...{ cwd: there, stdio: ["ignore", "ignore", "pipe", "ipc"] },
-    },
-  );
+  const child = spawn(process.execPath, [command, "serve", "--dev", "--link", "--port", "0", "--auth", "none-on-loopback"], {
+    ...{ cwd: there, stdio: ["ignore", "ignore", "pipe", "ipc"] },
+  });
   try {
     let err = "";
     child.stderr?.on("data", (piece: Buffer) => {

@@ -9,7 +9,7 @@ import { listen } from "../../src/server/listen.ts";
 import { toolNames } from "../../src/server/mcp.ts";
 import { routes } from "../../src/server/routes/routes.ts";
 import { createServer } from "../../src/server/server.ts";
-import { cleaned, projectFolder, source, tsx } from "../support/called.ts";
+import { cleaned, command, projectFolder } from "../support/called.ts";
 import { accessOf, keyFor } from "../support/guarded.ts";
 
 cleaned();
@@ -155,7 +155,7 @@ describe("over pipes", () => {
     const client = new Client({ name: "test", version: "1.0.0" }, { versionNegotiation: { mode } });
     const transport = new StdioClientTransport({
       command: process.execPath,
-      args: ["--import", tsx, `${source}cli/main.ts`, "mcp", "serve", "--identity", "service:helper", "--role", "operator"],
+      args: [command, "mcp", "serve", "--identity", "service:helper", "--role", "operator"],
       cwd: folder,
       stderr: "pipe",
     });

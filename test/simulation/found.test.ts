@@ -1,10 +1,12 @@
 /** What the simulation found, each as small as it could be made. */
-import { expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { RathError } from "../../src/session/errors.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import type { Store } from "../../src/store/store.ts";
 import { Flow } from "../support/flow.ts";
-import { process, until, working } from "../support/processes.ts";
+import { process, stopped, until, working } from "../support/processes.ts";
+
+afterEach(stopped);
 
 const away = (): RathError => new RathError("store.unavailable", "The connection was lost.", { retryable: true });
 

@@ -1,5 +1,6 @@
 /**
- * The runtime's own logic in simulated worlds: a thousand schedules, each from a seed that repeats it exactly.
+ * The runtime's own logic in simulated worlds: three hundred schedules, each from a seed that repeats it exactly. Every mutant below is
+ * caught by one of the first hundred and fifty.
  *
  * SIMULATIONS=20000 lives more worlds, FROM=5000 others, SEED=17 one of them and prints everything that happens in it.
  */
@@ -9,7 +10,7 @@ import { describe, expect, test } from "vitest";
 import { mutants } from "./mutants.ts";
 import { explain, simulate } from "./simulate.ts";
 
-const count = Number(process.env["SIMULATIONS"] ?? 1000);
+const count = Number(process.env["SIMULATIONS"] ?? 300);
 const from = Number(process.env["FROM"] ?? 1);
 const one = process.env["SEED"];
 
@@ -51,14 +52,18 @@ describe.skipIf(one !== undefined)("simulated worlds", { timeout: 600_000 }, () 
   });
 });
 
+/** Worlds that showed a mutant when others did not come first; then all. */
+const telling = [2, 11, 26, 33, 69, 145];
+const seeds = [...telling, ...Array.from({ length: 300 }, (_, index) => index + 1)];
+
 describe.skipIf(one !== undefined)("a store or runtime that", { timeout: 300_000 }, () => {
   test.for(Object.entries(mutants))("%s is caught", async ([, { breaks, patch }]) => {
     const mend = patch?.();
     try {
-      for (let seed = 1; seed <= 400; seed++) if ((await simulate(seed, breaks)).problems.length > 0) return;
+      for (const seed of seeds) if ((await simulate(seed, breaks)).problems.length > 0) return;
     } finally {
       mend?.();
     }
-    expect.fail("400 worlds did not show it");
+    expect.fail("300 worlds did not show it");
   });
 });

@@ -4,11 +4,13 @@ import { once } from "node:events";
 import { mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { transformSync } from "esbuild";
 import { afterAll, afterEach } from "vitest";
+import { builtCommand, builtDoor } from "./built.ts";
 
-export const source = fileURLToPath(new URL("../../src/", import.meta.url));
-export const tsx = fileURLToPath(new URL("../../node_modules/tsx/dist/loader.mjs", import.meta.url));
+/** The file to hand to Node. */
+export const command = await builtCommand();
+const door = await builtDoor();
 
 const children = new Set<ChildProcess>();
 
@@ -27,18 +29,19 @@ export function cleaned(): void {
 
 const folders: string[] = [];
 
-/** A folder with a project whose configuration is this, after what it imports. */
-export async function projectFolder(config: string): Promise<string> {
+/** A folder with a project whose configuration is this, after what it imports: as JavaScript, which starts sooner, or as it is. */
+export async function projectFolder(config: string, written: "js" | "ts" = "js"): Promise<string> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "openrath-called-")));
   folders.push(folder);
   await writeFile(join(folder, "package.json"), '{ "type": "module" }');
-  await writeFile(join(folder, "openrath.config.ts"), withImports(config));
+  const text = withImports(config);
+  await writeFile(join(folder, `openrath.config.${written}`), written === "ts" ? text : transformSync(text, { loader: "ts" }).code);
   return folder;
 }
 
-export function withImports(config: string): string {
+function withImports(config: string): string {
   return `import { appendFileSync } from "node:fs";
-import { Agent, openrath, scripted, type Session, tool, Workflow } from ${JSON.stringify(join(source, "index.ts"))};
+import { Agent, openrath, scripted, type Session, tool, Workflow } from ${JSON.stringify(door)};
 ${config}`;
 }
 
@@ -51,7 +54,7 @@ export class Called {
 
   constructor(argv: readonly string[], cwd: string, env: Readonly<Record<string, string>> = {}) {
     const { OPENRATH_HOME: _, OPENRATH_STORE: __, NODE_OPTIONS: ___, ...own } = process.env;
-    this.child = spawn(process.execPath, ["--import", tsx, join(source, "cli/main.ts"), ...argv], { cwd, env: { ...own, ...env } });
+    this.child = spawn(process.execPath, [command, ...argv], { cwd, env: { ...own, ...env } });
     children.add(this.child);
     this.child.stdout?.on("data", (chunk: Buffer) => {
       this.out += chunk.toString();

@@ -15,7 +15,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const lender = await lend(async () => {
     const given = process.env["DATABASE_URL"];
     if (given !== undefined && given !== "") return given;
-    server ??= startServer();
+    // Nobody kills it: what it keeps need not outlive a loss of power.
+    server ??= startServer(["-c", "fsync=off", "-c", "full_page_writes=off"]);
     return (await server).url;
   });
   project.provide("postgresPort", lender.port);

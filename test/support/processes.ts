@@ -1,7 +1,6 @@
 /** Several processes on one store, in one: each has a Rath of its own, works for others, and may die. */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach } from "vitest";
 import { composeRath, type RathOptions } from "../../src/openrath.ts";
 import type { Rath } from "../../src/runtime/rath.ts";
 import type { Session } from "../../src/session/session.ts";
@@ -10,9 +9,10 @@ import type { Store } from "../../src/store/store.ts";
 let processes = 0;
 const stops: (() => Promise<void>)[] = [];
 
-afterEach(async () => {
+/** Ends them, after each test of a file that says so. */
+export async function stopped(): Promise<void> {
   for (const stop of stops.splice(0).reverse()) await stop();
-});
+}
 
 /** Closing a Rath on it leaves the store open. */
 function kept(store: Store): Store {

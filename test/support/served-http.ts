@@ -12,7 +12,9 @@ export interface ServedHttp extends AsyncDisposable {
 
 export async function servedHttp(server: Server, port = 0): Promise<ServedHttp> {
   const http = await new Promise<ReturnType<typeof serve>>((resolve, reject) => {
-    const made = serve({ fetch: (request, env) => server.fetch(request, env), port, hostname: "127.0.0.1" }, () => resolve(made));
+    // Whoever shares the process keeps its Request and Response.
+    const options = { port, hostname: "127.0.0.1", overrideGlobalObjects: false };
+    const made = serve({ fetch: (request, env) => server.fetch(request, env), ...options }, () => resolve(made));
     made.on("error", reject);
   });
   const at = (http.address() as AddressInfo).port;
