@@ -50,6 +50,7 @@ export { type WriteFormat, type WriteOptions, type WriteProgress, write } from "
 export { type Graph, graph } from "./graph.ts";
 export type { GraphEdge, GraphNode } from "./graph-data.ts";
 export { type GrepHit, type GrepOptions, grep } from "./grep.ts";
+export { passHat } from "./pass-hat.ts";
 export { type ScanOptions, type ScanReport, type SecretFinding, scan } from "./scan.ts";
 export type { CheckedParts, Problem, ProblemKind, RecordedErasure, Unchecked, Verification, VerifyOptions } from "./verify.ts";
 export { type Why, type WhyEvidence, type WhyHop, type WhyTarget, why } from "./why.ts";
