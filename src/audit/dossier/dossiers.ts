@@ -16,7 +16,7 @@ import { fillDossier, putInPlace, refuseForeign } from "./dossier.ts";
 import { type Claim, type DossierEntry, listPage } from "./list-page.ts";
 import type { Dossier } from "./read.ts";
 
-export const dossiersFormat = "openrath.dossiers";
+const dossiersFormat = "openrath.dossiers";
 
 /** How dossiers of many sessions are made. */
 export interface DossiersOptions {
