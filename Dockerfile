@@ -2,7 +2,8 @@
 # The command line, the server with the inspector, and the worker, in one image:
 #
 #   docker build --tag openrath .
-#   docker run --rm --read-only --tmpfs /tmp --volume openrath:/data --publish 127.0.0.1:7284:7284 openrath
+#   docker run --rm --read-only --cap-drop ALL --security-opt no-new-privileges --tmpfs /tmp \
+#     --volume openrath:/data --publish 127.0.0.1:7284:7284 openrath
 #
 # A project of your own goes to /app/project: `--volume ./project:/app/project:ro`. Everything that is written lies in /data.
 # What was tried and what was not: docs/deployment.md.
@@ -40,6 +41,8 @@ RUN apt-get update \
 COPY --from=dependencies /app /app
 COPY --from=build /build/dist /app/node_modules/openrath/dist
 COPY deploy/project /app/project
+# Whatever the umask of the checkout was.
+RUN chmod -R a+rX /app
 ENV NODE_ENV=production OPENRATH_HOME=/data
 WORKDIR /app/project
 USER node

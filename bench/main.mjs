@@ -25,7 +25,13 @@ const SUBJECTS = [
   "server",
 ];
 
-const { values } = parseArgs({ options: { json: { type: "boolean" }, quick: { type: "boolean" }, only: { type: "string" } } });
+const usage = `npm run bench -- [--quick] [--only NAME,...] [--json]\nNames: ${SUBJECTS.join(", ")}.\n`;
+const options = { json: { type: "boolean" }, quick: { type: "boolean" }, only: { type: "string" }, help: { type: "boolean" } };
+const { values } = given();
+if (values.help) {
+  process.stdout.write(usage);
+  process.exit(0);
+}
 const wanted = values.only?.split(",") ?? SUBJECTS;
 const unknown = wanted.filter((name) => !SUBJECTS.includes(name));
 if (unknown.length > 0) {
@@ -44,6 +50,15 @@ for (const [index, name] of wanted.entries()) {
 rmSync(join(import.meta.dirname, ".tmp"), { recursive: true, force: true });
 process.stdout.write(values.json ? `${JSON.stringify(rows, null, 2)}\n` : `\n${table(rows)}\n`);
 process.exitCode = broken ? 1 : 0; // a missed goal is a result, not an error
+
+function given() {
+  try {
+    return parseArgs({ options });
+  } catch (error) {
+    process.stderr.write(`${error.message}\n${usage}`);
+    process.exit(2);
+  }
+}
 
 /** The rows of one subject, or undefined if its process failed. */
 function measure(name) {

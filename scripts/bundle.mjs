@@ -8,6 +8,7 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 import { bundling } from "./bundling.mjs";
+import { noticeOf } from "./licences.mjs";
 
 const root = new URL("../", import.meta.url);
 const { exports, bin } = JSON.parse(await readFile(new URL("package.json", root), "utf8"));
@@ -31,7 +32,7 @@ const bundle = await rolldown({
   preserveEntrySignatures: "allow-extension",
   input: Object.fromEntries(names.map((name) => [name.includes("/") ? name : `chunks/${name}`, `src/${name}.ts`])),
 });
-await bundle.write({
+const { output } = await bundle.write({
   ...{ dir: folder, format: "esm", minify: false, chunkFileNames: "chunks/[name].js" },
   codeSplitting: {
     includeDependenciesRecursively: false,
@@ -57,3 +58,11 @@ for (const name of names.filter((one) => !one.includes("/")))
 // The one file that is a process of its own.
 await mkdir(join(folder, "workspace"), { recursive: true });
 await copyFile(new URL("src/workspace/spawner-process.mjs", root), join(folder, "workspace/spawner-process.mjs"));
+
+// What others wrote and lies in these files. The inspector lists its packages itself, but not the helpers that its bundlers add.
+const helpers = output.flatMap(({ moduleIds = [] }) => moduleIds.map((id) => /^\0(@?[^@/]+)(?:@([^/]+))?/.exec(id))).filter(Boolean);
+const foreign = new Map([["rolldown"], ["vite"], ...helpers.map(([, name, version]) => [name.replace("+", "/"), version])]);
+await writeFile(
+  join(folder, "THIRD-PARTY.md"),
+  ["# Licences\n", ...[...foreign].sort().map(([name, version]) => noticeOf(name, version))].join("\n"),
+);

@@ -69,9 +69,10 @@ What was skipped:\n\n${list(skipped)}
 What failed:\n\n${list(problems)}`;
 }
 
-/** Values of variables that are named like secrets do not leave the machine in what a command printed. */
+/** Values of variables that are named like secrets, and addresses with a password, do not leave the machine in what a command printed. */
 export function redacted(text, env) {
-  const secrets = Object.entries(env).filter(([name, value]) => /KEY|TOKEN|SECRET|PASSWORD|DATABASE_URL/i.test(name) && value.length >= 8);
+  const isSecret = ([name, value]) => /KEY|TOKEN|SECRET|PASSWORD/i.test(name) || /^\w+:\/\/[^/]*@/.test(value);
+  const secrets = Object.entries(env).filter((entry) => isSecret(entry) && entry[1].length >= 8);
   return secrets.reduce((sum, [name, value]) => sum.replaceAll(value, `[${name}]`), text);
 }
 

@@ -1,4 +1,5 @@
-// Which licences come with the package: of what is installed with it, and of what is bundled into the inspector.
+// Which licences come with the package: of what is installed with it, and of what is bundled into it.
+import { readFileSync } from "node:fs";
 
 /** Licences that ask for no more than a notice. */
 export const allowed = new Set([
@@ -21,7 +22,22 @@ export function isAllowed(expression) {
   return plain.split(/\s+OR\s+/).some((choice) => choice.split(/\s+AND\s+/).every((one) => allowed.has(one.trim())));
 }
 
-/** What the notices of the inspector say is bundled: `{ name, version, licence, text }`. */
+/** Code that a bundler adds, and the installed package that has its licence: the same project's, where it is no package of its own. */
+const added = { "@oxc-project/runtime": "@oxc-project/types", rolldown: "rolldown", vite: "vite" };
+
+/** The notice of code that a bundler adds, as vite writes those of packages. */
+export function noticeOf(name, known) {
+  if (!Object.hasOwn(added, name))
+    throw new Error(`The bundle has code of ${name}, whose licence nobody has looked at: see scripts/licences.mjs.`);
+  const folder = new URL(`../node_modules/${added[name]}/`, import.meta.url);
+  const { version, license } = JSON.parse(readFileSync(new URL("package.json", folder), "utf8"));
+  const text = readFileSync(new URL(name === "vite" ? "LICENSE.md" : "LICENSE", folder), "utf8");
+  // The file of vite goes on with the licences of what it bundles, of which nothing comes with this package.
+  const own = text.slice(text.indexOf("MIT License")).split(/^# /m)[0];
+  return `## ${name} - ${known ?? version} (${license})\n\n${own.trim()}\n`;
+}
+
+/** What notices say is bundled: `{ name, version, licence, text }`. */
 export function bundled(notices) {
   return notices
     .split(/^## /m)

@@ -1,5 +1,5 @@
 // `npm run sbom`: writes sbom.cdx.json (CycloneDX), with everything that is installed with the package and everything that is bundled
-// into its inspector, and fails when a licence among them is not allowed. Needs a build; asks no network.
+// into it, and fails when a licence among them is not allowed. Needs a build; asks no network.
 
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -9,19 +9,23 @@ import { fileURLToPath } from "node:url";
 import { bundled, isAllowed, licenceOf } from "./licences.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const notices = bundled(readFileSync(join(root, "dist/inspector/THIRD-PARTY.md"), "utf8"));
-const sbom = installed();
-sbom.components.push(
-  ...notices.map(({ name, version, licence }) => ({
-    ...{ "bom-ref": `inspector/${name}@${version}`, type: "library", name, version, scope: "required", purl: `pkg:npm/${name}@${version}` },
-    properties: [{ name: "openrath:bundled-in", value: "dist/inspector" }],
-    licenses: [{ license: { id: licence } }],
-  })),
+const notices = ["dist", "dist/inspector"].flatMap((folder) =>
+  bundled(readFileSync(join(root, folder, "THIRD-PARTY.md"), "utf8")).map((notice) => ({ ...notice, folder })),
 );
+const sbom = installed();
+const components = notices.map(({ name, version, licence, folder }) => ({
+  ...{ "bom-ref": `${folder}/${name}@${version}`, type: "library", name, version, scope: "required" },
+  purl: `pkg:npm/${name.replace("@", "%40")}@${version}`,
+  properties: [{ name: "openrath:bundled-in", value: folder }],
+  licenses: [licence.includes(" ") ? { expression: licence } : { license: { id: licence } }],
+}));
+sbom.components.push(...components);
+const { "bom-ref": own } = sbom.metadata.component;
+sbom.dependencies.find(({ ref }) => ref === own).dependsOn.push(...components.map((component) => component["bom-ref"]));
 writeFileSync(join(root, "sbom.cdx.json"), `${JSON.stringify(sbom, undefined, 2)}\n`);
 
 const counts = count(sbom.components);
-console.log(`sbom.cdx.json: ${sbom.components.length} components, ${notices.length} of them bundled in the inspector`);
+console.log(`sbom.cdx.json: ${sbom.components.length} components, ${notices.length} of them bundled`);
 for (const [licence, number] of counts) console.log(`  ${number}  ${licence}`);
 const wrong = sbom.components.filter((component) => !isAllowed(licenceOf(component)));
 for (const component of wrong)

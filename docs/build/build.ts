@@ -7,6 +7,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "vitepress";
+import config from "../.vitepress/config.ts";
 import { writeApi } from "./api-pages.ts";
 import { cliPage } from "./cli-page.ts";
 import { errorPage } from "./error-page.ts";
@@ -36,7 +37,7 @@ async function buildSite(): Promise<void> {
   await build(docs);
   const pages = await writeLlms(docs);
   console.log(`llms.txt names ${pages} pages`);
-  const { links, dead } = await deadLinks(join(docs, "dist"));
+  const { links, dead } = await deadLinks(join(docs, "dist"), config.base);
   for (const { page, link, why } of dead) console.error(`${page}: ${link} ${why}`);
   console.log(`${links} links looked at, ${dead.length} dead`);
   if (dead.length > 0) process.exitCode = 1;

@@ -1,4 +1,5 @@
 /** A command of a person where a session is placed: a call of the tool `shell` on a fork, told as it goes. */
+
 import { durationMs } from "../session/duration.ts";
 import type { CommandRecord, Duration, Sandbox, Session, Tool, ToolContext } from "../session/session.ts";
 import { shell } from "../tool/builtin/shell.ts";
@@ -8,6 +9,7 @@ import type { Cli } from "./cli.ts";
 import { type Exit, exits, Fault } from "./fault.ts";
 import { kindOf } from "./print-changes.ts";
 import { openSession, shortIds } from "./sessions.ts";
+import { shellWord } from "./shell-word.ts";
 import { show } from "./shown.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -95,11 +97,7 @@ function write(terminal: Terminal, text: string): void {
 /** One word is a line for a shell; several are a program and its arguments, each as it stands. */
 function lineOf(words: readonly string[]): string {
   const [only = "", ...more] = words;
-  return more.length === 0 ? only : words.map(quoted).join(" ");
-}
-
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  return more.length === 0 ? only : words.map(shellWord).join(" ");
 }
 
 function secondsOf(text: string): number {

@@ -1,7 +1,9 @@
 /** Sessions and what waits in them, in words. */
+
 import type { Pending, Session } from "../session/session.ts";
 import { count, money, plural } from "../wire/format.ts";
 import type { Cli } from "./cli.ts";
+import { shellWord } from "./shell-word.ts";
 import { json, type Shown, toShown } from "./shown.ts";
 
 /** Its title, else its label and the first thing said in it. */
@@ -34,18 +36,13 @@ export function answerCommand(pending: Pending, id: string): string | undefined 
     case "unknown":
       return `openrath resolve ${id}`;
     case "signal":
-      return pending.run === undefined ? undefined : `openrath send ${pending.run} ${quoted(pending.signal)}`;
+      return pending.run === undefined ? undefined : `openrath send ${pending.run} ${shellWord(pending.signal)}`;
     case "timer":
     case "process":
       return undefined;
     default:
       return pending satisfies never;
   }
-}
-
-/** As a shell takes it for one word. */
-function quoted(word: string): string {
-  return /^[\w.:/-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 /** What a session came to: its output as text, or undefined when there is none. */

@@ -1,5 +1,7 @@
 /** Scripts that complete command lines: made from what the commands say of themselves, for each shell in its own words. */
+
 import type { Argument, Command, Option } from "commander";
+import { shellWord } from "./shell-word.ts";
 
 /** What a word may be. */
 type Words = "ids" | "files" | "nothing";
@@ -63,11 +65,6 @@ function flagsOf({ option }: Choice): readonly string[] {
   return [option.long, option.short].flatMap((flag) => flag ?? []);
 }
 
-/** As every shell takes it for one word. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
-}
-
 function bash(all: readonly Described[]): string {
   const paths = all.flatMap(({ path }) => (path === "" ? [] : [`"${path}"`])).join("|");
   const cases = all.map(
@@ -120,7 +117,7 @@ function valueCases(all: readonly Described[], does: (values: readonly string[] 
 
 function zsh(all: readonly Described[]): string {
   // In a description a colon ends the word it describes.
-  const item = (name: string, about: string): string => quoted(`${name.replaceAll(":", "\\:")}:${about}`);
+  const item = (name: string, about: string): string => shellWord(`${name.replaceAll(":", "\\:")}:${about}`);
   const paths = all.flatMap(({ path }) => (path === "" ? [] : [`"${path}"`])).join("|");
   const cases = all.map(({ path, commands, options, words }) => {
     const inner = commands.map(({ name, summary }) => item(name, summary)).join(" ");
@@ -141,7 +138,7 @@ _openrath() {
 ${cases.join("\n")}
   esac
   case "$where $before" in
-${valueCases(all, (values) => (values === "any" ? "_files; return" : `values=(${values.map(quoted).join(" ")})`)).join("\n")}
+${valueCases(all, (values) => (values === "any" ? "_files; return" : `values=(${values.map(shellWord).join(" ")})`)).join("\n")}
   esac
   if (( \${#values} )); then compadd -a values
   elif [[ "\${words[CURRENT]}" == -* ]]; then _describe option options
@@ -168,15 +165,15 @@ function fish(all: readonly Described[]): string {
             .split(" ")
             .map((word) => `__fish_seen_subcommand_from ${word}`)
             .join("; and ");
-    const here = `complete -c openrath -n ${quoted(path !== "" && inner !== "" ? `${depth}; and not __fish_seen_subcommand_from ${inner}` : depth)}`;
+    const here = `complete -c openrath -n ${shellWord(path !== "" && inner !== "" ? `${depth}; and not __fish_seen_subcommand_from ${inner}` : depth)}`;
     return [
-      ...commands.map(({ name, summary }) => `${here} -a ${quoted(name)} -d ${quoted(summary)}`),
+      ...commands.map(({ name, summary }) => `${here} -a ${shellWord(name)} -d ${shellWord(summary)}`),
       ...options.map(({ option, values }) => {
         const flags = [option.long && `-l ${option.long.slice(2)}`, option.short && `-s ${option.short.slice(1)}`]
           .filter(Boolean)
           .join(" ");
-        const takes = values === undefined ? "" : values === "any" ? " -r -F" : ` -x -a ${quoted(values.join(" "))}`;
-        return `complete -c openrath -n ${quoted(path === "" ? "true" : depth)} ${flags}${takes} -d ${quoted(option.description)}`;
+        const takes = values === undefined ? "" : values === "any" ? " -r -F" : ` -x -a ${shellWord(values.join(" "))}`;
+        return `complete -c openrath -n ${shellWord(path === "" ? "true" : depth)} ${flags}${takes} -d ${shellWord(option.description)}`;
       }),
       ...(words === "ids" ? [`${here} -k -a '(openrath completion ids 2>/dev/null)'`] : []),
       ...(words === "files" ? [`${here} -F`] : []),

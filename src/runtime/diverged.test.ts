@@ -1,9 +1,9 @@
-import { hostname } from "node:os";
 import { expect, test } from "vitest";
 import { composeRath } from "../openrath.ts";
 import type { Session } from "../session/session.ts";
 import { memoryStore } from "../store/memory.ts";
 import { Workflow } from "../workflow/workflow.ts";
+import { machine } from "../workspace/machine.ts";
 
 test("a run that diverged goes on as if nothing had happened when its code is put back", async () => {
   const store = memoryStore();
@@ -21,7 +21,7 @@ test("a run that diverged goes on as if nothing had happened when its code is pu
     name = now;
     const rath = composeRath(
       { store, workflows: { workflow }, implicitForks: "allow" },
-      { worker: `${hostname()}:${1_998_000_000 + index}:t`, times: { parkGraceMs: 1, stillResumeMs: 100 } },
+      { worker: `${machine()}:${1_998_000_000 + index}:t`, times: { parkGraceMs: 1, stillResumeMs: 100 } },
     );
     const settled = await (await rath.run(workflow, rath.session("s"), { key: "k" })).settle();
     seen.push([

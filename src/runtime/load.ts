@@ -61,7 +61,9 @@ class Loading {
   readonly #known: Known;
   readonly #logs = new Map<string, Log>();
   readonly #fresh: Node[] = [];
+  /** What is linked, by id, as far as it was ever asked for: most logs are one line, whose events follow the one before. */
   readonly #linked = new Map<string, Node>();
+  #listed = 0;
   /** Logs that were in memory before: what they had then is not among what was linked. */
   readonly #before: Log[] = [];
   /** Events that stand on logs not read yet, and those behind them in their own log. */
@@ -154,7 +156,6 @@ class Loading {
   #link(log: Log, event: StoredEvent, parents: readonly Node[], envelope: Envelope): void {
     const node = fromStored(this.#platform, event, log, parents, envelope);
     this.#fresh.push(node);
-    this.#linked.set(node.id, node);
   }
 
   /** Undefined when one of them is not linked yet. */
@@ -170,6 +171,10 @@ class Loading {
 
   /** A linked event; in logs that were there before, mostly the one at this step. */
   #find(id: string, step: number, everywhere = true): Node | undefined {
+    for (; this.#listed < this.#fresh.length; this.#listed++) {
+      const node = this.#fresh[this.#listed] as Node;
+      this.#linked.set(node.id, node);
+    }
     const linked = this.#linked.get(id);
     if (linked !== undefined) return linked;
     for (const { tip } of this.#before) {

@@ -1,4 +1,3 @@
-import { hostname } from "node:os";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { Flow } from "../../test/support/flow.ts";
@@ -7,6 +6,7 @@ import type { Session } from "../session/session.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Store, StoredEvent } from "../store/store.ts";
 import { race } from "../workflow/combinators.ts";
+import { machine } from "../workspace/machine.ts";
 import type { Rath } from "./rath.ts";
 
 let processes = 0;
@@ -22,7 +22,7 @@ function rathOn(store: Store, options: RathOptions = {}, times: object = {}): Ra
   });
   return composeRath(
     { implicitForks: "allow", ...options, store: shared },
-    { worker: `${hostname()}:${1_998_000_000 + processes++}:t`, times: { parkGraceMs: 1, closeMs: 50, stillResumeMs: 200, ...times } },
+    { worker: `${machine()}:${1_998_000_000 + processes++}:t`, times: { parkGraceMs: 1, closeMs: 50, stillResumeMs: 200, ...times } },
   );
 }
 

@@ -1,9 +1,9 @@
-import { hostname } from "node:os";
 import { describe, expect, test } from "vitest";
 import { Flow } from "../../test/support/flow.ts";
 import { composeRath, type RathOptions } from "../openrath.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Store } from "../store/store.ts";
+import { machine } from "../workspace/machine.ts";
 import type { Rath } from "./rath.ts";
 
 let processes = 0;
@@ -23,7 +23,7 @@ function kept(store: Store): Store {
 function process(store: Store, options: RathOptions = {}, times: object = {}): Rath {
   return composeRath(
     { implicitForks: "allow", ...options, store: kept(store) },
-    { worker: `${hostname()}:${1_999_000_000 + processes++}:t`, times: { parkGraceMs: 1, closeMs: 50, stillResumeMs: 200, ...times } },
+    { worker: `${machine()}:${1_999_000_000 + processes++}:t`, times: { parkGraceMs: 1, closeMs: 50, stillResumeMs: 200, ...times } },
   );
 }
 

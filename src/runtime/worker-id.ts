@@ -1,19 +1,13 @@
-/** Who executes a run: host, process and a random part, so that a dead process of this host can be recognised. */
+/** Who executes a run: machine, process and a random part, so that a dead process of this machine can be recognised. */
 import { randomUUID } from "node:crypto";
-import { hostname } from "node:os";
+import { isRunning, machine } from "../workspace/machine.ts";
 
 export function newWorkerId(): string {
-  return `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
+  return `${machine()}:${process.pid}:${randomUUID().slice(0, 8)}`;
 }
 
-/** True only when the owner was a process of this host and that process is gone. */
+/** True only when the owner was a process of this machine and that process is gone. */
 export function isDeadHere(owner: string): boolean {
-  const [host, pid] = owner.split(":");
-  if (host !== hostname() || pid === undefined || !/^\d+$/.test(pid)) return false;
-  try {
-    process.kill(Number(pid), 0);
-    return false;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "ESRCH";
-  }
+  const [place, pid] = owner.split(":");
+  return place === machine() && pid !== undefined && /^\d+$/.test(pid) && !isRunning(Number(pid));
 }

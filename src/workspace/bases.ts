@@ -6,7 +6,8 @@
 import { mkdir, readdir, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { copyNamed, copyWhole } from "./copying.ts";
-import { bootId, emptyTrash, openCheckouts, toTrash } from "./owner.ts";
+import { bootId } from "./machine.ts";
+import { emptyTrash, openCheckouts, toTrash } from "./owner.ts";
 import { restore } from "./restore.ts";
 import { emptyTree, sameEntry, type Trees } from "./tree.ts";
 

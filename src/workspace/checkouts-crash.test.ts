@@ -1,4 +1,5 @@
 /** What is left of checkouts when their process is killed, who may throw it away, and that all of it works without being root. */
+
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import {
   chmodSync,
@@ -12,12 +13,13 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { hostname, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "vitest";
 import { RathError } from "../session/errors.ts";
 import { checkouts } from "./checkouts.ts";
+import { machine } from "./machine.ts";
 import { ObjectMap } from "./objects.ts";
 import { orphans, removeOrphan } from "./owner.ts";
 import { Trees } from "./tree.ts";
@@ -103,7 +105,7 @@ test("a killed process leaves neither process nor mount, and an orphan that is f
 
   const [orphan, ...more] = await orphans(home);
   expect(more).toEqual([]);
-  expect(orphan).toMatchObject({ id: "one", owner: { pid: owner.pid, host: hostname(), kind } });
+  expect(orphan).toMatchObject({ id: "one", owner: { pid: owner.pid, host: machine(), kind } });
   await removeOrphan(home, orphan!);
   expect(readdirSync(join(home, "sandboxes"))).toEqual([]);
   expect(readdirSync(join(home, "trash"))).toEqual([]);
@@ -142,7 +144,7 @@ test("one that is in use is no orphan, is not opened twice, and is not thrown aw
 
 test("a number that belongs to another process by now, or to another machine, says nothing", async () => {
   const home = join(scratch, "numbers");
-  const owner = { pid: process.pid, host: hostname(), boot: "another", started: "1", kind: "copy", opened: "" };
+  const owner = { pid: process.pid, host: machine(), boot: "another", started: "1", kind: "copy", opened: "" };
   for (const [id, content] of Object.entries({ reused: owner, elsewhere: { ...owner, host: "another" } })) {
     mkdirSync(join(home, "sandboxes", id), { recursive: true });
     writeFileSync(join(home, "sandboxes", id, "owner.json"), JSON.stringify(content));

@@ -7,7 +7,8 @@ import { basename, join } from "node:path";
 import { RathError } from "../session/errors.ts";
 import { Bases } from "./bases.ts";
 import { DiskUse } from "./disk-use.ts";
-import { bootId, emptyTrash, leftTrash, orphans, removeOrphan } from "./owner.ts";
+import { bootId } from "./machine.ts";
+import { emptyTrash, leftTrash, orphans, removeOrphan } from "./owner.ts";
 
 export interface Leftover {
   readonly kind: "sandbox" | "base" | "capture" | "trash";

@@ -2,16 +2,16 @@
  * Who has a checkout open. Each has a file that names its process; a checkout whose process is gone is an orphan. Nothing in it is
  * trusted: it is thrown away, and made again from the recorded tree when somebody asks.
  */
-import { readFileSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
-import { hostname } from "node:os";
 import { join } from "node:path";
 import { RathError } from "../session/errors.ts";
 import type { CheckoutKind } from "./checkout.ts";
+import { bootId, isRunning, machine, startOfThis } from "./machine.ts";
 import { spawner } from "./spawner.ts";
 
 export interface Owner {
   readonly pid: number;
+  /** See `machine()`. */
   readonly host: string;
   /** Which start of the machine, and when in it the process began: a number alone is given to another process one day. */
   readonly boot: string;
@@ -38,7 +38,7 @@ const trashOf = (home: string): string => join(home, "trash");
 export async function orphans(home: string): Promise<readonly Orphan[]> {
   const found: Orphan[] = [];
   for (const { id, directory, owner } of await openCheckouts(home)) {
-    const dead = owner === undefined ? await isOld(directory) : owner.host === hostname() && !isAlive(owner);
+    const dead = owner === undefined ? await isOld(directory) : owner.host === machine() && !isAlive(owner);
     if (dead) found.push({ id, directory, owner });
   }
   return found;
@@ -47,7 +47,7 @@ export async function orphans(home: string): Promise<readonly Orphan[]> {
 /** Throws the files of an orphan away. Refuses when somebody has opened it by now. */
 export async function removeOrphan(home: string, { id, directory }: Orphan): Promise<void> {
   const owner = await readOwner(directory);
-  if (owner !== undefined && (owner.host !== hostname() || isAlive(owner))) throw inUse(id);
+  if (owner !== undefined && (owner.host !== machine() || isAlive(owner))) throw inUse(id);
   await emptyTrash(await toTrash(home, directory));
 }
 
@@ -92,7 +92,7 @@ export function trashPlace(home: string): string {
 /** What processes that are gone had not yet removed. */
 export async function leftTrash(home: string): Promise<readonly string[]> {
   const names = await readdir(trashOf(home)).catch(() => []);
-  return names.filter((name) => startOf(Number.parseInt(name, 10)) === undefined).map((name) => join(trashOf(home), name));
+  return names.filter((name) => !isRunning(Number.parseInt(name, 10))).map((name) => join(trashOf(home), name));
 }
 
 /** Takes a directory out of the way at once; removing what is in it may take long. Gives its new place. */
@@ -131,31 +131,11 @@ async function isOld(directory: string): Promise<boolean> {
 }
 
 function isAlive({ pid, boot, started }: Owner): boolean {
-  return boot === bootId() && started === startOf(pid);
+  return boot === bootId() && isRunning(pid, started);
 }
 
 function thisProcess(): Pick<Owner, "pid" | "host" | "boot" | "started"> {
-  return { pid: process.pid, host: hostname(), boot: bootId(), started: startOf(process.pid) ?? "" };
-}
-
-/** When a process began, in ticks since the machine started; undefined when there is none. The dead that nobody buried are gone too. */
-function startOf(pid: number): string | undefined {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, "latin1");
-    const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-    return fields[0] === "Z" || fields[0] === "X" ? undefined : fields[19];
-  } catch {
-    return undefined;
-  }
-}
-
-/** Which start of the machine this is. */
-export function bootId(): string {
-  try {
-    return readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim();
-  } catch {
-    return "unknown";
-  }
+  return { pid: process.pid, host: machine(), boot: bootId(), started: startOfThis() };
 }
 
 function inUse(id: string): RathError {

@@ -1,14 +1,14 @@
 /** Commands that work on files of this disk: a user's directory, and what sandboxes left in the home beside a store. */
 import { hash } from "node:crypto";
 import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
-import { hostname, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { projectOf } from "../../src/cli/project.ts";
 import { openrath, type Session } from "../../src/index.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
 import { shell, writeFile as write } from "../../src/tool/builtin/tools.ts";
-import { bootId } from "../../src/workspace/owner.ts";
+import { bootId, machine } from "../../src/workspace/machine.ts";
 import { call, type Shown } from "../golden-cli/world.ts";
 
 let folder = "";
@@ -95,7 +95,7 @@ test("Ctrl+C ends the command of exec, and what was done is on record", async ()
 async function sandbox(id: string, owner: object): Promise<void> {
   const directory = join(home(), "sandboxes", id);
   await mkdir(directory, { recursive: true });
-  const common = { host: hostname(), boot: bootId(), kind: "copy", opened: "2026-11-14T10:00:00.000Z", session: "s" };
+  const common = { host: machine(), boot: bootId(), kind: "copy", opened: "2026-11-14T10:00:00.000Z", session: "s" };
   await writeFile(join(directory, "owner.json"), JSON.stringify({ ...common, ...owner }));
   await writeFile(join(directory, "file"), "content");
 }

@@ -1,10 +1,11 @@
 /** A world whose effects are counted, and a process that can die before or after each commit and each effect. */
-import { hostname } from "node:os";
+
 import { type Script, scripted } from "../../src/model/scripted.ts";
 import { composeRath, type RathOptions } from "../../src/openrath.ts";
 import type { Rath } from "../../src/runtime/rath.ts";
 import type { Model } from "../../src/session/model.ts";
 import type { Store } from "../../src/store/store.ts";
+import { machine } from "../../src/workspace/machine.ts";
 
 /** What really happened outside, by the name of the effect. */
 export class World {
@@ -73,7 +74,7 @@ let lives = 0;
 export function rathOf(store: Store, life: Life, options: RathOptions = {}): Rath {
   return composeRath(
     { implicitForks: "allow", ...options, store: mortal(store, life) },
-    { worker: `${hostname()}:${2_000_000_000 + lives++}:test`, times: { parkGraceMs: 1, stillResumeMs: 500, closeMs: 200 } },
+    { worker: `${machine()}:${2_000_000_000 + lives++}:test`, times: { parkGraceMs: 1, stillResumeMs: 500, closeMs: 200 } },
   );
 }
 

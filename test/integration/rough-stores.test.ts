@@ -1,5 +1,5 @@
 /** Stores that are slow, shared or faulty, and what a run makes of them: nothing twice, nothing lost, and a record that verifies. */
-import { hostname } from "node:os";
+
 import { describe, expect, test } from "vitest";
 import { verify } from "../../src/audit/verify.ts";
 import { composeRath, type RathOptions } from "../../src/openrath.ts";
@@ -9,6 +9,7 @@ import { rerun } from "../../src/runtime/rerun.ts";
 import type { Session } from "../../src/session/session.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import type { Store, Write, Written } from "../../src/store/store.ts";
+import { machine } from "../../src/workspace/machine.ts";
 import { Flow } from "../support/flow.ts";
 
 let processes = 0;
@@ -29,7 +30,7 @@ function slow(store: Store, ms: number): Store {
 }
 
 function rathOn(store: Store, options: RathOptions = {}): Rath {
-  const worker = `${hostname()}:${1_997_000_000 + processes++}:t`;
+  const worker = `${machine()}:${1_997_000_000 + processes++}:t`;
   return composeRath({ implicitForks: "allow", ...options, store }, { worker, times: { parkGraceMs: 1, closeMs: 50, stillReplayMs: 50 } });
 }
 

@@ -47,3 +47,9 @@ test("the inspector brings the notices of what is bundled in it, and each is all
   // One package has no licence file of its own; its manifest says MIT.
   expect(notices.filter(({ text }) => text.length < 200).map(({ name }) => name)).toEqual(["react-remove-scroll-bar"]);
 });
+
+test("so does the rest of the package, for the code that bundlers add", () => {
+  const notices = bundled(read("dist/THIRD-PARTY.md")) as readonly Readonly<Record<"name" | "licence" | "text", string>>[];
+  expect(notices.map(({ name, licence }) => `${name} ${licence}`)).toEqual(["@oxc-project/runtime MIT", "rolldown MIT", "vite MIT"]);
+  expect(notices.filter(({ text }) => !text.includes("Copyright") || text.length > 2000)).toEqual([]);
+});

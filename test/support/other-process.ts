@@ -1,7 +1,7 @@
-import { hostname } from "node:os";
 import { composeRath, type RathOptions } from "../../src/openrath.ts";
 import type { Rath } from "../../src/runtime/rath.ts";
 import type { Store } from "../../src/store/store.ts";
+import { machine } from "../../src/workspace/machine.ts";
 
 let processes = 0;
 
@@ -20,7 +20,7 @@ export function kept(store: Store): Store {
 export function otherProcess(store: Store | string, options: RathOptions = {}, times: object = {}): Rath {
   return composeRath(
     { implicitForks: "allow", ...options, store: typeof store === "string" ? store : kept(store) },
-    { worker: `${hostname()}:${1_998_000_000 + processes++}:t`, times: { parkGraceMs: 1, closeMs: 50, stillResumeMs: 300, ...times } },
+    { worker: `${machine()}:${1_998_000_000 + processes++}:t`, times: { parkGraceMs: 1, closeMs: 50, stillResumeMs: 300, ...times } },
   );
 }
 

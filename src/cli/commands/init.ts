@@ -7,6 +7,7 @@ import { version } from "../../runtime/version.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
 import { projectFiles } from "../project-files.ts";
+import { shellWord } from "../shell-word.ts";
 import { show } from "../shown.ts";
 
 interface Options {
@@ -36,8 +37,8 @@ async function init(cli: Cli, given: string | undefined, { yes }: Options): Prom
   }
   if (cli.asJson) return cli.data({ folder, files: Object.keys(files) });
   for (const file of Object.keys(files)) cli.print(show`${relative(cli.host.cwd, join(folder, file))}`);
-  const there_ = relative(cli.host.cwd, folder);
-  cli.next(`${there_ === "" ? "" : `cd ${there_} && `}npm install`);
+  const place = relative(cli.host.cwd, folder);
+  cli.next(`${place === "" ? "" : `cd ${shellWord(place)} && `}npm install`);
   cli.afterwards("npm test && npm start");
 }
 

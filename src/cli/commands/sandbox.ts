@@ -1,10 +1,11 @@
 /** `openrath sandbox`: what is open on this disk, a command where a session is placed, and the removal of what was left behind. */
-import { hostname } from "node:os";
+
 import type { Command } from "commander";
 import { graph } from "../../audit/graph.ts";
 import type { SandboxRecord } from "../../session/session.ts";
 import { ago, plural, size } from "../../wire/format.ts";
 import { sizeOf } from "../../workspace/leftovers.ts";
+import { machine } from "../../workspace/machine.ts";
 import { type Orphan, openCheckouts, orphans, removeOrphan } from "../../workspace/owner.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
@@ -56,7 +57,7 @@ async function rowsOf(cli: Cli): Promise<readonly Row[]> {
 
 function statusOf({ id, owner }: Orphan, dead: ReadonlySet<string>): Row["status"] {
   if (dead.has(id)) return "orphaned";
-  return owner === undefined || owner.host === hostname() ? "open" : "elsewhere";
+  return owner === undefined || owner.host === machine() ? "open" : "elsewhere";
 }
 
 async function homeOf(cli: Cli): Promise<string | undefined> {

@@ -36,8 +36,8 @@ export function starts({ folder, node, env }) {
   const shown = (ms) => `${Math.round(ms)} ms of processor time over bare Node, which takes ${Math.round(bare)}`;
   const limits = (ms) => `${ms} ms`;
   return [
-    { what: 'import "openrath"', figure: imported - bare, limit: 400, shown, limits },
-    { what: "openrath --version", figure: version - bare, limit: 100, shown, limits },
+    { what: 'import "openrath"', figure: imported - bare, limit: 110, shown, limits },
+    { what: "openrath --version", figure: version - bare, limit: 60, shown, limits },
   ];
 }
 
