@@ -36,7 +36,7 @@ async function main(signal: AbortSignal): Promise<void> {
   const [first] = sessions as [Session];
   await proveTakenOver(first, killed, "when its first trade was on disk");
   const trades = ledgerOf(first).prepare("SELECT key FROM effects").all().length;
-  prove(trades === 1, "it asked for that trade again under the same key, and the database has it once");
+  if (killed !== "") prove(trades === 1, "it asked for that trade again under the same key, and the database has it once");
   await end(sessions, `OPENRATH_HOME=${folder} npm run inspect -- ${first.id}`);
 }
 
