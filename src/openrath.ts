@@ -34,7 +34,11 @@ import type { Checkouts } from "./workspace/checkout.ts";
 
 /** Where adapters and workflows are named. */
 export interface RathOptions {
-  /** A path (SQLite), "postgres://…", "memory", or any Store. Default: SQLite under `OPENRATH_HOME`, else `./.openrath/`. */
+  /**
+   * A path (SQLite), "postgres://…", "memory", or any Store. Default: SQLite under `OPENRATH_HOME`, else `./.openrath/`. What is recorded
+   * is signed with `signing-key.pem`, made at first use: beside the file of a store, given as its path or as `sqliteStore(path)`; under
+   * `OPENRATH_HOME` for databases and stores of your own. A store in memory, whose `kind` is "memory", has a key for as long as it lives.
+   */
   readonly store?: Store | "memory" | (string & {}) | undefined;
   /** Names for models: aliases in production ("fast"), substitutes in tests ("openai/*": scripted(…)). */
   readonly models?: Readonly<Record<string, ModelLike>> | undefined;
@@ -343,13 +347,11 @@ async function makeHome(folder = home()): Promise<string> {
   return folder;
 }
 
-/**
- * Beside the store it signs for. A store in memory gets a key of its own; a database gets one on each machine, since whoever may read the
- * database must not be able to sign for it.
- */
+/** Beside the file it signs for. Another store has one on each machine: whoever may read a database must not be able to sign for it. */
 async function openKey({ store }: RathOptions): Promise<Key> {
-  if (typeof store === "object" || store === "memory") return new Key(undefined);
-  return signingKeyIn(store === undefined || isPostgres(store) ? await makeHome() : dirname(resolve(store)));
+  if (store === "memory" || (typeof store === "object" && store.kind === "memory")) return new Key(undefined);
+  const given = typeof store === "object" ? (await import("./store/sqlite-upkeep.ts")).storeFileOf(store)?.path : store;
+  return signingKeyIn(given === undefined || isPostgres(given) ? await makeHome() : dirname(resolve(given)));
 }
 
 function ignoreExisting(error: NodeJS.ErrnoException): void {

@@ -2,6 +2,7 @@
  * The loop of an agent, read downward: ask the model, run what it calls, until it has answered or something stops it. Everything
  * that happens is an effect of the session, so the loop can be left anywhere and entered again.
  */
+import { counted } from "../session/counted.ts";
 import { RathError } from "../session/errors.ts";
 import type { Host } from "../session/host.ts";
 import { SharedText } from "../session/json.ts";
@@ -46,7 +47,7 @@ export async function converse<Output>(options: AgentOptions<Output>, session: S
   for (let round = 1; ; round++) {
     if (round > rounds) {
       budgets.at(-1)?.crossed("rounds", rounds, rounds);
-      return stopped(host, at, "rounds", `${rounds} rounds`);
+      return stopped(host, at, "rounds", counted(rounds, "round"));
     }
     if (options.context !== undefined && (round > 1 || !remembered.fits)) at = await fitting.fit(at, prepared);
     const hooked = await beforeModel(options, at, { ...prepared, configuration, round }, name);

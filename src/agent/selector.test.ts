@@ -156,7 +156,15 @@ describe("a Selector", () => {
       new Selector({ choices: { fix: worker("Fixes.", "a", "b", "c") }, choose: () => "fix", limits: { rounds: 2 } }),
     );
     expect([done.stop, done.routes.length, done.text]).toEqual(["rounds", 2, "b"]);
-    expect(() => done.output).toThrow(/stopped as "rounds" \(2 routes\)/);
+    expect(() => done.output).toThrow(/has no output: "workflow" stopped as "rounds" \(2 routes\)\.$/);
+  });
+
+  test("says one route, and an agent one round", async () => {
+    const once = new Agent({ name: "clerk", model: scripted({ calls: [{ tool: "none", input: {} }] }), limits: { rounds: 1 } });
+    const stopped = await once.forward(testRath().session("Please."));
+    expect(() => stopped.output).toThrow(/has no output: "clerk" stopped as "rounds" \(1 round\)\.$/);
+    const routed = await route(new Selector({ choices: { fix: worker("Fixes.", "a") }, choose: () => "fix", limits: { rounds: 1 } }));
+    expect(() => routed.output).toThrow(/\(1 route\)\.$/);
   });
 
   test("a choice that is none is refused, and the refusal is on record", async () => {

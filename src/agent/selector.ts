@@ -2,6 +2,7 @@
  * Routing as a workflow: it reads the session, chooses among workflows that describe themselves, records the choice with the
  * candidates, the reason and what choosing cost, runs it, and chooses again until it is done.
  */
+import { counted } from "../session/counted.ts";
 import { RathError } from "../session/errors.ts";
 import { stateOf } from "../session/fold.ts";
 import { givenScope } from "../session/given-memory.ts";
@@ -81,7 +82,7 @@ export class Selector<Name extends string = string> extends Workflow {
         return host.add(at, "agent.stopped", { stop: "invalid", reason: `the check "${check}" that the route asks for did not pass` });
     }
     budgets?.at(-1)?.crossed("rounds", rounds, rounds);
-    return host.add(at, "agent.stopped", { stop: "rounds", reason: `${rounds} routes` });
+    return host.add(at, "agent.stopped", { stop: "rounds", reason: counted(rounds, "route") });
   }
 
   /** One decision, recorded; the caller runs it. */

@@ -1,5 +1,6 @@
 /** The blobs of a record: those that events name, and the directories and contents of the trees of files they name. */
 import { hash } from "node:crypto";
+import { counted } from "../session/counted.ts";
 import { RathError } from "../session/errors.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import { decodeDirectory, emptyTree, type KnownLines } from "../workspace/tree.ts";
@@ -58,7 +59,7 @@ class Checking implements CheckedBlobs {
     const length = this.#lengths.get(name);
     if (problem !== undefined) this.findings.push({ event: entry.id, problem, field: "data", kind });
     else if (length !== undefined && bytes !== undefined && length !== bytes)
-      this.findings.push({ event: entry.id, problem: `blob ${name} has ${length} bytes, ${who} ${bytes}`, field: "data" });
+      this.findings.push({ event: entry.id, problem: `blob ${name} has ${counted(length, "byte")}, ${who} ${bytes}`, field: "data" });
     return content;
   }
 

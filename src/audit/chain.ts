@@ -1,4 +1,5 @@
 /** How the events of a record hang together: parents, steps, times, logs, answers, blobs. */
+import { counted } from "../session/counted.ts";
 import { isCalled, isReturned, isStarted } from "../session/event.ts";
 import { answerLogId, mailboxLogId } from "../session/id.ts";
 import type { Platform } from "../session/platform.ts";
@@ -61,7 +62,7 @@ function checkPosition(log: GatheredLog, entry: Entry, before: Entry | undefined
       say(`a ${kind} does not belong after a ${before.kind} in log ${log.id}`, "envelope.kind", "moved");
   } else if (kind === "session.forked" ? parents.length !== 1 : sort === "session" && !rootKinds.has(kind)) {
     say(
-      `log ${log.id} cannot begin with a ${kind} that has ${parents.length} parents: events before it are missing`,
+      `log ${log.id} cannot begin with a ${kind} that has ${counted(parents.length, "parent")}: events before it are missing`,
       "envelope.kind",
       "missing",
     );

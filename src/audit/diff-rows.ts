@@ -136,5 +136,5 @@ function itemText({ version, content, forgotten }: DiffItem): string {
 
 function modelText({ calls, reused, usage }: DiffModel): string {
   const again = reused === 0 ? "" : ` (${count(reused)} reused)`;
-  return `${plural(calls, "call")}${again}, ${count(usage.input)} tokens read, ${count(usage.output)} written, ${money(usage.usd)}`;
+  return `${plural(calls, "call")}${again}, ${plural(usage.input, "token")} read, ${count(usage.output)} written, ${money(usage.usd)}`;
 }

@@ -6,6 +6,7 @@ import type { Rath } from "../runtime/rath.ts";
 import { redactor } from "../runtime/redact.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { dataText } from "../session/codec.ts";
+import { counted } from "../session/counted.ts";
 import { RathError } from "../session/errors.ts";
 import { givenOptions } from "../session/given.ts";
 import type { SecretAt } from "../session/json.ts";
@@ -234,7 +235,7 @@ class Scanning {
       for (const { kind, begins, length } of this.#find(text)) {
         const key = [place.in, place.id, where, kind].join("\0");
         if (this.#findings.has(key)) continue;
-        const masked = `${begins}… (${length} characters)`;
+        const masked = `${begins}… (${counted(length, "character")})`;
         this.#findings.set(key, { ...this.#clean({ ...place, where }), secret: kind, masked });
       }
     }

@@ -6,6 +6,7 @@ import { createPublicKey, verify } from "node:crypto";
 import canonicalize from "canonicalize";
 import { orderDigest, statementBytes } from "../runtime/key.ts";
 import { hasEnded } from "../runtime/run-row.ts";
+import { counted } from "../session/counted.ts";
 import { RathError } from "../session/errors.ts";
 import type { DataOf } from "../session/event.ts";
 import type { Gathered, GatheredRun, Source } from "./gather.ts";
@@ -195,7 +196,7 @@ function checkCoverage(run: GatheredRun, events: readonly Ordered[], input: Orde
     const preceding = countBefore(events, entry.order);
     if (statement.events !== preceding)
       say(
-        `the statement covers ${statement.events} events, but ${preceding} events of run ${run.id} precede it: events were removed or added`,
+        `the statement covers ${counted(statement.events, "event")}, but run ${run.id} has ${counted(preceding, "event")} before it: events were removed or added`,
         "events",
       );
     const ids = events.slice(before.events, preceding).map((event) => event.id);

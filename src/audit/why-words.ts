@@ -1,6 +1,7 @@
 /** Events in words, for people who ask why. What was said is quoted and cut; nothing in it can act on a terminal. */
 import type { MemoryItem, MemoryRecord } from "../memory/memory.ts";
 import { actedOf } from "../session/acted.ts";
+import { counted } from "../session/counted.ts";
 import { isReturned } from "../session/event.ts";
 import { callOf } from "../session/fold.ts";
 import type { Node } from "../session/log.ts";
@@ -176,10 +177,6 @@ export function readWords(read: readonly Node[]): string {
     counts.set(noun, (counts.get(noun) ?? 0) + 1);
   }
   return counts.size === 0 ? "which read nothing" : `which read ${[...counts].map(([noun, number]) => counted(number, noun)).join(", ")}`;
-}
-
-function counted(number: number, noun: string): string {
-  return number === 1 ? `1 ${noun}` : `${number} ${noun.endsWith("y") ? `${noun.slice(0, -1)}ies` : `${noun}s`}`;
 }
 
 function because(reason: string | undefined): string {

@@ -1,7 +1,7 @@
 /** What a server does besides, while its project is written: it replays what ends, and runs the newest session again when asked. */
 import type { RunWork } from "../runtime/worker.ts";
 import { textOfThrown } from "../session/thrown.ts";
-import { money } from "../wire/format.ts";
+import { money, plural } from "../wire/format.ts";
 import type { Cli } from "./cli.ts";
 import type { Project } from "./project.ts";
 import { runRows } from "./sessions.ts";
@@ -40,7 +40,7 @@ export async function rerunNewest(cli: Cli, project: Project): Promise<void> {
     const { session, reused, of, saved, split } = await rerun(await project.rath.open(newest.session), code);
     const since = split === undefined ? "" : `, the rest from step ${split.step} (${split.kind}) on`;
     cli.note(
-      show`${session.id.slice(0, 8)}: ${reused} of ${of} results reused${saved.usd > 0 ? `, ${money(saved.usd)} saved` : ""}${since}`,
+      show`${session.id.slice(0, 8)}: ${reused} of ${plural(of, "result")} reused${saved.usd > 0 ? `, ${money(saved.usd)} saved` : ""}${since}`,
     );
     if (session.text !== "") cli.note(show`${session.text}`);
   } catch (error) {

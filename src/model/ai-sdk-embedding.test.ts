@@ -131,8 +131,8 @@ describe("an embedder over an AI SDK model", () => {
     const answered = (embeddings: unknown) => aiSdkEmbedder(fake({ doEmbed: async () => ({ embeddings }) }));
     const problem = async (embeddings: unknown, texts: readonly string[]) =>
       (await failureFrom(answered(embeddings).embed(texts, { signal }))).message;
-    expect(await problem([[1]], ["a", "b"])).toBe("fake/one: 2 texts were sent and 1 vectors came back.");
-    expect(await problem(undefined, ["a"])).toBe("fake/one: 1 texts were sent and 0 vectors came back.");
+    expect(await problem([[1]], ["a", "b"])).toBe("fake/one: 2 texts sent, and 1 vector came back.");
+    expect(await problem(undefined, ["a"])).toBe("fake/one: 1 text sent, and 0 vectors came back.");
     expect(await problem([[1], [1, 2]], ["a", "b"])).toBe("fake/one: the vectors of one request have different lengths.");
     expect(await problem([["x"]], ["a"])).toBe("fake/one: a vector came back that is no list of numbers.");
     expect(await problem(["x"], ["a"])).toBe("fake/one: a vector came back that is no list of numbers.");

@@ -2,6 +2,7 @@
  * Embedders over AI SDK embedding models, V2 to V4 by their declared version, and over names like "openai/text-embedding-3-small".
  * Texts are sent in as many calls as the model wants; a call that failed for the moment is tried again.
  */
+import { counted } from "../session/counted.ts";
 import { type Embedder, type EmbedderLike, type EmbeddingModel, isEmbedder, isEmbeddingModel } from "../session/embedding.ts";
 import { RathError } from "../session/errors.ts";
 import { unlessAborted } from "./ai-sdk.ts";
@@ -79,7 +80,7 @@ function read(answer: unknown, id: string, expected: number): Embedded {
   const { embeddings, usage } = (answer ?? {}) as { readonly embeddings?: unknown; readonly usage?: { readonly tokens?: unknown } };
   const given: readonly unknown[] = Array.isArray(embeddings) ? embeddings : [];
   if (given.length !== expected)
-    throw modelFailed(`${id}: ${expected} texts were sent and ${given.length} vectors came back.`, { retryable: false });
+    throw modelFailed(`${id}: ${counted(expected, "text")} sent, and ${counted(given.length, "vector")} came back.`, { retryable: false });
   return { vectors: given.map((vector) => vectorOf(vector, id)), tokens: typeof usage?.tokens === "number" ? usage.tokens : undefined };
 }
 

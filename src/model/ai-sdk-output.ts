@@ -1,4 +1,5 @@
 /** A tool's result as providers take it: text, JSON, an error, or parts with images and files. */
+import { counted } from "../session/counted.ts";
 import type { Part, RequestResult } from "../session/message.ts";
 import type { Dialect } from "./ai-sdk-dialect.ts";
 
@@ -62,7 +63,7 @@ function textOf(value: unknown): string {
 function plain(value: unknown): unknown {
   const text = JSON.stringify(value, function (this: Readonly<Record<string, unknown>>, key: string, kept: unknown) {
     const raw = this[key];
-    if (ArrayBuffer.isView(raw)) return `(${raw.byteLength} bytes)`;
+    if (ArrayBuffer.isView(raw)) return `(${counted(raw.byteLength, "byte")})`;
     return typeof raw === "bigint" || (typeof raw === "number" && !Number.isFinite(raw)) ? String(raw) : kept;
   });
   return text === undefined ? null : JSON.parse(text);

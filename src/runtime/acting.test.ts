@@ -200,14 +200,15 @@ describe("merging", () => {
   });
 
   test("refuses what both changed, lists it, and gives the head back", async () => {
-    const [a, b] = (await branches([{ x: "a\n" }, { x: "b\n" }])) as [Session, Session];
+    const [a, b] = (await branches([{ x: "1\n2\n3\n4\na\n" }, { x: "one\n2\n3\n4\nb\n" }])) as [Session, Session];
     expect(await a.conflicts(b)).toMatchObject([{ kind: "file", path: "x", problem: "content" }]);
     const refused = await a.merge(b).catch((error: RathError) => error);
     expect(code(refused)).toBe("merge.conflict");
     expect((refused as RathError).details["conflicts"]).toMatchObject([{ path: "x" }]);
     const ours = await a.merge(b, { conflicts: "ours" });
     expect(ours.id).toBe(a.id);
-    expect(await ours.files.text("x")).toBe("a\n");
+    // The whole file: what only the other side changed in it is not taken either.
+    expect(await ours.files.text("x")).toBe("1\n2\n3\n4\na\n");
   });
 
   test("refuses branches that wrote in different placements", async () => {

@@ -13,9 +13,9 @@ import { validating } from "../tool/schema.ts";
 import { fetchBlobs, fromStored, readEvent } from "./load.ts";
 import { findEvent } from "./run-record.ts";
 import { rowOfRun } from "./run-row.ts";
-import { mayBeLost } from "./run-view.ts";
 import type { Runtime } from "./runtime.ts";
 import { invalidDecision, validateAnswer } from "./validate-answer.ts";
+import { mayBeLost, namedBy } from "./waits.ts";
 
 /** Writes the decision, and gives the run that waits for it. */
 export async function decide(runtime: Runtime, id: string, decision: Decision): Promise<string | undefined> {
@@ -165,12 +165,17 @@ async function refuseUnheard(runtime: Runtime, { id, kind, run, session }: Pendi
     throw refused(`belongs to a process that is gone and cannot be resumed: fork session ${session} before it and go on there`);
   if (!mayBeLost(call, runtime.platform)) throw refused("may be repeated, so it is done again and nobody is asked");
   // An answer that came while it is being done would be taken for what became of it after a crash.
-  if (row.status !== "waiting" && !(await wasTakenUpAfter(runtime, run, mark)))
+  if (row.status !== "waiting" && !(await isLost(runtime, run, mark)))
     throw refused("is being done: it is lost once its run was taken up again without a result of it");
 }
 
-async function wasTakenUpAfter(runtime: Runtime, run: string, mark: Node): Promise<boolean> {
-  for await (const { envelope, order } of (await runtime.store()).events({ session: run }))
-    if (order > mark.order && parseEnvelope(runtime.platform.text(envelope)).kind === "run.resumed") return true;
+/** Its run was taken up again after it was started, or says itself that it asks what became of it. */
+async function isLost(runtime: Runtime, run: string, mark: Node): Promise<boolean> {
+  const log = new Log(run, "run");
+  for await (const event of (await runtime.store()).events({ session: run })) {
+    if (event.order <= mark.order) continue;
+    const said = fromStored(runtime.platform, event, log, []);
+    if (said.kind === "run.resumed" || namedBy(said, runtime.platform).includes(mark.id)) return true;
+  }
   return false;
 }

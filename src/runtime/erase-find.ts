@@ -53,6 +53,7 @@ export const lasting: ReadonlySet<EventKind> = new Set<EventKind>([
   "run.started",
   "run.resumed",
   "run.spawned",
+  "run.asked",
   "run.parked",
   "run.signed",
   "data.erased",

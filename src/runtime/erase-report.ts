@@ -1,4 +1,5 @@
 /** What an erasure did, or would do, as data and in words. */
+import { counted } from "../session/counted.ts";
 import type { Left } from "./erase-find.ts";
 
 export type { Left } from "./erase-find.ts";
@@ -43,7 +44,7 @@ export function reportOf(parts: Parts): EraseReport {
 
 function textOf(report: Omit<EraseReport, "toString">): string {
   const { dryRun, events, blobs, files, memories, shared, left, entries, scrubbed } = report;
-  const counts = [counted(events, "event"), counted(blobs, "blob"), counted(memories, "memory", "memories")].filter((text) => text !== "");
+  const counts = [listed(events, "event"), listed(blobs, "blob"), listed(memories, "memory")].filter((text) => text !== "");
   const lines = [
     counts.length === 0 ? "There is nothing to erase." : `${dryRun ? "Would erase" : "Erased"} ${counts.join(", ")}.`,
     ...(entries.length === 0 ? [] : [`Entry ${entries.join(", ")} says so.`]),
@@ -57,6 +58,6 @@ function textOf(report: Omit<EraseReport, "toString">): string {
   return lines.join("\n");
 }
 
-function counted(list: readonly unknown[], one: string, several = `${one}s`): string {
-  return list.length === 0 ? "" : `${list.length} ${list.length === 1 ? one : several}`;
+function listed(list: readonly unknown[], noun: string): string {
+  return list.length === 0 ? "" : counted(list.length, noun);
 }

@@ -3,6 +3,7 @@
  * why; then it is removed: contents, memories, and the data of events, in this order, so that whatever is interrupted can be found
  * again by its entry and finished. Envelopes stay, and so does every hash: the record still verifies.
  */
+import { counted } from "../session/counted.ts";
 import { RathError } from "../session/errors.ts";
 import { givenName, givenOptions, givenText, unsupported } from "../session/given.ts";
 import { isMemoryUri } from "../session/memory-uri.ts";
@@ -116,7 +117,7 @@ function guessable({ guessable: sizes, files }: Finding, { named }: Survey): rea
     .map((id) => ({
       what: "blob",
       id,
-      why: `a tree that stays names it, and ${JSON.stringify(files.get(id))} has only ${sizes.get(id)} bytes, which can be guessed from the hash: erase the session to be rid of that too`,
+      why: `a tree that stays names it, and ${JSON.stringify(files.get(id))} has only ${counted(sizes.get(id) ?? 0, "byte")}, which can be guessed from the hash: erase the session to be rid of that too`,
     }));
 }
 

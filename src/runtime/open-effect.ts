@@ -26,6 +26,7 @@ import { reusedFacts } from "./reuse.ts";
 import { type Given, inside } from "./services.ts";
 import { spentFacts } from "./spent-facts.ts";
 import { denied, failure, isUnknown, setCause } from "./thrown-effect.ts";
+import { sayAsked } from "./waits.ts";
 
 export type Batch = { readonly index: number; readonly size: number };
 type Data = Readonly<Record<string, unknown>>;
@@ -346,9 +347,8 @@ export class OpenEffect implements Open {
 
   /** Waits for an answer or until its time. */
   async #waited(): Promise<Node> {
-    const { op } = this.effect;
     const given = await this.#answer(this.deadline);
-    if (given === "expired" && op === "wait") return this.#settled("ok", {});
+    if (given === "expired" && this.effect.op === "wait") return this.#settled("ok", {});
     if (typeof given === "string") return this.#unanswered(given);
     return this.#accepted(given.data.answer, { answer: given.id });
   }
@@ -442,8 +442,9 @@ export class OpenEffect implements Open {
 
   /** The answer, or that its time is over: exactly one of them wins. */
   async #answer(until: string | undefined): Promise<Given | "expired" | "stopped"> {
-    const { answers } = this.#execution.runtime;
     const execution = this.#execution;
+    const { answers } = execution.runtime;
+    if (this.effect.run !== undefined) await sayAsked(execution, this);
     const given = await this.#wait((looked) => unless(this.#context.signal, answers.wait(this.mark.id, until, execution, looked)));
     if (given === "expired" && this.effect.op !== "wait") return patiently(execution, () => answers.expire(this.mark.id));
     return typeof given === "object" && given.data.expired === true ? "expired" : given;
@@ -452,10 +453,9 @@ export class OpenEffect implements Open {
   /** It waits once it is known that nothing has come before: a run that was parked sooner would never be woken for that. */
   async #wait<T>(coming: (looked: () => void) => Promise<T | "closed">): Promise<T> {
     await patiently(this.#execution, () => this.#execution.writer.flush());
-    const { by } = this.#context;
     const { runtime, watched, mode } = this.#execution;
     const pending = pendingOf(this.mark, runtime.platform);
-    watched?.({ type: "pending", pending, by, session: this.called.log.id });
+    watched?.({ type: "pending", pending, by: this.#context.by, session: this.called.log.id });
     const answered =
       watched === undefined && mode !== "run" ? remind(pending, runtime.times.remindMs, (message) => runtime.warn(message)) : undefined;
     const given = await coming(() => {

@@ -118,9 +118,9 @@ async function* pendingOfRows(
   }
 }
 
-/** Nobody has begun it. */
-function isUntouched({ status, owner }: RunRow): boolean {
-  return status === "queued" && owner === undefined;
+/** Nobody has begun it: one that was left is queued too, and what it asked waits. */
+function isUntouched({ status, claimed }: RunRow): boolean {
+  return status === "queued" && claimed !== true;
 }
 
 async function unanswered(runtime: Runtime, run: string): Promise<readonly Pending[]> {

@@ -1,4 +1,5 @@
 /** Executes a workflow against its record and compares: it never calls the world, writes nothing, and reports the first difference. */
+import { counted } from "../session/counted.ts";
 import { RathError } from "../session/errors.ts";
 import type { Event } from "../session/event.ts";
 import type { Node } from "../session/log.ts";
@@ -72,7 +73,12 @@ export async function replayRun(runtime: Runtime, record: RunRecord, workflow: W
   const renamed = [...execution.renames].map(([from, to]) => ({ from, to }));
   const names = renamed.map(({ from, to }) => `; "${from}" is now "${to}"`).join("");
   if (divergence === undefined)
-    return { identical: true, ...found, renamed, toString: () => `identical: ${steps.length} events compared, nothing called${names}` };
+    return {
+      identical: true,
+      ...found,
+      renamed,
+      toString: () => `identical: ${counted(steps.length, "event")} compared, nothing called${names}`,
+    };
   const { at, field, expected, got, text } = divergence;
   return { identical: false, ...found, renamed, at, field, expected, got, toString: () => `diverged ${text}${names}` };
 }

@@ -3,12 +3,12 @@ import { RathError } from "../session/errors.ts";
 import { isCalled, isReturned, isStarted } from "../session/event.ts";
 import { callOf } from "../session/fold.ts";
 import type { Log, Node } from "../session/log.ts";
-import type { Platform } from "../session/platform.ts";
 import type { Pending } from "../session/session.ts";
 import { pendingOf } from "../session/views.ts";
 import type { Settled } from "./run.ts";
 import { findEvent, type RunRecord } from "./run-record.ts";
 import type { Runtime } from "./runtime.ts";
+import { namedBy, waitsUnder } from "./waits.ts";
 
 /** Where a run stands now, read from its record. */
 export function settledOf(runtime: Runtime, record: RunRecord, status: string): Settled | undefined {
@@ -36,7 +36,7 @@ export function settledOf(runtime: Runtime, record: RunRecord, status: string): 
   }
 }
 
-/** What a run waits for: what it said when it was parked, else its calls that have no result, each under its newest mark. */
+/** What a run waits for: what it said when it was parked, else its calls that are seen to wait, each under its newest mark. */
 export function pendingIn(runtime: Runtime, record: RunRecord): readonly Pending[] {
   const open = new Map<Node, Node>();
   for (const node of record.program) {
@@ -45,26 +45,9 @@ export function pendingIn(runtime: Runtime, record: RunRecord): readonly Pending
     else if (isReturned(node.kind)) open.delete(callOf(node));
   }
   const last = record.journal.findLast((node) => node.kind === "run.parked" || node.kind === "run.resumed");
-  const asked = last?.kind === "run.parked" ? new Set(last.data<"run.parked">(runtime.platform).pending) : new Set<string>();
-  const waits = [...open].filter(([call, mark]) => {
-    if (asked.size > 0) return asked.has(mark.id);
-    // What was started since the run was last taken up is being done: nobody can say what became of it.
-    return !isBegun(call, mark) || (mayBeLost(call, runtime.platform) && last !== undefined && mark.order < last.order);
-  });
+  const parked = last === undefined ? [] : namedBy(last, runtime.platform);
+  const waits = [...open].filter(([call, mark]) =>
+    parked.length > 0 ? parked.includes(mark.id) : waitsUnder(mark, call, record.journal, runtime.platform),
+  );
   return waits.map(([, mark]) => pendingOf(mark, runtime.platform));
-}
-
-/** It was started, or runs without ever saying so. */
-function isBegun(call: Node, mark: Node): boolean {
-  return mark !== call || !waitsAtFirst(call);
-}
-
-/** A call that waits for somebody or for a time before anything is done. */
-export function waitsAtFirst({ kind, facts }: Pick<Node, "kind" | "facts">): boolean {
-  return facts.started !== true && ["ask.called", "wait.called", "receive.called", "tool.called", "do.called"].includes(kind);
-}
-
-/** Whether nobody knows what became of a call that was started and has no result; any other is made again. */
-export function mayBeLost(call: Node, platform: Platform): boolean {
-  return (call.kind === "do.called" || call.kind === "tool.called") && call.data<"do.called">(platform).repeat === "once";
 }

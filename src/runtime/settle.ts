@@ -1,4 +1,5 @@
 /** Settling conflicts of a merge: as the options say, by a function, a person, or a workflow. */
+import { counted } from "../session/counted.ts";
 import { RathError } from "../session/errors.ts";
 import type { Conflict, MergeOptions, Session, Trust } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
@@ -41,18 +42,15 @@ function conflictError(session: Session, contested: readonly Contested[]): RathE
   const more = contested.length > 10 ? ` and ${contested.length - 10} more` : "";
   return new RathError(
     "merge.conflict",
-    `${counted(contested)} changed on both sides: ${shown.join(", ")}${more}. Settle them with merge(other, { conflicts: "ours" | "theirs" | "ask" | a function | a workflow }).`,
+    `${whatIs(contested)} changed on both sides: ${shown.join(", ")}${more}. Settle them with merge(other, { conflicts: "ours" | "theirs" | "ask" | a function | a workflow }).`,
     { session, details: { conflicts: contested.map(({ conflict }) => conflict) } },
   );
 }
 
-function counted(contested: readonly Contested[]): string {
+function whatIs(contested: readonly Contested[]): string {
   const files = contested.filter(({ conflict }) => conflict.kind === "file").length;
   const memories = contested.length - files;
-  const parts = [
-    ...(files === 0 ? [] : [files === 1 ? "1 file" : `${files} files`]),
-    ...(memories === 0 ? [] : [memories === 1 ? "1 memory" : `${memories} memories`]),
-  ];
+  const parts = [...(files === 0 ? [] : [counted(files, "file")]), ...(memories === 0 ? [] : [counted(memories, "memory")])];
   return `${parts.join(" and ")} ${contested.length === 1 ? "was" : "were"}`;
 }
 

@@ -1,5 +1,6 @@
 /** A run that is there already is taken up: claimed, loaded, and gone on with after what it recorded, or ended without executing it. */
 
+import { counted } from "../session/counted.ts";
 import { RathError } from "../session/errors.ts";
 import { isCalled, isReturned, isStarted } from "../session/event.ts";
 import { callOf } from "../session/fold.ts";
@@ -80,7 +81,7 @@ export function rests(runtime: Runtime, record: RunRecord): boolean {
 export function poisoned(run: string, deaths: number): RathError {
   return new RathError(
     "run.poisoned",
-    `Run ${run} was taken up ${deaths} times in a row by workers that died without recording anything: it is not tried again. Fork its session and start another run once the cause is known.`,
+    `Run ${run} was taken up ${counted(deaths, "time")} in a row by workers that died without recording anything: it is not tried again. Fork its session and start another run once the cause is known.`,
     { details: { run, deaths } },
   );
 }

@@ -33,6 +33,7 @@ const lasting: ReadonlySet<string> = new Set([
   "run.started",
   "run.resumed",
   "run.spawned",
+  "run.asked",
   "sandbox.opened",
   "sandbox.closed",
   "workspace.captured",

@@ -3,6 +3,7 @@
  * written in batches behind the answers, and all of them when the server closes. Never a query, a body or a secret.
  */
 import type { AccessEntry, AccessStore } from "../access/access.ts";
+import { counted } from "../session/counted.ts";
 import { neutral } from "../wire/neutral.ts";
 import type { Limits } from "./limits.ts";
 import type { Seen } from "./seen.ts";
@@ -131,7 +132,7 @@ export class AccessLog {
     this.#used.clear();
     await access.used(used);
     await this.#trim(access, Date.now());
-    if (this.#lost > 0) this.#warn(`The access log lost ${this.#lost} entries: its store took none for too long.`);
+    if (this.#lost > 0) this.#warn(`The access log lost ${counted(this.#lost, "entry")}: its store took none for too long.`);
     this.#lost = 0;
   }
 

@@ -10,6 +10,7 @@ import { Readable } from "node:stream";
 import type { Scope } from "../access/access.ts";
 import { dossier } from "../audit/dossier/dossier.ts";
 import { type WriteFormat, write } from "../audit/export/write.ts";
+import { counted } from "../session/counted.ts";
 import { RathError } from "../session/errors.ts";
 import type { Session } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
@@ -136,10 +137,14 @@ export class Jobs {
   #checkRoom(scope: Scope): void {
     const theirs = ofProject(this.#waiting, scope).length;
     if (!this.#closed && theirs < mostOfProject && this.#waiting.length < mostWaiting) return;
-    throw new RathError("server.busy", `${theirs} exports of this project wait already, and no more are taken: try again later.`, {
-      retryable: true,
-      details: { retryAfter: 5 },
-    });
+    throw new RathError(
+      "server.busy",
+      `No more exports are taken: ${counted(theirs, "export")} of this project already in the queue. Try again later.`,
+      {
+        retryable: true,
+        details: { retryAfter: 5 },
+      },
+    );
   }
 
   /** Without `erasures` it is known whatever was erased since. */

@@ -213,7 +213,7 @@ describe("a stream", () => {
     const asked = [one, other].map((key) => call(it.server, "GET /v1/long", { key }));
     await expect.poll(async () => (await call(it.server, "GET /v1/long", { key: third })).status).toBe(429);
     expect((await answer(it.server, "GET /v1/long", { key: one })).body).toMatchObject({
-      error: { code: "request.limited", message: expect.stringContaining("long questions") },
+      error: { code: "request.limited", message: expect.stringContaining("This key has 1 long question open") },
     });
     await (await call(it.server, "GET /v1/endless", { key: one })).body?.cancel();
     finish();
@@ -236,7 +236,7 @@ describe("a stream", () => {
   });
 
   test("keeps nothing between who writes and who reads, and ends once however it ends", async () => {
-    const streams = new OpenStreams({ each: 1, all: 1, of: "streams" });
+    const streams = new OpenStreams({ each: 1, all: 1, of: "stream" });
     const free = streams.take("a");
     free();
     free();

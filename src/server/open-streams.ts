@@ -1,4 +1,5 @@
 /** What lasts, like streams that are open: of each caller, and of all. What is over a limit is refused before it begins. */
+import { counted } from "../session/counted.ts";
 import { limited } from "./rates.ts";
 
 export class OpenStreams {
@@ -19,8 +20,8 @@ export class OpenStreams {
   take(name: string): () => void {
     const { each, all, of } = this.#limits;
     const own = this.#of.get(name) ?? 0;
-    if (own >= each) throw limited(`This key has ${own} ${of} open, which is all it may have`, 5);
-    if (this.#all >= all) throw limited(`${this.#all} ${of} are open, which is all this server has room for`, 5);
+    if (own >= each) throw limited(`This key has ${counted(own, of)} open, which is all it may have`, 5);
+    if (this.#all >= all) throw limited(`This server has ${counted(this.#all, of)} open, which is all it has room for`, 5);
     this.#of.set(name, own + 1);
     this.#all++;
     let taken = true;

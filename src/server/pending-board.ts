@@ -4,8 +4,8 @@
  */
 
 import { pendingRuns, pendingUnder } from "../runtime/pending.ts";
-import { waitsAtFirst } from "../runtime/run-view.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import { startsLater, waitsByItself } from "../runtime/waits.ts";
 import { type Event, isReturned, isStarted } from "../session/event.ts";
 import type { Pending } from "../session/session.ts";
 import { type FedEvent, type Follower, hubOf } from "./feed-hub.ts";
@@ -34,6 +34,8 @@ class PendingBoard implements Follower {
   readonly #pending = new Map<string, Pending>();
   /** Calls that wait, as long as not everything was looked at that was stored with them: some are refused at once. */
   readonly #fresh = new Set<string>();
+  /** Those of which nothing on record says so until they have begun: outside a run only their process knows. */
+  readonly #doubtful = new Set<string>();
   #place = "";
   closed = false;
 
@@ -80,15 +82,17 @@ class PendingBoard implements Follower {
   }
 
   wants({ kind, facts }: FedEvent): boolean {
-    return (
-      waitsAtFirst({ kind, facts }) || isReturned(kind) || isStarted(kind) || ["answer.given", "run.parked", "run.ended"].includes(kind)
-    );
+    const told = ["answer.given", "run.asked", "run.parked", "run.ended"];
+    return startsLater({ kind, facts }) || isReturned(kind) || isStarted(kind) || told.includes(kind);
   }
 
   async send(event: FedEvent): Promise<void> {
     const { kind, facts, parents, stored } = event;
-    if (waitsAtFirst({ kind, facts })) this.#fresh.add(stored.id);
-    else if (kind === "answer.given") this.#settle(((await event.read()) as Event<"answer.given"> | undefined)?.data?.question);
+    if (startsLater({ kind, facts })) {
+      const data = kind === "tool.called" ? (await event.read())?.data : undefined;
+      (waitsByItself({ kind, facts }, data) ? this.#fresh : this.#doubtful).add(stored.id);
+    } else if (kind === "answer.given") this.#settle(((await event.read()) as Event<"answer.given"> | undefined)?.data?.question);
+    else if (kind === "run.asked") this.#add(((await event.read()) as Event<"run.asked"> | undefined)?.data?.pending);
     else if (kind === "run.parked")
       for (const id of ((await event.read()) as Event<"run.parked"> | undefined)?.data?.pending ?? []) this.#add(id);
     else if (kind === "run.ended") for (const one of [...this.#pending.values()]) if (one.run === stored.run) this.#settle(one.id);
@@ -99,6 +103,7 @@ class PendingBoard implements Follower {
     this.#place = place;
     const ids = [...this.#fresh];
     this.#fresh.clear();
+    if (this.#doubtful.size > 0) for (const { mark } of this.#runtime.waiting()) if (this.#doubtful.delete(mark.id)) ids.push(mark.id);
     if (ids.length === 0) return;
     for (const one of await pendingUnder(this.#runtime, ids)) {
       if (!(await this.#isAlive(one))) continue;
@@ -107,11 +112,12 @@ class PendingBoard implements Follower {
     }
   }
 
-  #add(id: string): void {
-    if (!this.#pending.has(id)) this.#fresh.add(id);
+  #add(id: string | undefined): void {
+    if (id !== undefined && !this.#pending.has(id)) this.#fresh.add(id);
   }
 
   #settle(id: string | undefined): void {
+    if (id !== undefined) this.#doubtful.delete(id);
     const known = id === undefined || this.#fresh.delete(id) ? undefined : this.#pending.get(id);
     if (known === undefined) return;
     this.#pending.delete(known.id);
@@ -121,7 +127,7 @@ class PendingBoard implements Follower {
 
   /** What waits outside a run waits in its process alone, and is gone with it. */
   async #isAlive({ id, run }: Pending): Promise<boolean> {
-    if (this.#runtime.waiting().some(({ mark }) => mark.id === id)) return true;
+    if (this.#runtime.opened().some((mark) => mark.id === id)) return true;
     for await (const _ of (await this.#runtime.store()).runs({ id: run })) return true;
     return false;
   }

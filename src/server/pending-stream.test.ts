@@ -96,3 +96,38 @@ test("what waits is told whole, then as it comes and goes", async () => {
   await other.until(late, () => other.waiting.size === 0);
   await agrees();
 });
+
+test("a call that stands behind another one is not told, and an approval that its call does not speak of is", async () => {
+  let end = (): void => {};
+  const done = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  let running = 0;
+  const pay = tool({
+    name: "pay",
+    description: "Pays",
+    input: z.object({}),
+    resource: () => "till",
+    run: () => {
+      running++;
+      return done;
+    },
+  });
+  const remove = tool({ name: "remove", description: "Removes", input: { type: "object" }, needsApproval: true, run: () => "removed" });
+  const calls = ["pay", "pay", "remove"].map((name) => ({ tool: name, input: {} }));
+  const clerk = new Agent({ name: "clerk", model: scripted({ calls }, "Done"), tools: [pay, remove] });
+  await using rath = openrath({ store: "memory", workflows: { clerk } });
+  await using server = createServer(rath, open);
+  await using stream = await listen(server.fetch, url);
+  const board = new Board();
+  await board.until(stream, () => board.told.length === 1);
+  const run = await rath.run("clerk", rath.session("Pay twice, and remove"));
+  await board.until(stream, () => board.waiting.size > 0);
+  expect(running).toBe(1);
+  expect([...board.waiting.values()]).toMatchObject([{ kind: "approval", tool: "remove" }]);
+  await rath.decide([...board.waiting.keys()][0] as string, { by: "human:ada", approve: true });
+  await board.until(stream, () => board.waiting.size === 0);
+  end();
+  await run.result();
+  expect(board.told).toEqual(["snapshot", "pending", "settled"]);
+});

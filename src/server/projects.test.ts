@@ -37,7 +37,7 @@ test("the longest unused one that nobody holds makes room for another", async ()
   await using rath = openrath({ store: file() });
   const projects = new Projects(rath, 2);
   const [a, b] = [projects.hold(scope("a")), projects.hold(scope("b"))];
-  expect(() => projects.hold(scope("c"))).toThrow(/2 projects are in use/);
+  expect(() => projects.hold(scope("c"))).toThrow(/room for 2 projects at once/);
   b.release();
   b.release();
   // Released twice counts once: a held one stays.
@@ -60,7 +60,7 @@ test("those that a worker holds leave room for others, however many they are", a
   const call = projects.hold(scope("called"));
   for (const name of ["a", "b", "called"]) projects.hold(scope(name), true);
   const other = projects.hold(scope("other"));
-  expect(() => projects.hold(scope("another"))).toThrow(/1 projects are in use/);
+  expect(() => projects.hold(scope("another"))).toThrow(/room for 1 project at once/);
   other.release();
   call.release();
   projects.hold(scope("another")).release();

@@ -4,6 +4,7 @@ import type { Rath } from "../runtime/rath.ts";
 import { runtimeOf } from "../runtime/replay.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { type Tenancy, tenancyOf } from "../runtime/tenancy.ts";
+import { counted } from "../session/counted.ts";
 import { RathError } from "../session/errors.ts";
 
 export interface Project extends Scope {
@@ -95,10 +96,14 @@ export class Projects {
       this.#close(project.rath);
       return;
     }
-    throw new RathError("server.busy", `${this.#most} projects are in use, which is all this server has room for: try again later.`, {
-      retryable: true,
-      details: { retryAfter: 5 },
-    });
+    throw new RathError(
+      "server.busy",
+      `This server has room for ${counted(this.#most, "project")} at once, and all of it is in use: try again later.`,
+      {
+        retryable: true,
+        details: { retryAfter: 5 },
+      },
+    );
   }
 
   #close(rath: Rath): void {

@@ -1,5 +1,6 @@
 /** How many runs of a project wait for a worker. Counted now and then, and in between by what is started here. */
 import type { Runtime } from "../runtime/runtime.ts";
+import { counted } from "../session/counted.ts";
 import { RathError } from "../session/errors.ts";
 
 interface Count {
@@ -20,7 +21,7 @@ export async function takePlace(runtime: Runtime, most: number): Promise<void> {
   if (count.queued >= most)
     throw new RathError(
       "server.busy",
-      `${most} runs wait for a worker here, and no more are taken: try again later, or start more workers.`,
+      `No more than ${counted(most, "run")} may wait for a worker here: try again later, or start more workers.`,
       {
         retryable: true,
         details: { queue: most, retryAfter: 1 },
@@ -35,13 +36,13 @@ async function current(runtime: Runtime, most: number, forMs: number): Promise<C
   // Others may have begun to count while it was looked at.
   const newer = counts.get(runtime);
   if (newer !== known && newer !== undefined) return newer;
-  const counting = counted(runtime, most);
+  const counting = queuedIn(runtime, most);
   counts.set(runtime, counting);
   counting.catch(() => counts.delete(runtime)); // whoever asked is told
   return counting;
 }
 
-async function counted(runtime: Runtime, most: number): Promise<Count> {
+async function queuedIn(runtime: Runtime, most: number): Promise<Count> {
   const at = performance.now();
   let queued = 0;
   for await (const _ of (await runtime.store()).runs({ status: "queued" })) if (++queued >= most) break;

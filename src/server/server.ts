@@ -93,7 +93,7 @@ export function createServer(rath: Rath, options: ServerOptions = {}): Server {
     return opened;
   };
   const clean = (text: string): string => runtime.clean(text);
-  const streams = new OpenStreams({ each: limits.streams, all: limits.allStreams, of: "streams" });
+  const streams = new OpenStreams({ each: limits.streams, all: limits.allStreams, of: "stream" });
   const metrics = new Metrics(() => streams.all);
   const accessLog = new AccessLog({ access, clean, limits, warn: (message) => runtime.warn(message) });
   const served: Served = {
@@ -101,7 +101,7 @@ export function createServer(rath: Rath, options: ServerOptions = {}): Server {
     ...{ stopping: stopping.signal, stop: () => stopping.abort(ends), closed: closed.signal, checkOpen },
     rates: new Rates(limits.rate),
     jobs: new Jobs(limits, projects),
-    questions: new OpenStreams({ each: limits.questions, all: limits.allQuestions, of: "long questions" }),
+    questions: new OpenStreams({ each: limits.questions, all: limits.allQuestions, of: "long question" }),
     stillValid: (caller) => stillValid(caller, access, new Date()),
     seen: (call) => {
       accessLog.seen(call, new Date());

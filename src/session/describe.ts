@@ -1,4 +1,5 @@
 /** A session in a few lines, for `String(session)` and `console.log`. */
+import { counted } from "./counted.ts";
 import { isCalled } from "./event.ts";
 import { callOf, stateOf } from "./fold.ts";
 import type { Node } from "./log.ts";
@@ -15,7 +16,7 @@ export function describeSession(session: Session, node: Node, platform: Platform
   const title = node.log.about.title ?? session.messages[0]?.text;
   const facts = [`step ${session.step}`, session.status];
   const { usage } = state;
-  if (usage.input + usage.output > 0) facts.push(`${usage.input + usage.output} tokens`, `$${usage.usd.toFixed(4)}`);
+  if (usage.input + usage.output > 0) facts.push(counted(usage.input + usage.output, "token"), `$${usage.usd.toFixed(4)}`);
   const head = `Session ${session.id.slice(0, 13)}${label === undefined ? "" : ` (${label})`}${title === undefined ? "" : ` "${clip(title, 48)}"`} · ${facts.join(" · ")}`;
   const lines: string[] = [];
   let at: Node | undefined = node;
@@ -103,7 +104,7 @@ function asks(data: Record<string, unknown>): string {
 /** Like JSON, with what JSON cannot say. */
 function show(value: unknown): string {
   const text = JSON.stringify(value, (_, inner: unknown) => {
-    if (inner instanceof Uint8Array) return `<${inner.length} bytes>`;
+    if (inner instanceof Uint8Array) return `<${counted(inner.length, "byte")}>`;
     return typeof inner === "number" && (!Number.isFinite(inner) || Object.is(inner, -0))
       ? `<${Object.is(inner, -0) ? "-0" : inner}>`
       : inner;

@@ -81,6 +81,7 @@ export const versions: Readonly<Record<EventKind, number>> = {
   "run.started": 1,
   "run.resumed": 1,
   "run.spawned": 1,
+  "run.asked": 1,
   "run.parked": 1,
   "run.ended": 1,
   "run.signed": 1,

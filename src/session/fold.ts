@@ -165,6 +165,7 @@ function turn(next: Draft, node: Node): void {
     case "run.started":
     case "run.resumed":
     case "run.spawned":
+    case "run.asked":
     case "run.parked":
     case "run.ended":
     case "run.signed":

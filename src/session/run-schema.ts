@@ -46,6 +46,7 @@ export const runSchemas = {
     onCancel: z.literal(true).optional(),
   }),
   "run.spawned": z.strictObject({ run: z.string(), workflow: z.string() }),
+  "run.asked": z.strictObject({ pending: id }),
   "run.parked": z.strictObject({ pending: z.array(id), wakeAt: iso.optional() }),
   "run.ended": z.strictObject({
     status: z.enum(["done", "failed", "cancelled"]),

@@ -300,6 +300,11 @@ export type Conflict =
     };
 /** How a merge settles conflicts, what the model reads of it, and why it was made. */
 export interface MergeOptions {
+  /**
+   * What holds of each file and each memory that both sides changed differently; without it the merge is refused with
+   * `merge.conflict`. What is in conflict is the path, so `"ours"` and `"theirs"` keep that side's whole file, also the lines in it
+   * that only the other side changed; `{ content }` says exactly what is meant. `"ask"` asks a person; a workflow is asked for all.
+   */
   readonly conflicts?:
     | "ours"
     | "theirs"

@@ -91,7 +91,9 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
   #stoppedOutput(node: Node): Output {
     const { stop, reason, ...rest } = node.data<"agent.stopped">(this.#platform);
     if (stop !== "finished")
-      throw this.#noOutput(`has no output: its agent stopped as "${stop}"${reason === undefined ? "" : ` (${reason})`}`);
+      throw this.#noOutput(
+        `has no output: ${node.by === "" ? "its workflow" : JSON.stringify(node.by)} stopped as "${stop}"${reason === undefined ? "" : ` (${reason})`}`,
+      );
     return ("value" in rest ? rest.value : saidText(this.#state.said, this.#platform)) as Output;
   }
   #noOutput(problem: string): RathError {

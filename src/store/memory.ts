@@ -119,7 +119,7 @@ function append(state: State, write: Write, now: number): Written {
     else known.touched = now;
   }
   if (write.run !== undefined) {
-    const { owner: _, woken: __, ...row } = write.run;
+    const { owner: _, woken: __, claimed: ___, ...row } = write.run;
     const known = state.runs.get(row.id);
     if (known === undefined) state.runs.set(row.id, { row, epoch: 0, owner: undefined, expires: 0, woken: undefined });
     else known.row = row;
@@ -264,8 +264,9 @@ function runs(state: State, query: RunQuery, now: number): RunRow[] {
     .filter((row) => (owner === undefined || row.owner === owner) && (woken === undefined || row.woken === true));
 }
 
-function rowOf({ row, owner, expires, woken }: Run, now: number): RunRow {
-  return { ...row, owner: expires > now ? owner : undefined, ...(woken === undefined ? {} : { woken: true }) };
+function rowOf({ row, epoch, owner, expires, woken }: Run, now: number): RunRow {
+  const lease = { owner: expires > now ? owner : undefined, ...(epoch === 0 ? {} : { claimed: true }) };
+  return { ...row, ...lease, ...(woken === undefined ? {} : { woken: true }) };
 }
 
 /** The most urgent of those that are due and that the worker knows. */

@@ -18,6 +18,7 @@ interface Row {
   readonly priority: number;
   readonly woken_at: number | null;
   readonly owner: string | null;
+  readonly claimed: boolean;
 }
 
 interface LeaseRow {
@@ -30,7 +31,7 @@ interface LeaseRow {
 
 const pageRows = 64;
 const mostTaken = 1000;
-const columns = `r.no::float8 AS no, r.id, r.key, r.session, r.workflow, r.status, ${ms("r.wake_at")} AS wake_at, ${ms("r.woken_at")} AS woken_at, r.priority`;
+const columns = `r.no::float8 AS no, r.id, r.key, r.session, r.workflow, r.status, ${ms("r.wake_at")} AS wake_at, ${ms("r.woken_at")} AS woken_at, r.priority, r.epoch > 0 AS claimed`;
 const now = `${ms("clock_timestamp()")} AS now`;
 const lease = `r.id, r.epoch::float8 AS epoch, ${ms("r.lease_expires")} AS expires, ${now}`;
 const until = (place: string): string => `clock_timestamp() + ${place}::float8 * interval '1 millisecond'`;
@@ -175,6 +176,7 @@ function runRow(row: Row): RunRow {
     wakeAt: row.wake_at === null ? undefined : new Date(row.wake_at).toISOString(),
     ...(row.priority === 0 ? {} : { priority: row.priority }),
     owner: row.owner ?? undefined,
+    ...(row.claimed ? { claimed: true } : {}),
     ...(row.woken_at === null ? {} : { woken: true }),
   };
 }

@@ -16,9 +16,10 @@ interface Row {
   readonly lease_expires: number | null;
   readonly priority: number;
   readonly woken_at: string | null;
+  readonly epoch: number;
 }
 
-const columns = "no, id, key, session, workflow, status, wake_at, owner, lease_expires, priority, woken_at";
+const columns = "no, id, key, session, workflow, status, wake_at, owner, lease_expires, priority, woken_at, epoch";
 const pageRows = 64;
 const ours = "tenant = ? AND project = ? AND id = ?";
 
@@ -83,7 +84,7 @@ interface Takeover {
 export function takeOver(connection: Connection, no: number, worker: string, { now, forMs, abandoned }: Takeover): TakenRun {
   const taken = connection
     .statement<Row & LeaseRow>(
-      `UPDATE runs SET owner = ?, epoch = epoch + 1, lease_expires = ?, woken_at = NULL WHERE no = ? RETURNING ${columns}, epoch`,
+      `UPDATE runs SET owner = ?, epoch = epoch + 1, lease_expires = ?, woken_at = NULL WHERE no = ? RETURNING ${columns}`,
     )
     .get(worker, now + forMs, no) as Row & LeaseRow;
   return { row: runRow(taken, now), lease: abandoned ? { ...leaseOf(taken), abandoned } : leaseOf(taken) };
@@ -170,6 +171,7 @@ function runRow(row: Row, now: number): RunRow {
     wakeAt: row.wake_at ?? undefined,
     owner: holderOf(row, now),
     ...(row.priority === 0 ? {} : { priority: row.priority }),
+    ...(row.epoch === 0 ? {} : { claimed: true }),
     ...(row.woken_at === null ? {} : { woken: true }),
   };
 }

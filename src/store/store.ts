@@ -88,6 +88,8 @@ export interface RunRow {
   readonly priority?: number | undefined;
   /** Who holds its lease now; ignored when written. */
   readonly owner?: string | undefined;
+  /** Somebody holds its lease or has held it, so that something of it may be done: ignored when written. */
+  readonly claimed?: boolean | undefined;
   /** It has news that nobody has taken note of since: ignored when written, cleared by `claim`, `take` and `renew`. */
   readonly woken?: boolean | undefined;
 }
@@ -204,7 +206,7 @@ export interface RunQuery {
 
 /** Opened for one tenant and project; whatever it returns belongs to them. */
 export interface Store extends AsyncDisposable {
-  /** What it is, in a word, for whoever reads where a record was kept. */
+  /** What it is, in a word, for whoever reads where a record was kept. Of one called "memory" nothing outlives the process, nor does its signing key. */
   readonly kind?: string | undefined;
   /** Stores all of a write durably, or nothing of it; says which check refused it. */
   append(write: Write): Promise<Written>;

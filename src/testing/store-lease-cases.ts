@@ -103,6 +103,28 @@ export const leaseCases: readonly StoreCase[] = [
     },
   },
   {
+    name: "a run is known to have been claimed from then on, whoever writes its row",
+    async run(store) {
+      const known = async (): Promise<unknown> => (await collect(store.runs({ id: "r" })))[0]?.claimed;
+      await store.append({ branches: [], run: { ...run, claimed: true } });
+      expect(await known()).toBeUndefined();
+      const lease = (await store.claim("r", "a", long)) as Lease;
+      expect(await known()).toBe(true);
+      await store.append({ branches: [], run: { ...run, status: "queued" }, lease, release: true });
+      expect(await known()).toBe(true);
+    },
+  },
+  {
+    name: "a run is known to have been taken from then on",
+    async run(store) {
+      await store.append({ branches: [], run: { ...run, status: "queued", wakeAt: new Date(0).toISOString() } });
+      const [taken] = await store.take({ workflows: ["w"], limit: 1 }, "a", long);
+      expect(taken?.row.claimed).toBe(true);
+      await store.release(taken?.lease as Lease);
+      expect((await collect(store.runs({ id: "r" })))[0]?.claimed).toBe(true);
+    },
+  },
+  {
     name: "an expired lease that nobody took over still appends",
     async run(store) {
       await store.append({ branches: [], run });

@@ -1,6 +1,7 @@
 /** Makes tools of what servers offer, and the source that says on record what was offered. */
 import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
+import { counted } from "../session/counted.ts";
 import { durationMs } from "../session/duration.ts";
 import type { Repeat, Tool, ToolContext, ToolSource } from "../session/session.ts";
 import { shownNames } from "./mcp-names.ts";
@@ -93,7 +94,7 @@ async function run(server: Server, name: string, input: unknown, context: ToolCo
 
 function described({ description = "" }: ListedTool): string {
   const cut = description.length - longestDescription;
-  return cut <= 0 ? description : `${description.slice(0, longestDescription)}… (${cut} characters more)`;
+  return cut <= 0 ? description : `${description.slice(0, longestDescription)}… (${counted(cut, "more character")})`;
 }
 
 function sha256(value: unknown): string {

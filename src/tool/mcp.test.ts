@@ -71,7 +71,7 @@ describe("what is declared", () => {
     expect(await call(open, dotted?.name ?? "", { x: 1 })).toBe('{"name":"a.b","arguments":{"x":1}}');
     for (const { name } of open.tools) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
     expect(open.tools.filter(({ name }) => name === "twice").map(({ description }) => description)).toEqual(["first"]);
-    expect(toolOf(open, "wordy").description).toMatch(/^w{4096}… \(95904 characters more\)$/);
+    expect(toolOf(open, "wordy").description).toMatch(/^w{4096}… \(95904 more characters\)$/);
   });
 
   test("a server without tools is no error", async () => {

@@ -91,14 +91,14 @@ describe("a policy", () => {
       expect.arrayContaining([
         ["policy", 'the policy denies "shell" to agent'],
         [undefined, undefined],
-        ["limit", "the policy allows 1 calls in a run"],
+        ["limit", "the policy allows 1 call in a run"],
       ]),
     );
     expect((await session.request()).messages.at(-1)).toMatchObject({
       results: [
         { outcome: "denied", value: expect.stringContaining('the policy denies "shell"') },
         { outcome: "ok" },
-        { outcome: "denied", value: expect.stringContaining("1 calls in a run") },
+        { outcome: "denied", value: expect.stringContaining("1 call in a run") },
       ],
     });
   });

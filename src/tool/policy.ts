@@ -3,6 +3,7 @@
  * whose path and principals whose name match; everything that applies counts, and the strictest wins. Decisions are recorded with
  * the call.
  */
+import { counted } from "../session/counted.ts";
 import { shortest } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
 import { givenDuration } from "../session/given.ts";
@@ -79,7 +80,7 @@ export class Rules {
       if (policy.allow !== undefined && !policy.allow.some((pattern) => matches(pattern, call.tool)))
         return { reason: `the policy does not allow "${call.tool}" to ${call.by}`, limit: false };
       if (policy.calls !== undefined && count(policy) > policy.calls)
-        return { reason: `the policy allows ${policy.calls} calls in a run`, limit: true };
+        return { reason: `the policy allows ${counted(policy.calls, "call")} in a run`, limit: true };
     }
     return undefined;
   }

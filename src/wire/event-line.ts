@@ -80,6 +80,8 @@ export function eventLine(event: Event, find: FindEvent): string {
       return `run ${event.data.workflow} starts`;
     case "run.resumed":
       return `resumed by ${event.data.worker}`;
+    case "run.asked":
+      return `somebody is asked about ${event.data.pending}`;
     case "run.parked":
       return `parked, ${event.data.pending.length} pending`;
     case "run.ended":

@@ -1,4 +1,5 @@
 /** Numbers, times and ids as people read them. */
+import { nounFor } from "../session/counted.ts";
 
 /** 1234567 → "1 234 567". */
 export function count(value: number): string {
@@ -43,7 +44,7 @@ export function within(at: string, now: Date): string {
 
 /** "one event", "two events" with figures. */
 export function plural(number: number, noun: string): string {
-  return `${count(number)} ${number === 1 ? noun : /[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : /ch$|[sx]$/.test(noun) ? `${noun}es` : `${noun}s`}`;
+  return `${count(number)} ${nounFor(number, noun)}`;
 }
 
 const shortest = 8;

@@ -2,6 +2,7 @@
  * The files of a tree, to read and to write. Trees are values: writing gives the hash of another one. Patterns and patches need
  * packages that are loaded when somebody asks.
  */
+import { counted } from "../session/counted.ts";
 import { RathError } from "../session/errors.ts";
 import type { Files } from "../session/session.ts";
 import { changesBetween, inOrder, join } from "./diff.ts";
@@ -100,10 +101,10 @@ const mostNameBytes = 255;
 
 function withheld(path: string, entry: Entry & { readonly type: "withheld" }): RathError {
   if (entry.why === "erased")
-    return new RathError("event.erased", `The content of ${JSON.stringify(path)} (${entry.size} bytes) was erased.`, {
+    return new RathError("event.erased", `The content of ${JSON.stringify(path)} (${counted(entry.size, "byte")}) was erased.`, {
       details: { path, why: entry.why, size: entry.size },
     });
-  const why = entry.why === "size" ? `it is too large (${entry.size} bytes)` : "it holds a secret";
+  const why = entry.why === "size" ? `it is too large (${counted(entry.size, "byte")})` : "it holds a secret";
   return new RathError("workspace.not-found", `The content of ${JSON.stringify(path)} was not kept: ${why}.`, {
     details: { path, why: entry.why, size: entry.size },
   });

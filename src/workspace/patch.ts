@@ -1,4 +1,5 @@
 /** The difference of two trees as a patch, in the format of git: for people to read and for `git apply`. */
+import { counted } from "../session/counted.ts";
 import type { Change } from "../session/session.ts";
 import { changesBetween } from "./diff.ts";
 import { type Hunk, lineHunks, splitLines, textFrom } from "./lines.ts";
@@ -62,8 +63,9 @@ export async function patchOf(trees: Trees, path: string, a: Entry | undefined, 
 /** A line for what no patch can show. */
 function noteOf(path: string, a: Entry | undefined, b: Entry | undefined): string | undefined {
   for (const entry of [b, a]) {
-    if (entry?.type === "withheld" && entry.why === "erased") return `# ${quoted("", path)}: content was erased (${entry.size} bytes)\n`;
-    if (entry?.type === "withheld") return `# ${quoted("", path)}: content was not kept (${entry.why}, ${entry.size} bytes)\n`;
+    if (entry?.type === "withheld" && entry.why === "erased")
+      return `# ${quoted("", path)}: content was erased (${counted(entry.size, "byte")})\n`;
+    if (entry?.type === "withheld") return `# ${quoted("", path)}: content was not kept (${entry.why}, ${counted(entry.size, "byte")})\n`;
     if (entry?.type === "fifo" || entry?.type === "socket" || entry?.type === "device") return `# ${quoted("", path)}: a ${entry.type}\n`;
   }
   return undefined;

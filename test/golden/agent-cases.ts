@@ -143,6 +143,29 @@ const approval: Case = {
   },
 };
 
+/** A call of which nobody knows at first whether it waits: its run says that somebody is asked about it. */
+const asked: Case = {
+  record: async (rath) => {
+    const drop = tool({
+      name: "drop",
+      description: "Drops a table",
+      input: { type: "object", properties: { table: { type: "string" } } },
+      needsApproval: true,
+      run: () => "dropped",
+    });
+    const clerk = new Agent({
+      name: "clerk",
+      tools: [drop],
+      model: scripted({ calls: [{ tool: "drop", input: { table: "orders" } }] }, "Done."),
+    });
+    const run = await rath.run(clerk, rath.session("Clean up."), { key: "clean" });
+    const settled = await run.settle();
+    if (settled.status !== "waiting") throw new Error(`the run is ${settled.status}, not waiting`);
+    await rath.decide(settled.pending[0]?.id ?? "", { by: "person:7", approve: true });
+    return run.result();
+  },
+};
+
 /** A function writes the instructions; hooks change a request, an input and a value, and refuse a call and at last a request. */
 const hooks: Case = {
   record: async (rath) => {
@@ -377,6 +400,7 @@ export const agentCases: Readonly<Record<string, Case>> = {
   stops,
   decided,
   approval,
+  asked,
   hooks,
   nested,
   handoff,

@@ -8,7 +8,10 @@ import type { Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
 import { type Client, connect } from "../../src/client/client.ts";
 import { Agent, type Model, openrath, verify } from "../../src/index.ts";
+import { memoryStore } from "../../src/store/memory.ts";
+import type { Store } from "../../src/store/store.ts";
 import { repository } from "../questions/story.ts";
+import { Flow } from "../support/flow.ts";
 import { inBrowser } from "./in-browser.ts";
 import { serveProject } from "./project.ts";
 import { buildStage } from "./stage.ts";
@@ -76,6 +79,19 @@ inBrowser("conversations in the inspector", buildStage, (there) => {
     expect((await events(session)).at(-1)).toMatchObject({ kind: "message.added", by: "human:local" });
   });
 
+  test("what is said from the header goes to the branch that is looked at", async () => {
+    const { id: fork } = await client.sessions.fork(session, { label: "aside" });
+    const last = (await events(session)).at(-1)?.id;
+    await shown(`${session}/transcript?branch=${fork}`, async (page) => {
+      await page.getByTitle(`To the branch ${fork.slice(0, 8)}`).click();
+      await page.getByLabel("Message of the user").fill("Only here.");
+      await page.keyboard.press("Control+Enter");
+      await page.getByRole("article").filter({ hasText: "Only here." }).waitFor();
+    });
+    expect((await events(fork)).at(-1)).toMatchObject({ kind: "message.added", session: fork });
+    expect((await events(session)).at(-1)?.id).toBe(last);
+  });
+
   test("a fork is made at the chosen message, and shown", async () => {
     await shown(`${session}/transcript?at=${await saying(session, "message.added", followed)}`, async (page) => {
       await page.getByText("Is anything left to do?").first().waitFor();
@@ -127,6 +143,31 @@ inBrowser("conversations in the inspector", buildStage, (there) => {
       await page.getByRole("article").filter({ hasText: "Is the note good?" }).first().waitFor();
       expect(await page.getByRole("article").filter({ hasText: "Is anything left to do?" }).count()).toBe(0);
     });
+  });
+
+  test("a rerun that waits for somebody on one of its branches says so, and goes on when it is answered", async () => {
+    const asks = new Flow(async (at) => at.fork("question").ask("Which?"), "asks");
+    await using project = await serveProject({ workflows: { asks } });
+    const { rath, client: calls } = project;
+    const answer = async (): Promise<void> => {
+      await expect.poll(async () => (await rath.pending()).length).toBe(1);
+      await rath.decide((await rath.pending())[0]?.id ?? "", { by: "human:ada", answer: "this" });
+    };
+    const run = await rath.run("asks", rath.session("Choose."));
+    await answer();
+    const done = await run.result();
+    await using opened = await there.open(`${project.url}/#/s/${done.id}/transcript?at=${await firstSaid(calls, done.id)}`);
+    const { page } = opened;
+    await page.locator('li[aria-current="true"]').getByRole("button", { name: "Rerun" }).click();
+    await page.getByLabel("Message of the user").fill("Choose again.");
+    await page.getByRole("button", { name: "Run again" }).click();
+    await page.getByRole("status").filter({ hasText: "waiting" }).waitFor();
+    await page.getByText("It waits for somebody.").waitFor();
+    await answer();
+    await page.getByRole("status").filter({ hasText: "done" }).waitFor();
+    await page.getByRole("button", { name: "Go to the fork" }).click();
+    await page.getByRole("article").filter({ hasText: "Choose again." }).waitFor();
+    expect(opened.problems).toEqual([]);
   });
 
   test("a model call shows what it read and what was new; another model is asked on a fork", async () => {
@@ -248,6 +289,30 @@ inBrowser("conversations in the inspector", buildStage, (there) => {
     expect(opened.problems).toEqual([]);
   });
 
+  test("a reply whose writer has fallen silent is not shown any more once nobody holds its run", async () => {
+    const { gate, model } = slowWriter();
+    const store = memoryStore();
+    // Whoever executes the run believes to hold it: to all others its lease runs out, as if its process were cut off.
+    const renewed: Store = { ...store, renew: async (lease) => lease };
+    await using project = await serveProject({ store: renewed, workflows: { writer: new Agent({ name: "writer", model }) } });
+    const told = await project.rath.save(project.rath.session("Tell me a story."));
+    await using opened = await there.open(`${project.url}/#/s/${told.id}/transcript`);
+    const { page } = opened;
+    await page.getByText("live", { exact: true }).waitFor();
+    const begun = await project.rath.run("writer", told);
+    const written = page.getByText("The first half");
+    await written.waitFor();
+    const shownAt = Date.now();
+    await written.waitFor({ state: "detached" });
+    // It is asked about only after a silence: whoever thinks for a while is not forgotten.
+    expect(Date.now() - shownAt).toBeGreaterThan(3000);
+    await page.getByText("live", { exact: true }).waitFor();
+    gate.open();
+    await begun.result();
+    await page.getByText("The first half and the second.").waitFor();
+    expect(opened.problems).toEqual([]);
+  });
+
   test("a reply that nobody writes on is not shown as if somebody did", async () => {
     const { gate, model } = slowWriter();
     await using project = await serveProject({ workflows: { writer: new Agent({ name: "writer", model }) } });
@@ -263,6 +328,12 @@ inBrowser("conversations in the inspector", buildStage, (there) => {
     await begun.result();
   });
 });
+
+/** What was said to a session first. */
+async function firstSaid(client: Client, session: string): Promise<string> {
+  for await (const { id, kind } of client.sessions.events(session)) if (kind === "message.added") return id;
+  return "";
+}
 
 /** A model that stops in the middle of its reply. */
 function slowWriter() {

@@ -8,6 +8,9 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { verify } from "../../src/audit/verify.ts";
 import { openrath } from "../../src/openrath.ts";
 import { Key } from "../../src/runtime/key.ts";
+import { memoryStore } from "../../src/store/memory.ts";
+import { sqliteStore } from "../../src/store/sqlite.ts";
+import type { Store } from "../../src/store/store.ts";
 import { Flow } from "../support/flow.ts";
 import { freshDatabase } from "../support/postgres.ts";
 
@@ -65,4 +68,37 @@ test("of another machine of the same database: nothing is wrong, and nothing is 
   const key = new Key(await readFile(join(folder, "one", "signing-key.pem"), "utf8")).id;
   expect(await machine("two", made.id)).toMatchObject({ ok: false, problems: [], unknownKeys: [key] });
   expect(await machine("two", made.id, key)).toMatchObject({ ok: true, problems: [], unknownKeys: [], unsigned: 0 });
+});
+
+test("of a store that is given as an object is kept like that of its path", async () => {
+  const path = join(folder, "s.db");
+  const flow = new Flow((session) => session.do("x", () => 1));
+  const made = await (async () => {
+    await using rath = openrath({ store: sqliteStore(path) });
+    return (await (await rath.run(flow, rath.session("go"))).result()).id;
+  })();
+  expect((await stat(join(folder, "signing-key.pem"))).mode & 0o777).toBe(0o600);
+  for (const store of [sqliteStore(path), path]) {
+    await using rath = openrath({ store });
+    expect(await verify(await rath.open(made))).toMatchObject({ ok: true, problems: [], unknownKeys: [], unsigned: 0 });
+  }
+});
+
+test("of a store of one's own is kept under the home, and a store in memory leaves none", async () => {
+  const home = join(folder, "home");
+  const before = process.env["OPENRATH_HOME"];
+  process.env["OPENRATH_HOME"] = home;
+  try {
+    const own: Store = { ...sqliteStore(join(folder, "s.db")), kind: "own" };
+    for (const store of [memoryStore(), own]) {
+      expect(await readdir(home).catch(() => [])).not.toContain("signing-key.pem");
+      await using rath = openrath({ store });
+      const session = await (await rath.run(new Flow((at) => at.do("x", () => 1)), rath.session("go"))).result();
+      expect(await verify(session)).toMatchObject({ ok: true, unknownKeys: [] });
+    }
+    expect(await readdir(home)).toContain("signing-key.pem");
+  } finally {
+    if (before === undefined) delete process.env["OPENRATH_HOME"];
+    else process.env["OPENRATH_HOME"] = before;
+  }
 });

@@ -138,7 +138,7 @@ describe("an export", () => {
     const begin = (longest: number, project = projects.own.project): string =>
       jobs.begin({ ...projects.own, project }, { ...place, options: { format: "markdown", longest } }, rath.session(), 0).status;
     for (let i = 1; i <= 20; i++) expect(begin(i)).toBe("queued");
-    expect(() => begin(21)).toThrow(/20 exports of this project wait/);
+    expect(() => begin(21)).toThrow(/20 exports of this project already in the queue/);
     expect([begin(20), begin(21, "other")]).toEqual(["queued", "queued"]);
     await jobs.close();
     await projects.close();

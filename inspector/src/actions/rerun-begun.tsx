@@ -9,29 +9,14 @@ import { Problem } from "./action-form.tsx";
 import classes from "./actions.module.css";
 import { useGo } from "./use-go.ts";
 
-interface Ended {
-  readonly status: string;
-  readonly message?: string;
-  readonly reason?: string;
-  /** Where it ended, which may be another branch than the one it began on. */
-  readonly result?: { readonly session: string };
-}
-
 const lookMs = 700;
 
-/** How it stands. What it says of itself is in a log of its own. */
-function useRerun({ run, session }: RerunResource) {
-  const { sessions } = useClient();
+/** How it stands: one that waits on any of its branches waits. */
+function useRerun({ run }: RerunResource) {
+  const { runs } = useClient();
   return useQuery({
     queryKey: ["rerun", run],
-    queryFn: async ({ signal }) => {
-      let ended: Ended | undefined;
-      for await (const { kind, data } of sessions.events(run, { of: "log", limit: 500, signal }))
-        if (kind === "run.ended") ended = data as Ended;
-      if (ended !== undefined) return ended;
-      const { waiting } = await sessions.get(session, { signal });
-      return { status: waiting > 0 ? "waiting" : "running" } satisfies Ended;
-    },
+    queryFn: ({ signal }) => runs.get(run, { signal }),
     refetchInterval: ({ state }) => (state.data?.status === "running" || state.data?.status === "waiting" ? lookMs : false),
   });
 }
@@ -40,8 +25,9 @@ export function RerunBegun({ begun, close }: { readonly begun: RerunResource; re
   const go = useGo();
   const { data, error } = useRerun(begun);
   const status = data?.status ?? "running";
-  const made = data?.result?.session ?? begun.session;
-  const problem = status === "failed" || status === "cancelled" ? (data?.message ?? data?.reason) : undefined;
+  // Where it ended may be another branch than the one it began on.
+  const made = (data?.ended === undefined ? undefined : data.outcome.session?.id) ?? begun.session;
+  const problem = data?.outcome.error?.message ?? data?.outcome.reason;
   return (
     <Dialog title="It runs again" close={close}>
       <div className={classes["done"]}>

@@ -4,6 +4,7 @@
  */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { plural } from "../../../src/wire/format.ts";
 import { neutral } from "../../../src/wire/neutral.ts";
 import classes from "./code-block.module.css";
 import type { Token } from "./highlight.ts";
@@ -83,9 +84,7 @@ function linesOf(text: string): { readonly lines: readonly string[]; readonly lo
   const lines = neutral(text.slice(0, mostShown)).split("\n");
   if (lines.length > 1 && lines.at(-1) === "") lines.pop();
   const cut = lines.map((line) =>
-    line.length <= longestLine
-      ? line
-      : `${line.slice(0, longestLine)} … ${(line.length - longestLine).toLocaleString("en")} more characters`,
+    line.length <= longestLine ? line : `${line.slice(0, longestLine)} … ${plural(line.length - longestLine, "more character")}`,
   );
   return { lines: cut, longest: cut.reduce((most, line) => Math.max(most, line.length), 0) };
 }

@@ -1,5 +1,6 @@
 /** Patches as the page draws them: read, harmless, and never more of them than can be looked at. */
 import { type FileData, type HunkData, parseDiff } from "react-diff-view";
+import { plural } from "../../../src/wire/format.ts";
 import { neutral } from "../../../src/wire/neutral.ts";
 
 export interface FilePatch {
@@ -62,7 +63,7 @@ function shortened(patch: string): string {
   const text = neutral(patch.slice(0, mostRead));
   return text.replaceAll(
     new RegExp(`^(.{${longestLine}})(.+)$`, "gm"),
-    (_, start: string, rest: string) => `${start} … ${rest.length.toLocaleString("en")} more characters`,
+    (_, start: string, rest: string) => `${start} … ${plural(rest.length, "more character")}`,
   );
 }
 

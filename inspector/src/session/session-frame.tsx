@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect } from "react";
-import { count, money } from "../../../src/wire/format.ts";
+import { count, money, plural } from "../../../src/wire/format.ts";
 import { neutral } from "../../../src/wire/neutral.ts";
 import { ActionsProvider, useAct } from "../actions/actions.tsx";
 import { useClient, useMay } from "../client.tsx";
@@ -100,7 +100,7 @@ function SessionHeader({ session }: { readonly session: string }) {
           {count(lineage.count)} events · {count(lineage.sessions.length)} {lineage.sessions.length === 1 ? "branch" : "branches"}
           {data !== undefined && (
             <span title="Of this session and all that it continues or took over; the timeline tells what all branches cost">
-              {` · ${count(data.usage.input + data.usage.output)} tokens · ${money(data.usage.usd)} behind it`}
+              {` · ${plural(data.usage.input + data.usage.output, "token")} · ${money(data.usage.usd)} behind it`}
             </span>
           )}
         </span>

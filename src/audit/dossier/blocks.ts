@@ -1,5 +1,5 @@
 /** The building blocks of the page: tables, folded texts, ids and marks. Whatever is long is cut here, and says how much was left out. */
-import { count, size } from "../../wire/format.ts";
+import { count, plural, size } from "../../wire/format.ts";
 import { Html, type Htmlable, html } from "../html.ts";
 
 /** One section of the page. */
@@ -53,7 +53,7 @@ export function block(text: string, most = longestText): Html {
   if (text.length <= most) return html`<pre>${text}</pre>`;
   const [head, tail] = [clipped(text, Math.ceil(most * 0.6)), whole(text.slice(text.length - Math.floor(most * 0.4)))];
   const left = text.length - head.length - tail.length;
-  return html`<pre>${head}</pre><p class="left">${count(left)} characters left out here; all of it is in the record</p><pre>${tail}</pre>`;
+  return html`<pre>${head}</pre><p class="left">${plural(left, "character")} left out here; all of it is in the record</p><pre>${tail}</pre>`;
 }
 
 /** Something that opens when it is asked for. */
@@ -83,7 +83,7 @@ export function table<T>(rows: readonly T[], columns: readonly Column<T>[], rest
   const class_ = ({ kind }: Column<T>): Htmlable => (kind === undefined ? "" : html` class="${kind}"`);
   const row = (one: T | undefined): Html =>
     one === undefined
-      ? html`<tr class="left"><td colspan="${columns.length}">${count(left)} more rows are left out here; all of them are in ${rest}</td></tr>`
+      ? html`<tr class="left"><td colspan="${columns.length}">${plural(left, "more row")} left out here; all of them are in ${rest}</td></tr>`
       : html`<tr>${columns.map((column) => html`<td${class_(column)} data-name="${column.name}"><div>${column.cell(one)}</div></td>`)}</tr>`;
   return html`<div class="table"><table><thead><tr>${columns.map((column) => html`<th${class_(column)} scope="col">${column.name}</th>`)}</tr></thead><tbody>
 ${shown.map((one) => html`${row(one)}\n`)}</tbody></table></div>`;

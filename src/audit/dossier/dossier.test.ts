@@ -153,7 +153,7 @@ describe("the page", () => {
     }
     expect(text).not.toMatch(/url\(|@import|javascript:/i);
     expect(text).toContain("default-src 'none'");
-    expect(elements.filter(({ name }) => name === "section")).toHaveLength(21);
+    expect(elements.filter(({ name }) => name === "section")).toHaveLength(22);
   });
 
   test("says what was asked, what came out, what was rejected and why, and what passed", async () => {
@@ -182,6 +182,25 @@ describe("the page", () => {
     const items = list.slice(0, list.indexOf("</ol>")).split("<li>").slice(1);
     expect(items).toHaveLength(28);
     for (const item of items) expect(item).toMatch(/<a href="#[a-z]+">/);
+  });
+
+  test("names the records of other systems, also those of a branch that was not kept", async () => {
+    await using other = openrath({ store: "memory" });
+    const linked = other
+      .session("Pay the invoice")
+      .link({ system: "crm", id: "ticket-7", uri: "https://crm.example/7", digest: "sha256-abc" });
+    const lost = linked.fork("lost").link({ system: "ledger", id: "entry-9" });
+    await other.save(lost.reject("not this one"));
+    const paid = await linked.do("pay", () => "paid");
+    const alone = join(folder, "linked.html");
+    await write(paid, alone, { format: "html" });
+    const page = await readFile(alone, "utf8");
+    const section = page.slice(page.indexOf('<section id="links">'));
+    const { text, elements } = readMarkup(section.slice(0, section.indexOf("</section>") + "</section>".length));
+    for (const said of ["crm", "ticket-7", "https://crm.example/7", "sha256-abc", "the way to the result"]) expect(text).toContain(said);
+    for (const said of ["ledger", "entry-9", "lost"]) expect(text).toContain(said);
+    expect(elements.flatMap(({ attributes }) => attributes.get("href") ?? [])).toEqual(["#links"]);
+    expect(await file("index.html")).toContain("No record of another system was named.");
   });
 
   test("can be written alone", async () => {

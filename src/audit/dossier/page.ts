@@ -6,6 +6,7 @@ import type { Session } from "../../session/session.ts";
 import { html, page } from "../html.ts";
 import type { Section } from "./blocks.ts";
 import { approvalSection, costSection, failureSection } from "./ending.ts";
+import { linkSection } from "./links.ts";
 import { type Environment, environmentOf } from "./manifest.ts";
 import { type Proof, prove } from "./proof.ts";
 import { type Dossier, readDossier } from "./read.ts";
@@ -49,6 +50,7 @@ export function pageOf(dossier: Dossier, proof: Proof, environment: Environment,
     contextSection(dossier),
     approvalSection(dossier),
     placementSection(dossier),
+    linkSection(dossier),
     costSection(dossier),
     failureSection(dossier),
     saidSection(dossier),

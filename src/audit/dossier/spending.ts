@@ -1,5 +1,5 @@
 /** What was spent on all branches, as bars. */
-import { count, money } from "../../wire/format.ts";
+import { count, money, plural } from "../../wire/format.ts";
 import type { CostRow } from "../cost.ts";
 import { colour, escaped, round, svg, text } from "../svg.ts";
 import { dataOf, type Effect } from "./effects.ts";
@@ -41,7 +41,7 @@ function drawSum({ name, usage: { input, cached, output, usd }, unpriced }: Cost
     const wide = round((tokens / widest) * room);
     const at = x;
     x = round(x + wide);
-    return `<rect x="${at}" y="${y + 2}" width="${wide}" height="14" style="fill:${colour(tint)}" fill-opacity="${tint === "other" ? 0.5 : 0.9}"><title>${escaped(`${count(tokens)} tokens`)}</title></rect>`;
+    return `<rect x="${at}" y="${y + 2}" width="${wide}" height="14" style="fill:${colour(tint)}" fill-opacity="${tint === "other" ? 0.5 : 0.9}"><title>${escaped(`${plural(tokens, "token")}`)}</title></rect>`;
   });
   const cost = unpriced > 0 ? "price unknown" : money(usd);
   return [

@@ -34,7 +34,7 @@ ${tile("Checks", newest.size === 0 ? "none" : `${passed} of ${newest.size}`, new
 ${tile("Files", count(changes.length), "changed by the result")}
 ${tile("Branches", count(shown.length), rejected === 0 ? "none rejected" : `${count(rejected)} rejected`)}
 ${tile("Model steps", count(models.length), live === 0 ? "none depends on a provider" : `${count(live)} depend on a provider`)}
-${tile("Cost", money(spent.usd), `${count(spent.input + spent.output)} tokens${unpriced > 0 ? ", some without a price" : ""}`)}
+${tile("Cost", money(spent.usd), `${plural(spent.input + spent.output, "token")}${unpriced > 0 ? ", some without a price" : ""}`)}
 ${tile("Time", seconds(busyMs), busyMs > (to - from) * 0.9 ? "of work" : `of work in ${seconds(to - from)}`)}
 ${tile("Record", proof.verification.ok ? "intact" : "in doubt", `${plural(events.length, "event")} on its branches`)}
 </div>

@@ -128,7 +128,7 @@ function patchLines(text: string): readonly Html[] {
             : line.startsWith("-")
               ? "minus"
               : "same";
-      return html`<span class="${kind}">${line === "" ? " " : clipped(line, 2000)}${line.length > 2000 ? ` … ${count(line.length - 2000)} more characters` : ""}\n</span>`;
+      return html`<span class="${kind}">${line === "" ? " " : clipped(line, 2000)}${line.length > 2000 ? ` … ${plural(line.length - 2000, "more character")}` : ""}\n</span>`;
     });
 }
 
@@ -343,7 +343,7 @@ export function contextSection(dossier: Dossier): Section {
     compressed.length === 0
       ? none("Models read everything that was said to them: nothing was compressed.")
       : html`<p class="note">A compression changes what models read from then on. Nothing is removed: every event below is in the record, and <code>openrath show ${id}@STEP</code> shows the session before it.</p>
-${compressed.slice(0, 40).map((event) => oneCompression(dossier, event))}${compressed.length > 40 ? html`<p class="left">${count(compressed.length - 40)} more compressions are left out here</p>` : ""}`;
+${compressed.slice(0, 40).map((event) => oneCompression(dossier, event))}${compressed.length > 40 ? html`<p class="left">${plural(compressed.length - 40, "more compression")} left out here</p>` : ""}`;
   return { id: "context", title: "What models no longer read", body };
 }
 

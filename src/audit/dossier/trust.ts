@@ -80,7 +80,7 @@ export function verificationSection(proof: Proof): Section {
   const body = html`${facts([
     [
       "Record",
-      html`${mark(ok ? "intact" : "in doubt", ok ? "good" : "bad")} ${count(events)} events read again: hashes, order, contents and signatures`,
+      html`${mark(ok ? "intact" : "in doubt", ok ? "good" : "bad")} ${plural(events, "event")} read again: hashes, order, contents and signatures`,
     ],
     [
       "Not signed",

@@ -2,6 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import canonicalize from "canonicalize";
 import { z } from "zod";
+import { counted } from "../../session/counted.ts";
 import { type ErrorCode, RathError } from "../../session/errors.ts";
 import type { EventQuery, LogQuery, LogRow, RunQuery, RunRow, StoredEvent } from "../../store/store.ts";
 import { isHash } from "../blob-references.ts";
@@ -172,7 +173,7 @@ export async function readBundle(lines: AsyncIterable<Line>, beside: Beside | un
   for (const { log, head, events } of content.logs.values()) {
     const found = content.events.get(log) ?? [];
     if (found.length !== events)
-      throw invalid(content.lines.get(`log ${log}`), "events", `log ${log} has ${found.length} events, its line says ${events}`);
+      throw invalid(content.lines.get(`log ${log}`), "events", `log ${log} has ${counted(found.length, "event")}, its line says ${events}`);
     if (found.at(-1)?.id !== head)
       throw invalid(content.lines.get(`log ${log}`), "head", `log ${log} ends with ${found.at(-1)?.id}, its line says ${head}`);
   }
@@ -274,14 +275,14 @@ async function contentIn(given: BlobLine, line: number, beside: Beside | undefin
     if (given.base64 !== undefined && Buffer.from(content).toString("base64") !== given.base64)
       throw invalid(line, "base64", "it is not base64 as it is written");
     if (content.length !== given.bytes)
-      throw invalid(line, "bytes", `blob ${given.blob} has ${content.length} bytes, its line says ${given.bytes}`);
+      throw invalid(line, "bytes", `blob ${given.blob} has ${counted(content.length, "byte")}, its line says ${given.bytes}`);
     return content;
   }
   if (beside === undefined)
     throw invalid(line, "blob", `the content of blob ${given.blob} lies in a folder: import the folder, not its session.jsonl`);
   const file = await beside(given.blob, given.bytes);
   if (file === undefined)
-    throw invalid(line, "blob", `blob ${given.blob} is missing: there is no file of ${given.bytes} bytes blobs/${given.blob}`);
+    throw invalid(line, "blob", `blob ${given.blob} is missing: there is no file of ${counted(given.bytes, "byte")} blobs/${given.blob}`);
   return file;
 }
 

@@ -4,6 +4,7 @@
  */
 import { runtimeOf } from "../../runtime/replay.ts";
 import { viewOf } from "../../session/context.ts";
+import { counted } from "../../session/counted.ts";
 import { stateOf } from "../../session/fold.ts";
 import type { Node } from "../../session/log.ts";
 import type { Part, ReplyPart, RequestMessage, RequestTool } from "../../session/message.ts";
@@ -159,7 +160,7 @@ function urlOf({ mediaType, data }: FilePart): string | undefined {
 function fileText({ mediaType, data }: FilePart): string {
   return data instanceof URL
     ? `[${mediaType} at ${data.href}]`
-    : `[${mediaType}${data instanceof Uint8Array ? `, ${data.length} bytes` : ""}]`;
+    : `[${mediaType}${data instanceof Uint8Array ? `, ${counted(data.length, "byte")}` : ""}]`;
 }
 
 function textOf(value: unknown): string {

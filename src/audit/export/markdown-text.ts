@@ -1,4 +1,5 @@
 /** Text of others in Markdown: whatever it holds, it stays text, breaks out of nothing and calls nobody. */
+import { counted } from "../../session/counted.ts";
 import { neutral } from "../../wire/neutral.ts";
 
 /** A short text on one line, as code: in it no markup, no mention and no reference works. */
@@ -46,7 +47,7 @@ function cut(text: string, longest: number): string {
   if (text.length <= longest) return text;
   // Not between the halves of a character.
   const end = /[\ud800-\udbff]/.test(text.charAt(longest - 1)) ? longest - 1 : longest;
-  return `${text.slice(0, end)}… (${text.length - end} more characters)`;
+  return `${text.slice(0, end)}… (${counted(text.length - end, "more character")})`;
 }
 
 function longestRun(text: string, character: string): number {

@@ -63,7 +63,7 @@ function heading(session: Session, { nodes }: Graph): string {
     ...(usage.input + usage.output === 0
       ? []
       : [
-          `${count(usage.input)} tokens in, ${count(usage.output)} out, ${money(usage.usd)}${usage.cached > 0 ? `, ${count(usage.cached)} cached` : ""}`,
+          `${plural(usage.input, "token")} in, ${count(usage.output)} out, ${money(usage.usd)}${usage.cached > 0 ? `, ${count(usage.cached)} cached` : ""}`,
         ]),
     seconds(Math.max(0, session.now().getTime() - Date.parse(begun))),
   ];

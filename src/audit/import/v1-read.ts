@@ -5,6 +5,7 @@
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import { counted } from "../../session/counted.ts";
 import { RathError } from "../../session/errors.ts";
 import { readLines } from "../export/lines.ts";
 import { strictJson } from "./strict-json.ts";
@@ -169,7 +170,7 @@ class Reading {
   #takeTrailer(value: Record<string, unknown>): void {
     const found = this.#fitted(trailer, value);
     if (found.final_chunk_count !== this.#chunks.length)
-      throw this.#wrong("final_chunk_count", `it is ${found.final_chunk_count}, but there are ${this.#chunks.length} chunks`);
+      throw this.#wrong("final_chunk_count", `it is ${found.final_chunk_count}, but the file has ${counted(this.#chunks.length, "chunk")}`);
     this.#trailer = found;
   }
 

@@ -20,7 +20,12 @@ export function define(command: Command, cli: Cli): void {
     .addOption(
       new Option("--context <what>", "what models read of the others: their answers, or all that was said").choices(["answers", "all"]),
     )
-    .addOption(new Option("--conflicts <side>", "which side wins where both changed the same thing").choices(["ours", "theirs"]))
+    .addOption(
+      new Option("--conflicts <side>", "which side wins, with its whole file, where both changed the same thing").choices([
+        "ours",
+        "theirs",
+      ]),
+    )
     .action((into: string, others: readonly string[], options: Options) => merge(cli, into, others, options));
 }
 

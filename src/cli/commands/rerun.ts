@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { lineageEvents } from "../../audit/lineage-events.ts";
 import { rerun, withMessage } from "../../runtime/rerun.ts";
 import type { Pending, Session } from "../../session/session.ts";
-import { money, shortEvent } from "../../wire/format.ts";
+import { money, plural, shortEvent } from "../../wire/format.ts";
 import { pendingText } from "../../wire/pending-line.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
@@ -64,7 +64,7 @@ async function rerunSession(cli: Cli, id: string, options: Options): Promise<voi
   const short = await shortIds(cli);
   printFields(cli, [
     ["session", cli.onTerminal ? short(made.id) : made.id],
-    ["reused", `${reused} of ${of} results${saved.usd > 0 ? `, ${money(saved.usd)} saved` : ""}`],
+    ["reused", `${reused} of ${plural(of, "result")}${saved.usd > 0 ? `, ${money(saved.usd)} saved` : ""}`],
     split === undefined ? undefined : ["split", `at step ${split.step}, ${split.kind} ${shortEvent(split.id)}`],
     ["output", outputText(cli, made) ?? ""],
   ]);

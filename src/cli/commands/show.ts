@@ -5,7 +5,7 @@ import type { DataOf, Event } from "../../session/event.ts";
 import { versionName } from "../../session/remembered.ts";
 import type { MemoryItem, Message, Placement, Publish, Route, Session } from "../../session/session.ts";
 import { valueText } from "../../wire/event-line.ts";
-import { count, shortEvent } from "../../wire/format.ts";
+import { count, plural, shortEvent } from "../../wire/format.ts";
 import { compressionLine, readLine, writeLine } from "../../wire/memory-line.ts";
 import { pendingText } from "../../wire/pending-line.ts";
 import type { Cli } from "../cli.ts";
@@ -237,7 +237,7 @@ function bodyOf(message: Message, most: number): string {
       case "reasoning":
         return `[reasoning] ${clip(part.text, 200)}`;
       case "file":
-        return `[${part.mediaType}${part.data instanceof Uint8Array ? `, ${part.data.length} bytes` : ` ${String(part.data)}`}]`;
+        return `[${part.mediaType}${part.data instanceof Uint8Array ? `, ${plural(part.data.length, "byte")}` : ` ${String(part.data)}`}]`;
       case "call":
         return `[calls ${part.tool} ${clip(part.input, 200)}]`;
       case "result":
@@ -249,5 +249,5 @@ function bodyOf(message: Message, most: number): string {
     }
   });
   const text = parts.join("\n");
-  return text.length <= most ? text : `${text.slice(0, most)}\n… ${text.length - most} more characters: --json shows all`;
+  return text.length <= most ? text : `${text.slice(0, most)}\n… ${plural(text.length - most, "more character")}: --json shows all`;
 }

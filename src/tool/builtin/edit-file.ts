@@ -1,4 +1,5 @@
 /** The tool `edit_file`: one exact text for another. What cannot be placed without doubt is refused with what would help. */
+import { counted } from "../../session/counted.ts";
 import type { Tool } from "../../session/session.ts";
 import { fileResource } from "../workspace-path.ts";
 import { builtin } from "./builtin.ts";
@@ -118,8 +119,8 @@ const mostLines = 40;
 
 function report(path: string, lines: readonly string[], regions: readonly Region[]): string {
   const shown = regions.slice(0, mostRegions).map((region) => shownRegion(lines, region));
-  const rest = regions.length > mostRegions ? [`[and ${regions.length - mostRegions} more places]`] : [];
-  const count = regions.length === 1 ? "1 place" : `${regions.length} places`;
+  const rest = regions.length > mostRegions ? [`[and ${counted(regions.length - mostRegions, "more place")}]`] : [];
+  const count = counted(regions.length, "place");
   return [`Changed ${count} in ${path}. It now reads:`, ...shown, ...rest].join("\n");
 }
 
@@ -129,5 +130,5 @@ function shownRegion(lines: readonly string[], { first, last }: Region): string 
   const numbered = lines.slice(from - 1, to).map((line, index) => `${from + index}: ${line.slice(0, 500)}`);
   if (numbered.length <= mostLines) return numbered.join("\n");
   const half = mostLines / 2;
-  return [...numbered.slice(0, half), `[… ${numbered.length - mostLines} lines …]`, ...numbered.slice(-half)].join("\n");
+  return [...numbered.slice(0, half), `[… ${counted(numbered.length - mostLines, "line")} …]`, ...numbered.slice(-half)].join("\n");
 }

@@ -1,4 +1,5 @@
 /** The tool `read_file`. Text comes as it is, without line numbers: what is read is what `edit_file` must be given to find it. */
+import { counted } from "../../session/counted.ts";
 import type { Tool } from "../../session/session.ts";
 import { fileResource } from "../workspace-path.ts";
 import { builtin } from "./builtin.ts";
@@ -40,10 +41,10 @@ export const readFile: Tool<ReadFileInput, string> = builtin<ReadFileInput, stri
     const bytes = await readBytes(sandbox, path);
     if (bytes.length === 0) return "[the file is empty]";
     const text = decoded(bytes);
-    if (text === undefined) return `[${path} is a binary file of ${bytes.length} bytes]`;
+    if (text === undefined) return `[${path} is a binary file of ${counted(bytes.length, "byte")}]`;
     const lines = linesOf(text);
     if (from === 1 && text.length <= mostCharacters && lines.length <= (count ?? defaultLines)) return text;
-    if (from > lines.length) throw new Error(`${path} has ${lines.length} lines: there is no line ${from}.`);
+    if (from > lines.length) throw new Error(`${path} has ${counted(lines.length, "line")}: there is no line ${from}.`);
     return windowOf(lines, from, count ?? defaultLines);
   },
 });

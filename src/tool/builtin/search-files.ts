@@ -1,4 +1,5 @@
 /** The tool `search_files`: files are read through the sandbox and searched here, so that it works alike in every sandbox. */
+import { counted } from "../../session/counted.ts";
 import type { Sandbox, Tool } from "../../session/session.ts";
 import { textOfThrown } from "../../session/thrown.ts";
 import { builtin } from "./builtin.ts";
@@ -114,7 +115,7 @@ async function searched(
     if (bytes > mostBytes)
       return stop(`[only ${next + batch.length} of ${paths.length} files were searched, they are large: give a path or glob]`);
   }
-  if (unread > 0) notes.push(`[${unread} files could not be read]`);
+  if (unread > 0) notes.push(`[${counted(unread, "file")} could not be read]`);
   return lines;
 }
 

@@ -1,4 +1,5 @@
 /** The tool `write_file`. */
+import { counted } from "../../session/counted.ts";
 import type { Tool } from "../../session/session.ts";
 import { fileResource } from "../workspace-path.ts";
 import { builtin } from "./builtin.ts";
@@ -31,6 +32,6 @@ export const writeFile: Tool<WriteFileInput, string> = builtin<WriteFileInput, s
     const replaced = await isThere(sandbox, path);
     await sandbox.write(path, content);
     const lines = linesOf(content).length;
-    return `${replaced ? "Replaced" : "Created"} ${path}: ${lines} ${lines === 1 ? "line" : "lines"}, ${Buffer.byteLength(content)} bytes.`;
+    return `${replaced ? "Replaced" : "Created"} ${path}: ${counted(lines, "line")}, ${counted(Buffer.byteLength(content), "byte")}.`;
   },
 });

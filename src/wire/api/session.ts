@@ -115,7 +115,7 @@ export const merged = z
     conflicts: z
       .enum(["ours", "theirs"])
       .optional()
-      .describe("Who wins where both changed the same. Left out: 409, and nothing is changed."),
+      .describe("Who wins, with the whole file, where both changed the same. Left out: 409, and nothing is changed."),
     context: z.enum(["answers", "all"]).optional(),
     reason: words.optional(),
     ...ifHead,

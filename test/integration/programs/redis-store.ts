@@ -41,9 +41,10 @@ export function redisStore(url: string): Store {
     return undefined;
   }
 
-  const rowOf = ({ row, owner, until, woken }: Held): RunRow => ({
+  const rowOf = ({ row, epoch, owner, until, woken }: Held): RunRow => ({
     ...row,
     owner: until > Date.now() ? owner : undefined,
+    ...(epoch === 0 ? {} : { claimed: true }),
     ...(woken === undefined ? {} : { woken: true }),
   });
 
@@ -77,7 +78,7 @@ export function redisStore(url: string): Store {
       for (const { hash, bytes } of write.blobs ?? []) blobs.set(hash, structuredClone(bytes));
       if (write.run !== undefined) {
         const held = runs.get(write.run.id) ?? { row: write.run, epoch: 0, owner: undefined, until: 0, woken: undefined };
-        const { owner: _, woken: __, ...row } = structuredClone(write.run);
+        const { owner: _, woken: __, claimed: ___, ...row } = structuredClone(write.run);
         runs.set(row.id, Object.assign(held, { row }));
       }
       const released = write.release && write.lease && runs.get(write.lease.run);

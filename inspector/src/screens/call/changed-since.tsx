@@ -91,7 +91,7 @@ function Lines({ lines }: { readonly lines: readonly (DifferentLine | undefined)
           {"\n"}
         </span>
       ))}
-      {lines.length > mostLines && `… ${count(lines.length - mostLines)} more lines`}
+      {lines.length > mostLines && `… ${plural(lines.length - mostLines, "more line")}`}
     </pre>
   );
 }

@@ -175,7 +175,7 @@ function itemText({ version, content, forgotten }: One<DiffResource["memory"]>):
 
 function modelText({ calls, reused, usage }: One<DiffResource["models"]>): string {
   const again = reused === 0 ? "" : ` (${count(reused)} reused)`;
-  return `${plural(calls, "call")}${again}, ${count(usage.input)} tokens read, ${count(usage.output)} written, ${money(usage.usd)}`;
+  return `${plural(calls, "call")}${again}, ${plural(usage.input, "token")} read, ${count(usage.output)} written, ${money(usage.usd)}`;
 }
 
 export function valueText(value: unknown): string {

@@ -1,6 +1,6 @@
 /** The branches side by side: how each stands, what it cost and how long it took, and the way to it. */
 import { type KeyboardEvent, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
-import { count, money, seconds } from "../../../../src/wire/format.ts";
+import { count, money, plural, seconds } from "../../../../src/wire/format.ts";
 import { neutral } from "../../../../src/wire/neutral.ts";
 import { Badge } from "../../parts/badge.tsx";
 import classes from "./branch-strip.module.css";
@@ -87,7 +87,9 @@ function BranchCard({ graph, branch, most, current, go }: CardProps) {
   const own = branch.session === rows.lineage.session;
   const name = told?.label ?? (branch.nested ? "nested work" : branch.session.slice(0, 8));
   const status = branch.rejected ? "rejected" : (told?.status ?? "");
-  const about = [name, status, told?.reason, `${branch.events} events`].filter((part) => part !== undefined && part !== "").join(" · ");
+  const about = [name, status, told?.reason, plural(branch.events, "event")]
+    .filter((part) => part !== undefined && part !== "")
+    .join(" · ");
   return (
     <li className={classes["item"]}>
       <button

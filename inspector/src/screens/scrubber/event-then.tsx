@@ -1,6 +1,6 @@
 /** The event of the moment, with what it says. */
 import { Link } from "@tanstack/react-router";
-import { count, money, seconds, shortEvent } from "../../../../src/wire/format.ts";
+import { money, plural, seconds, shortEvent } from "../../../../src/wire/format.ts";
 import { neutralJson } from "../../../../src/wire/neutral.ts";
 import { useEventLines } from "../../lineage/event-lines.ts";
 import type { Lineage } from "../../lineage/lineage.ts";
@@ -26,7 +26,8 @@ export function EventThen({ lineage, row }: { readonly lineage: Lineage; readonl
       <p className="quiet small">
         step {lineage.step(row)} · by <span className="given">{lineage.by(row)}</span> · {new Date(lineage.at(row)).toLocaleString("en-GB")}
         {spent !== undefined && ` · ${seconds(spent.ms)}`}
-        {spent !== undefined && spent.input + spent.output > 0 && ` · ${count(spent.input + spent.output)} tokens · ${money(spent.usd)}`} ·{" "}
+        {spent !== undefined && spent.input + spent.output > 0 && ` · ${plural(spent.input + spent.output, "token")} · ${money(spent.usd)}`}{" "}
+        ·{" "}
         <Link to="/s/$session/graph" params={{ session: lineage.session }} search={(kept) => ({ ...kept, at: id })}>
           in the graph
         </Link>{" "}

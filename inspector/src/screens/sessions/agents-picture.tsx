@@ -1,6 +1,6 @@
 /** The agents that used most tokens, of the sessions on screen. */
 
-import { count, money } from "../../../../src/wire/format.ts";
+import { count, money, plural } from "../../../../src/wire/format.ts";
 import { neutral } from "../../../../src/wire/neutral.ts";
 import classes from "./pictures.module.css";
 import type { AgentSpent } from "./spendings.ts";
@@ -31,7 +31,7 @@ export function AgentsPicture({ agents, sessions, known }: Props) {
       )}
       <ul className={classes["agents"]}>
         {agents.map(({ agent, tokens, usd }) => (
-          <li key={agent} title={`${neutral(agent)}: ${count(tokens)} tokens, ${money(usd)}`}>
+          <li key={agent} title={`${neutral(agent)}: ${plural(tokens, "token")}, ${money(usd)}`}>
             <span className="given clip small">{agent}</span>
             <span className={classes["share"]}>
               <span style={{ width: `${(tokens / most) * 100}%` }} />

@@ -1,5 +1,5 @@
 /** What is under the pointer: what it was, how long it took and what it cost. */
-import { count, money, seconds } from "../../../../src/wire/format.ts";
+import { count, money, plural, seconds } from "../../../../src/wire/format.ts";
 import { useEventLines } from "../../lineage/event-lines.ts";
 import type { Lineage } from "../../lineage/lineage.ts";
 import { kindWords } from "./legend.tsx";
@@ -46,7 +46,7 @@ export function howMuch(lineage: Lineage, row: number): string {
     ...(trouble === undefined ? [] : [trouble]),
     ...(spent === undefined || spent.input + spent.output === 0
       ? []
-      : [`${count(spent.input)} tokens in, ${count(spent.output)} out`, money(spent.usd)]),
+      : [`${plural(spent.input, "token")} in, ${count(spent.output)} out`, money(spent.usd)]),
   ];
   return parts.join(" · ");
 }

@@ -1,5 +1,5 @@
 /** Work inside a call, on a branch of its own: folded, with a way to it. */
-import { count, money, plural } from "../../../../src/wire/format.ts";
+import { money, plural } from "../../../../src/wire/format.ts";
 import { useLineage } from "../../lineage/use-lineage.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { usePlace } from "../../session/use-place.ts";
@@ -34,7 +34,7 @@ export function NestedItem({ item, isOpen, toggle }: Props) {
       </button>
       <span className="quiet small number">
         {plural(rows.length, "event")}
-        {sums.tokens > 0 && ` · ${count(sums.tokens)} tokens · ${money(sums.usd)}`}
+        {sums.tokens > 0 && ` · ${plural(sums.tokens, "token")} · ${money(sums.usd)}`}
       </span>
       <button type="button" className="small" onClick={() => change({ branch, at: undefined })}>
         To its branch

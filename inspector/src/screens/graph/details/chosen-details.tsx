@@ -1,6 +1,6 @@
 /** All about the row or event that is chosen: what it is, who did it, what it took and said, why, and what can be done from here. */
 import { useDeferredValue, useState } from "react";
-import { count, money, seconds } from "../../../../../src/wire/format.ts";
+import { count, money, plural, seconds } from "../../../../../src/wire/format.ts";
 import { neutral } from "../../../../../src/wire/neutral.ts";
 import { Badge, StatusBadge } from "../../../parts/badge.tsx";
 import { CopyButton } from "../../../parts/copy-button.tsx";
@@ -86,7 +86,7 @@ function RowFacts({ graph, shown }: { readonly graph: Graph; readonly shown: Sho
       </Fact>
       {(tokens > 0 || usd > 0 || ms >= 1) && (
         <Fact name="took">
-          {[tokens > 0 && `${count(tokens)} tokens`, usd > 0 && money(usd), ms >= 1 && seconds(ms)].filter(Boolean).join(" · ")}
+          {[tokens > 0 && plural(tokens, "token"), usd > 0 && money(usd), ms >= 1 && seconds(ms)].filter(Boolean).join(" · ")}
         </Fact>
       )}
       <Fact name="branch">
