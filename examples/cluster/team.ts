@@ -1,30 +1,16 @@
 /**
- * The team: a Selector sends each ticket to whoever can work on it next, until it is done. What the tools do to the world is written to the
- * table `ledger` under the key of the call, by the tools themselves: the audit believes that table, not the agents.
+ * The team: a Selector sends each ticket to whoever can work on it next, until it is done. What the tools do to the world is in a ledger
+ * of the world's own: the audit believes that, not the agents.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { Agent, openrath, type Rath, Selector, type Session, type ToolContext, tool, Workflow } from "openrath";
+import { Agent, openrath, type Rath, Selector, type Session, tool, Workflow } from "openrath";
 import { searchFiles, writeFile } from "openrath/tools";
 import pg from "pg";
 import { z } from "zod";
+import { live } from "../stage/at-hand.ts";
 import { scripts } from "./scripts.ts";
 import { orders } from "./tickets.ts";
-
-/** No uniqueness: what is done twice must be seen twice. */
-export const ledgerTable =
-  "CREATE TABLE ledger (key text, tool text, detail text, asked int DEFAULT 1, worker int, confirmed bool DEFAULT false)";
-
-/** What a payment provider or a mailer does. They take a moment between doing something and saying so. */
-async function act(tool: string, detail: string, { key, deps }: ToolContext): Promise<{ readonly receipt: string }> {
-  const { db } = deps as { readonly db: pg.Pool };
-  const again = tool === "refund" ? await db.query("UPDATE ledger SET asked = asked + 1 WHERE key = $1", [key]) : undefined;
-  if (!again?.rowCount)
-    await db.query("INSERT INTO ledger (key, tool, detail, worker) VALUES ($1, $2, $3, $4)", [key, tool, detail, process.pid]);
-  await sleep(1500);
-  await db.query("UPDATE ledger SET confirmed = true WHERE key = $1", [key]);
-  return { receipt: key.slice(0, 8) };
-}
+import { act } from "./world.ts";
 
 const findOrder = tool({
   name: "find_order",
@@ -90,8 +76,6 @@ export class Desk extends Workflow {
   }
 }
 
-/** The models are live where there is a key, else scripted. */
-export const live = process.env["MODEL"] ?? (process.env["OPENAI_API_KEY"] === undefined ? undefined : "openai/gpt-5.5");
 export const desk = new Desk();
 
 /** What every process of the cluster opens. */

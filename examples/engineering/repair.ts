@@ -5,26 +5,13 @@ import { fileURLToPath } from "node:url";
 import type { Rath, Run } from "openrath";
 import type { Team } from "./team.ts";
 
-export interface Issue {
-  readonly name: string;
-  readonly title: string;
-  readonly text: string;
-  /** The directory of its repository. */
-  readonly repository: string;
-}
-
 export const repositories = fileURLToPath(new URL("repositories", import.meta.url));
 
-/** An issue of this example, and its repository copied to where it may be changed. A copy that is there is left alone. */
-export async function issueIn(folder: string, name: string): Promise<Issue> {
-  const repository = join(folder, name);
-  await cp(join(repositories, name), repository, { recursive: true, force: false });
-  const text = await readFile(join(repository, "ISSUE.md"), "utf8");
-  const [title = name] = text.split("\n");
-  return { name, title, text, repository };
-}
-
 /** Starts the work on an issue, or finds it by its name: killed on the way, it goes on from what is on record. */
-export function repair(rath: Rath, team: Team, { name, title, text, repository }: Issue, sandbox: string): Promise<Run> {
-  return rath.run(team, rath.session(text, { title }).to(sandbox, { workspace: repository }), { key: name });
+export async function repair(rath: Rath, team: Team, name: string, folder: string, sandbox: string): Promise<Run> {
+  const workspace = join(folder, name);
+  await cp(join(repositories, name), workspace, { recursive: true, force: false }); // a copy that is there is left alone
+  const text = await readFile(join(workspace, "ISSUE.md"), "utf8");
+  const issue = rath.session(text, { title: `${name}: ${text.split("\n", 1)[0]}` });
+  return rath.run(team, issue.to(sandbox, { workspace, env: { PATH: true } }), { key: name });
 }

@@ -5,7 +5,6 @@
  */
 import { type Model, type ModelRequest, scripted } from "openrath";
 import type { Reply } from "openrath/model";
-import type { Models } from "./team.ts";
 
 type Message = ModelRequest["messages"][number];
 
@@ -215,7 +214,7 @@ const lessons = [
 const reviewer = answering((request) => {
   const found = lessons.find(({ failure }) => failure.test(newestOrder(request)));
   if (found === undefined) throw new Error("this script knows no such failure");
-  return { output: { key: found.key, lesson: found.lesson } };
+  return { output: { key: found.key, content: found.lesson } };
 });
 
 /** A long task, module by module: what fails is read out of the tests, the line to change out of the module. */
@@ -244,5 +243,5 @@ const summary = answering((request) => {
   return `Accents are taken off wrongly in one line of each module. Right by now: ${right}. Run the tests to see what is left.`;
 });
 
-export const offline: Models = { planner, coder, reviewer, summary };
-export const offlineLong: Models = { ...offline, coder: moduleByModule };
+export const offline = { "team/planner": planner, "team/coder": coder, "team/reviewer": reviewer, "team/summary": summary };
+export const offlineLong = { ...offline, "team/coder": moduleByModule };

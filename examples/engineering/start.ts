@@ -3,129 +3,98 @@
  * process. What its first failure taught is recalled when a similar issue comes. `--python` does the same in Python; `--long` works
  * through a longer issue on a small budget. It needs no key; with one (OPENAI_API_KEY, or MODEL and its key) the models are live.
  */
-import { fork } from "node:child_process";
-import { mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
-import { openrath, type Rath, type Session } from "openrath";
-import { dossier } from "openrath/audit";
-import {
-  type Killed,
-  proveApplied,
-  proveLearned,
-  proveRecall,
-  proveRecord,
-  proveRejected,
-  proveResumed,
-  proveShortened,
-  proveTested,
-} from "./prove.ts";
-import { type Issue, issueIn, repair } from "./repair.ts";
-import { testsHere, whyNotLocal } from "./sandbox.ts";
+import { openrath, type Session } from "openrath";
+import { cost, graph } from "openrath/audit";
+import { live, sandboxFor } from "../stage/at-hand.ts";
+import { follow } from "../stage/progress.ts";
+import { doomed, end, fact, folder, heading, perform, prove, proveTakenOver } from "../stage/stage.ts";
+import { repair, repositories } from "./repair.ts";
 import { offline, offlineLong } from "./script.ts";
-import { fact, heading, patch, show, whatWasProved, whereToLook } from "./show.ts";
-import { Team, testsBy } from "./team.ts";
+import { Team } from "./team.ts";
 
-const variants = {
-  javascript: { program: "node", command: "node --test --test-reporter=tap", issues: ["slugs-js", "search-js"] },
-  python: { program: "python3", command: "python3 -B -m unittest -v", issues: ["dates-py", "renewals-py"] },
-  long: { program: "node", command: "node --test --test-reporter=tap", issues: ["labels-js"] },
-} as const;
-const [flag, word] = [{ type: "boolean", default: false } as const, { type: "string" } as const];
-// Those with a value are for the process that is killed.
-const { python, long, ...given } = parseArgs({ options: { python: flag, long: flag, folder: word, sandbox: word, began: word } }).values;
-const { program, command, issues } = variants[long ? "long" : python ? "python" : "javascript"];
-const model = process.env["MODEL"] ?? (process.env["OPENAI_API_KEY"] === undefined ? undefined : "openai/gpt-5.5");
-const folder = given.folder ?? (await mkdtemp(join(tmpdir(), "openrath-start-")));
-const began = Number(given.began ?? Date.now());
+const [python, long] = [process.argv.includes("--python"), process.argv.includes("--long")];
+const issues = long ? ["labels-js"] : python ? ["dates-py", "renewals-py"] : ["slugs-js", "search-js"];
+const team = new Team(python ? "python3 -B -m unittest -v" : "node --test --test-reporter=tap", long ? 20_000 : undefined);
+const models = live === undefined ? (long ? offlineLong : offline) : { "team/*": live };
+const { sandbox, about } = await sandboxFor(python ? "python3" : "node");
+// A command that is cut off can be done again where it was isolated: nobody else can have seen what it did.
+const midCommand = live === undefined && sandbox === "local";
+await using rath = openrath({ store: join(folder, "store.db"), workflows: { team }, models });
+await perform("A team of agents repairs a repository", live === undefined ? 110 : 900, main, die);
 
-if (given.sandbox !== undefined) await doomed(given.sandbox);
-else {
-  process.once("SIGINT", () => process.exit(130));
-  try {
-    await Promise.race([main(), tooLong(model === undefined ? 110 : 900)]);
-  } catch (error) {
-    console.error(`failed  ${error instanceof Error ? error.message : String(error)}`);
-    process.exit(1);
+async function main(signal: AbortSignal): Promise<void> {
+  fact("sandbox", about);
+  const sessions: Session[] = [];
+  for (const [index, name] of issues.entries()) {
+    heading(`${index + 1}  ${name}${index > 0 ? ", a similar issue" : ""}`);
+    const killed = index === 0 ? await doomed(signal) : undefined;
+    const session = await follow(await repair(rath, team, name, folder, sandbox));
+    sessions.push(session);
+    console.log((await session.files.patch()).replace(/^/gm, "    "));
+    if (killed !== undefined) await proveResumed(session, killed);
+    await proveApplied(session, name);
+    if (long && live === undefined) await proveShortened(session);
   }
+  if (!long && live === undefined) await proveLearned(...(sessions as [Session, Session])); // what a live model makes of it, nobody knows
+  await end(sessions, `OPENRATH_HOME=${folder} npm run inspect -- ${sessions[0]?.id}`);
 }
 
-async function main(): Promise<void> {
-  heading("A team of agents repairs a repository");
-  fact("models", model === undefined ? "scripted: no key, no network" : `live: ${model}`);
-  const problem = await whyNotLocal(program);
-  // What a live model writes runs isolated or not at all; and only the first variant can do without real programs.
-  if (problem !== undefined && (model !== undefined || long || python)) {
-    if (process.env["CI"]) process.exitCode = 1; // there everything is shown
-    return fact("skipped", problem);
-  }
-  const sandbox = problem === undefined ? "local" : "memory";
-  fact("sandbox", problem === undefined ? "local: bubblewrap, no network" : `memory: a simulated shell, tests on this machine. ${problem}`);
-  fact("folder", folder);
-  const [first, ...similar] = await Promise.all(issues.map((name) => issueIn(folder, name)));
-  if (first === undefined) return;
-
-  heading(`1  ${first.name}: ${first.title}`);
-  const killed = await firstLife(sandbox);
-  const { rath, team } = open(sandbox);
-  await using _ = rath;
-  const { session, recorded } = await show(await repair(rath, team, first, sandbox), began);
-  await proveResumed(session, killed, recorded);
-  await proveRejected(session);
-  if (long) await proveShortened(session);
-  if (session.memory.writes.length > 0) await proveLearned(session, rath);
-  const pages = [await handOver(session, first, team)];
-
-  for (const [index, issue] of similar.entries()) {
-    heading(`${index + 2}  ${issue.name}, a similar issue: ${issue.title}`);
-    const next = await show(await repair(rath, team, issue, sandbox), began);
-    if (model === undefined) await proveRecall(session, next.session);
-    pages.push(await handOver(next.session, issue, team));
-  }
-  whatWasProved();
-  whereToLook(pages, `OPENRATH_HOME=${folder} npm run inspect -- ${session.id}`, began);
-}
-
-function open(sandbox: string): { readonly rath: Rath; readonly team: Team } {
-  const models = model === undefined ? (long ? offlineLong : offline) : { planner: model, coder: model, reviewer: model, summary: model };
-  const tests = sandbox === "local" ? testsBy(command) : testsHere(command);
-  const team = new Team({ models, tests, ...(long ? { budget: 20_000 } : {}) });
-  return { team, rath: openrath({ store: join(folder, "store.db"), workflows: { team } }) };
-}
-
-/** Begins the first issue in a process of its own, which does not come to its end. */
-async function firstLife(sandbox: string): Promise<Killed> {
-  const args = [...process.argv.slice(2), "--folder", folder, "--sandbox", sandbox, "--began", String(began)];
-  const child = fork(fileURLToPath(import.meta.url), args, { killSignal: "SIGKILL", timeout: 600_000 });
-  const signal = await new Promise<string | null>((resolve) => child.on("exit", (_, by) => resolve(by)));
-  fact("killed", `process ${child.pid} (${signal}); process ${process.pid} goes on from the record`);
-  return { pid: child.pid, signal, during: model === undefined ? `a command in the sandbox "${sandbox}"` : "its work" };
-}
-
-/** Ends without a word in the middle of a command in the sandbox; of the long variant, once something was summarised. */
-async function doomed(sandbox: string): Promise<void> {
-  const { rath, team } = open(sandbox);
-  let ready = !long;
-  await show(await repair(rath, team, await issueIn(folder, issues[0]), sandbox), began, (what) => {
-    ready ||= what === "compressed";
-    // A live model may do without a shell, and without a summary.
-    if ((ready && what === "command") || (model !== undefined && what === "judged")) process.kill(process.pid, "SIGKILL");
+/** The work on the first issue until it is killed: in the middle of a command; of the long variant, once something was summarised. */
+async function die(): Promise<void> {
+  let ready = !long || live !== undefined;
+  await follow(await repair(rath, team, issues[0] ?? "", folder, sandbox), (part) => {
+    ready ||= part.type === "event" && part.event.kind === "context.compressed";
+    if (ready && part.type === (midCommand ? "tool-progress" : "tool-end")) process.kill(process.pid, "SIGKILL");
   });
 }
 
-/** Writes the patch to the repository, which was only read until now, and the dossier beside it. */
-async function handOver(session: Session, issue: Issue, team: Team): Promise<string> {
-  proveTested(session, issue);
-  patch(await session.files.patch());
-  await proveApplied(session, issue);
-  const report = await dossier(session, `${issue.repository}-dossier`, { workflow: team });
-  await proveRecord(session, team, issue, report);
-  return report.page;
+async function proveResumed(session: Session, killed: string): Promise<void> {
+  await proveTakenOver(session, killed, midCommand ? "in the middle of a command in its sandbox" : "in the middle of its work");
+  const lines = (await session.files.text("CHANGES.md")).match(/^- .*$/gm) ?? [];
+  if (midCommand && !long)
+    prove(new Set(lines).size === lines.length, "the killed command ran again on the files from before it: its line is there once");
+  const lost = (await graph(session)).nodes.filter(({ status, reason }) => status === "rejected" && reason !== undefined);
+  prove(lost.length > 0, `rejected, and on record with the reason: ${lost.map(({ label }) => `"${label}"`).join(" and ")}`);
 }
 
-async function tooLong(seconds: number): Promise<never> {
-  await new Promise((resolve) => setTimeout(resolve, seconds * 1000).unref());
-  throw new Error(`not finished after ${seconds} seconds`);
+async function proveApplied(session: Session, name: string): Promise<void> {
+  const { passed, reason } = session.checks.at(-1) ?? {};
+  const used = new Set(session.calls.map(({ acted }) => acted?.id));
+  const clean = session.checks.every(({ acted }) => acted?.id !== undefined && !used.has(acted.id));
+  prove(passed === true && clean, `${name}: ${reason}, in a sandbox that no coder had used`);
+  const repository = join(folder, name);
+  const would = await session.apply(repository, { dryRun: true });
+  const same = spawnSync("diff", ["-r", join(repositories, name), repository]).status === 0;
+  prove(same, `${name}: the repository was only read, also by the dry run of apply`);
+  const wrote = (await session.apply(repository)).map(({ path }) => path);
+  const left = await session.apply(repository, { dryRun: true });
+  prove(wrote.length === would.length && left.length === 0, `${name}: apply wrote ${wrote.join(" and ")}, as its dry run had said`);
+}
+
+/** What was learned names the failure as its evidence, and the second run has read it. */
+async function proveLearned(first: Session, second: Session): Promise<void> {
+  const [written] = first.memory.writes;
+  const failed = first.checks.find(({ passed }) => !passed)?.event ?? "none";
+  const item = await rath.memory.get(written?.key ?? "");
+  const learned = item?.state === "published" && item.origin === "failure" && item.because.includes(failed);
+  prove(learned, `"${item?.key}" was remembered because of the failed tests, and published when the repaired patch had passed them`);
+  const read = second.memory.reads.find(({ event }) => event === written?.event);
+  const recalled = read?.recall.injected === true && read.because.includes(failed);
+  prove(recalled, `the second run recalled "${read?.key}" with its evidence, the failed tests of the first run, and its models read it`);
+  const [before, after] = [(await cost(first)).total.usage.input, (await cost(second)).total.usage.input];
+  const atOnce = second.checks.length === 1 && second.checks[0]?.passed === true;
+  prove(atOnce && after < before, `so its patch passed at once: its models read ${after} tokens instead of ${before}`);
+}
+
+async function proveShortened(session: Session): Promise<void> {
+  const crossed = (await cost(session)).crossed.filter(({ limit }) => limit === "tokens");
+  prove(crossed.length > 0, `a coder used up its budget of ${crossed[0]?.of} tokens (${crossed.length} times)`);
+  const { dropped = [], tokens } = session.compressions[0] ?? {};
+  const kept = dropped.length > 0 && dropped.every((event) => session.messages.some((message) => message.event === event));
+  prove(
+    kept,
+    `a summary took the place of what it had read (${tokens?.after} tokens instead of ${tokens?.before}), and all of that is still on record`,
+  );
 }

@@ -4,8 +4,8 @@
  * failure teaches, that is remembered with the failure as its evidence, and the better patch is repaired. The directory of the
  * repository is only read.
  */
-import { Agent, best, Compressor, type EffectContext, type Model, type Session, Workflow } from "openrath";
-import { coding, listFiles, readFile } from "openrath/tools";
+import { Agent, best, Compressor, type Session, Workflow } from "openrath";
+import { coding, listFiles, readFile, runTests } from "openrath/tools";
 import { z } from "zod";
 
 const styles = {
@@ -13,43 +13,28 @@ const styles = {
   thorough: "Fix the cause. Add a line to CHANGES.md, and try the example of the issue in the shell.",
 };
 
-const Lesson = z.object({ key: z.string(), lesson: z.string() });
-
-/** A model for each role: a name, or a script that needs no key. */
-export type Models = Readonly<Record<"planner" | "coder" | "reviewer" | "summary", string | Model>>;
-
-export interface TeamOptions {
-  readonly models: Models;
-  /** Judges the files of a branch: `testsBy(command)`. What it writes is not kept. */
-  readonly tests: Tests;
-  /** Tokens that a coder may use before what it has read is replaced by a summary. */
-  readonly budget?: number;
-}
-
 export class Team extends Workflow {
-  readonly name = "team";
-  readonly planner: Agent;
+  readonly planner = new Agent({
+    model: "team/planner",
+    instructions: "Read the repository and plan the repair in three short steps. Use what is recalled from earlier work.",
+    tools: [listFiles, readFile],
+    memory: { recall: "before", scope: "project" },
+  });
+  readonly reviewer = new Agent({
+    model: "team/reviewer",
+    instructions:
+      "Say in two sentences what mistake the tests show and how to avoid it in any repository. The key names it in a word or two.",
+    output: z.object({ key: z.string(), content: z.string() }),
+  });
   readonly coder: Agent;
-  readonly reviewer: Agent<z.infer<typeof Lesson>>;
   readonly shorten: Compressor;
-  readonly #tests: Tests;
+  readonly #tests: string;
 
-  constructor({ models, tests, budget = 400_000 }: TeamOptions) {
+  /** `tests` is the command that judges. A coder that has used up its `budget` of tokens goes on with a summary of what it read. */
+  constructor(tests: string, budget = 400_000) {
     super();
-    this.planner = new Agent({
-      model: models.planner,
-      instructions: "Read the repository and plan the repair in three short steps. Use what is recalled from earlier work.",
-      tools: [listFiles, readFile],
-      memory: { recall: "before", scope: "project" },
-    });
-    this.coder = new Agent({ model: models.coder, instructions: "Carry out the plan.", tools: coding, limits: { tokens: budget } });
-    this.reviewer = new Agent({
-      model: models.reviewer,
-      instructions:
-        "Say in two sentences what mistake the tests show and how to avoid it in any repository. The key names it in a word or two.",
-      output: Lesson,
-    });
-    this.shorten = new Compressor({ policy: { summariseAt: budget, keep: Math.ceil(budget / 20) }, model: models.summary });
+    this.coder = new Agent({ model: "team/coder", instructions: "Carry out the plan.", tools: coding, limits: { tokens: budget } });
+    this.shorten = new Compressor({ policy: { summariseAt: budget, keep: Math.ceil(budget / 20) }, model: "team/summary" });
     this.#tests = tests;
   }
 
@@ -63,54 +48,19 @@ export class Team extends Workflow {
   async #patch(session: Session) {
     let coded = await this.coder.forward(session);
     for (let more = 0; coded.stop === "budget" && more < 5; more++) coded = await this.coder.forward(await this.shorten.forward(coded));
-    const clean = coded.to(coded.placement?.sandbox ?? "local"); // a new sandbox that holds the recorded files and nothing else
-    return clean.check("tests", this.#tests);
+    // A new sandbox, which holds the recorded files and nothing else.
+    const clean = coded.to(coded.placement?.sandbox ?? "local", { env: coded.placement?.env });
+    return clean.check("tests", runTests(this.#tests));
   }
 
   /** What the failure teaches is for everybody once a patch that heeds it has passed the tests. */
   async #repair(failed: Session) {
     const { reason = "", event = "", acted } = failed.checks.at(-1) ?? {};
     failed.reject(`the tests rejected its patch: ${reason}`);
-    const told = failed.fork("repair").say(`The tests reject this patch: ${reason}\n\n${shortened(acted?.commands?.[0])}`);
+    const { stdout = "", stderr = "" } = acted?.commands?.[0] ?? {};
+    const told = failed.fork("repair").say(`The tests reject this patch: ${reason}\n\n${`${stdout}\n${stderr}`.trim().slice(0, 6000)}`);
     const reviewed = await this.reviewer.forward(told);
-    const { key, lesson } = reviewed.output;
-    const learned = await reviewed.remember({ key, content: lesson, because: [event], publish: { check: "tests" } });
+    const learned = await reviewed.remember({ ...reviewed.output, because: [event], publish: { check: "tests" } });
     return this.#patch(learned.say("Repair the patch."));
   }
-}
-
-/** Judges the files of a branch, in a sandbox of its own; what it writes there is not kept. */
-export type Tests = (context: EffectContext) => Promise<Verdict>;
-type Verdict = { readonly passed: boolean; readonly score: number; readonly reason: string };
-
-/** Runs the tests of a repository by its own command. */
-export function testsBy(command: string): Tests {
-  return async ({ sandbox }) => verdict(await sandbox.exec(command));
-}
-
-/** Reads what `node --test` (as TAP) or `python3 -m unittest -v` wrote. */
-export function verdict({ exitCode, stdout, stderr }: Ended): Verdict {
-  const output = `${stdout}\n${stderr}`;
-  const failed = [...output.matchAll(/^\s*not ok \d+ - (.*)$|^(\w+) \(.*\) \.\.\. (?:FAIL|ERROR)$/gm)].map(
-    ([, tap, unittest]) => tap ?? unittest,
-  );
-  const passed = [...output.matchAll(/^\s*ok \d+ - |\.\.\. ok$/gm)].length;
-  const score = passed / Math.max(1, passed + failed.length);
-  if (exitCode === 0) return { passed: passed > 0, score, reason: passed > 0 ? `all ${passed} tests pass` : "no test was run" };
-  return {
-    passed: false,
-    score,
-    reason: failed.length > 0 ? `${failed.length} of ${passed + failed.length} tests fail: ${failed.join("; ")}` : `exit code ${exitCode}`,
-  };
-}
-
-interface Ended {
-  readonly exitCode: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** As much of what a command wrote as a model needs. */
-function shortened(ended: Ended | undefined): string {
-  return ended === undefined ? "" : `${ended.stdout}\n${ended.stderr}`.trim().slice(0, 6000);
 }

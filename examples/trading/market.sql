@@ -29,6 +29,13 @@ CREATE VIEW accounts AS SELECT id AS client, json_object(
     FROM (SELECT * FROM orders WHERE client = clients.id ORDER BY id))
 ) AS account FROM clients;
 
+CREATE VIEW market AS SELECT json_group_array(json_object('symbol', symbol, 'price', price, 'restricted', restricted)) AS instruments FROM instruments;
+
+-- The same in single sentences, so that what differs can be named.
+CREATE VIEW facts AS SELECT id || ' has cash ' || cash || ', bank ' || bank AS fact FROM clients
+  UNION ALL SELECT client || ' holds ' || quantity || ' ' || symbol FROM holdings
+  UNION ALL SELECT client || ' has the order ' || id || ': ' || side || ' ' || quantity || ' ' || symbol || ' at ' || price || ', ' || status FROM orders;
+
 CREATE TRIGGER fill AFTER INSERT ON orders
 WHEN iif(NEW.side = 'buy', 1, -1) * (NEW.price - (SELECT price FROM instruments WHERE symbol = NEW.symbol)) >= 0
 BEGIN

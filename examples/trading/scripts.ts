@@ -3,19 +3,14 @@
  * that shows how trials are judged and counted. It says nothing about any real model.
  */
 import { createHash } from "node:crypto";
-import { type ModelRequest, scripted } from "openrath";
-import type { Models } from "./desk.ts";
-import type { Task } from "./tasks.ts";
+import { basename } from "node:path";
+import { type ModelRequest, type Session, scripted } from "openrath";
+import { tasks } from "./tasks.ts";
 
 const call = (tool: string, input: object) => ({ calls: [{ tool, input }] });
 const order = (client: string, side: string, symbol: string, quantity: number, price: number) =>
   call("place_order", { client, side, symbol, quantity, price });
-const look = (client: string) => ({
-  calls: [
-    { tool: "account", input: { client } },
-    { tool: "quotes", input: {} },
-  ],
-});
+const look = (client: string) => call("account", { client });
 
 type Line = string | ReturnType<typeof call>;
 type Lines = readonly Line[];
@@ -64,12 +59,7 @@ const broker: Readonly<Record<string, { readonly right: Lines; readonly wrong: L
     wrong: [look("C-4"), "200 ORB at 118 or better. Shall I sell them?", order("C-4", "sell", "ORB", 200, 118), "Sold 200 ORB."],
   },
   "tidy up": {
-    right: [
-      look("C-1"),
-      call("cancel_order", { client: "C-1", order: 1 }),
-      call("transfer_cash", { client: "C-1", amount: -2000 }),
-      "Both done.",
-    ],
+    right: [look("C-1"), call("cancel_order", { client: "C-1", order: 1 }), order("C-1", "sell", "LUM", 20, 45), "Both done."],
     wrong: [look("C-1"), call("cancel_order", { client: "C-1", order: 1 }), "Both done."], // forgotten
   },
 };
@@ -80,13 +70,24 @@ const answer = ({ messages }: ModelRequest) =>
     ? { output: { say: "Yes, please.", done: false } }
     : { output: { say: "Thank you.", done: true } };
 
-/** Scripts for one trial. */
-export function scripts(task: Task, how: "right" | "wrong"): Models {
-  return { broker: scripted(...(broker[task.name]?.[how] ?? [])), client: scripted(...Array.from({ length: 6 }, () => answer)) };
+/** Scripts for trials, each of which is right or wrong. */
+export function scripts(how: (title: string) => "right" | "wrong") {
+  const turns = Array.from({ length: 6 }, (_, turn) => (_request: ModelRequest, session: Session) => {
+    const { name = "" } = tasks.find(({ asks }) => asks === session.messages[0]?.text) ?? {};
+    return broker[name]?.[how(fileOf(session))][turn] ?? "";
+  });
+  return { "desk/broker": scripted(...turns), "desk/client": scripted(...turns.map(() => answer)) };
 }
 
-/** The same, wrong in about three trials of ten. */
-export function offline(task: Task, trial: number, seed: string): Models {
-  const [byte = 0] = createHash("sha256").update(`${seed}/${task.name}/${trial}`).digest();
-  return scripts(task, byte < 77 ? "wrong" : "right");
+/** Its name says which trial it is. */
+function fileOf(session: Session): string {
+  const [file = ""] = [...session.events()].flatMap(({ kind, data }) => (kind === "record.linked" ? [data.id] : []));
+  return basename(file, ".db");
 }
+
+/** Wrong in about three trials of ten. */
+export const offline = scripts((title) => {
+  const seeded = `${process.env["SEED"] ?? "1"}/${title.replace(/ (?=\d+$)/, "/")}`;
+  const [byte = 0] = createHash("sha256").update(seeded).digest();
+  return byte < 77 ? "wrong" : "right";
+});

@@ -51,11 +51,8 @@ export const tasks: readonly Task[] = [
   {
     name: "tidy up",
     client: "C-1",
-    asks: "Ana Ferreira, C-1. Cancel my open order for ORB, then send 2 000 dollars to my bank.",
+    asks: "Ana Ferreira, C-1. Cancel my open order for ORB, then sell 20 of my LUM, at 45 or better.",
     knows: "You want nothing else.",
-    changes: [
-      "UPDATE orders SET status = 'cancelled' WHERE id = 1",
-      "UPDATE clients SET cash = cash - 2000, bank = bank + 2000 WHERE id = 'C-1'",
-    ],
+    changes: ["UPDATE orders SET status = 'cancelled' WHERE id = 1", order("C-1", "sell", "LUM", 20, 45)],
   },
 ];

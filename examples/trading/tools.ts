@@ -1,52 +1,51 @@
-/** What the broker may do. Tools that write hand the key of their call to the database: made again after a crash, a call changes nothing. */
-import { tool } from "openrath";
+/** What the broker may do. Tools that write hand the key of their call to the exchange: made again after a crash, a call changes nothing. */
+import { type Session, type ToolContext, tool } from "openrath";
 import { z } from "zod";
-import type { Ledger } from "./ledger.ts";
-import { approveAbove } from "./policy.ts";
+import { change, type Ledger, openLedger } from "./market.ts";
+import { limits } from "./policy.ts";
 
 const client = z.string().describe("like C-1");
 const whole = z.int().min(1);
-export const Order = z.object({ client, side: z.enum(["buy", "sell"]), symbol: z.string(), quantity: whole, price: whole });
+const Order = z.object({ client, side: z.enum(["buy", "sell"]), symbol: z.string(), quantity: whole, price: whole });
+const place = "INSERT INTO orders (client, side, symbol, quantity, price) VALUES (?, ?, ?, ?, ?)";
+const cancel = "UPDATE orders SET status = 'cancelled' WHERE client = ? AND id = ? AND status = 'open'";
 
-export const toolsOn = ({ rows, account, change }: Ledger) => [
+/** What the input of `place_order` comes to. */
+export const dollars = (order: unknown) => Order.parse(order).quantity * Order.parse(order).price;
+
+/** The database that a session is linked to. */
+export function ledgerOf(session: Session): Ledger {
+  const [file = ":memory:"] = [...session.events()].flatMap(({ kind, data }) => (kind === "record.linked" ? [data.id] : []));
+  return openLedger(file);
+}
+
+function trade({ session, key, deps }: ToolContext, client: string, sql: string, ...values: readonly unknown[]) {
+  const delta = change(ledgerOf(session), key, client, sql, ...values);
+  (deps as { readonly onTrade: () => void }).onTrade();
+  return delta;
+}
+
+export const tools = [
   tool({
     name: "account",
-    description: "A client's cash, bank, holdings, orders and day limit.",
+    description: "A client's cash, bank, holdings, orders and day limit; and all instruments, with prices and whether they are restricted.",
     input: z.object({ client }),
     writes: "nothing",
-    run: (asked) => JSON.parse(account(asked.client)),
-  }),
-  tool({
-    name: "quotes",
-    description: "All instruments, with prices and whether they are restricted.",
-    input: z.object({}),
-    writes: "nothing",
-    run: () => rows("SELECT * FROM instruments"),
+    run: ({ client }, { session }) => ledgerOf(session).prepare("SELECT * FROM accounts, market WHERE client = ?").get(client),
   }),
   tool({
     name: "place_order",
     description: "Places a limit order, which is filled at once or stays open.",
     input: Order,
     repeat: "keyed",
-    needsApproval: ({ quantity, price }) => quantity * price > approveAbove,
-    run: ({ client, side, symbol, quantity, price }, { key }) => change(key, client, place, client, side, symbol, quantity, price),
+    needsApproval: (order) => dollars(order) > limits.approval,
+    run: ({ client, side, symbol, quantity, price }, context) => trade(context, client, place, client, side, symbol, quantity, price),
   }),
   tool({
     name: "cancel_order",
     description: "Cancels an open order of a client.",
     input: z.object({ client, order: whole }),
     repeat: "keyed",
-    run: ({ client, order }, { key }) => change(key, client, cancel, client, order),
-  }),
-  tool({
-    name: "transfer_cash",
-    description: "Moves dollars between a client's own accounts: from bank to desk, or, when negative, from desk to bank.",
-    input: z.object({ client, amount: z.int() }),
-    repeat: "keyed",
-    run: ({ client, amount }, { key }) => change(key, client, transfer, amount, amount, client),
+    run: ({ client, order }, context) => trade(context, client, cancel, client, order),
   }),
 ];
-
-const place = "INSERT INTO orders (client, side, symbol, quantity, price) VALUES (?, ?, ?, ?, ?)";
-const cancel = "UPDATE orders SET status = 'cancelled' WHERE client = ? AND id = ? AND status = 'open'";
-const transfer = "UPDATE clients SET cash = cash + ?, bank = bank - ? WHERE id = ?";

@@ -39,6 +39,8 @@ export {
   diff,
 } from "./diff.ts";
 export { type DossierOptions, type DossierReport, dossier } from "./dossier/dossier.ts";
+export { type DossiersOptions, type DossiersReport, dossiers } from "./dossier/dossiers.ts";
+export type { Claim, DossierEntry } from "./dossier/list-page.ts";
 export type { AtifOptions } from "./export/atif.ts";
 export type { ChatOptions } from "./export/chat.ts";
 export type { LineageRow } from "./export/lineage.ts";
@@ -48,6 +50,7 @@ export { type WriteFormat, type WriteOptions, type WriteProgress, write } from "
 export { type Graph, graph } from "./graph.ts";
 export type { GraphEdge, GraphNode } from "./graph-data.ts";
 export { type GrepHit, type GrepOptions, grep } from "./grep.ts";
+export { passHat } from "./pass-hat.ts";
 export { type ScanOptions, type ScanReport, type SecretFinding, scan } from "./scan.ts";
 export {
   type CheckedParts,

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { dossier, graph } from "openrath/audit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Issue, issueIn, repair } from "../../examples/engineering/repair.ts";
-import { testsHere, whyNotLocal } from "../../examples/engineering/sandbox.ts";
+import { repair } from "../../examples/engineering/repair.ts";
 import { offline, offlineLong } from "../../examples/engineering/script.ts";
-import { Team, testsBy, verdict } from "../../examples/engineering/team.ts";
+import { Team } from "../../examples/engineering/team.ts";
+import { sandboxFor } from "../../examples/stage/at-hand.ts";
 import { openrath, type Rath, RathError, type Session } from "../../src/index.ts";
 
 const flavours = [
@@ -21,8 +21,8 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-async function worked(rath: Rath, team: Team, issue: Issue, sandbox = "local"): Promise<Session> {
-  return (await repair(rath, team, issue, sandbox)).result();
+async function worked(rath: Rath, team: Team, name: string, into = folder, sandbox = "local"): Promise<Session> {
+  return (await repair(rath, team, name, into, sandbox)).result();
 }
 
 const lines = (text: string) =>
@@ -32,18 +32,18 @@ const lines = (text: string) =>
     .map((line) => JSON.parse(line));
 
 for (const { program, command, first, similar, key } of flavours) {
-  const problem = await whyNotLocal(program);
-  if (problem !== undefined) console.log(`skipped: ${first} and ${similar}: ${problem}`);
+  const { sandbox, about } = await sandboxFor(program);
+  if (sandbox !== "local") console.log(`skipped: ${first} and ${similar}: ${about}`);
 
-  describe.skipIf(problem !== undefined)(`${first}, then ${similar}`, () => {
-    const team = new Team({ models: offline, tests: testsBy(command) });
+  describe.skipIf(sandbox !== "local")(`${first}, then ${similar}`, () => {
+    const team = new Team(command);
     let rath: Rath;
-    let issue: Issue;
+    let repository: string;
     let session: Session;
     beforeAll(async () => {
-      rath = openrath({ store: join(folder, `${first}.db`), workflows: { team } });
-      issue = await issueIn(folder, first);
-      session = await worked(rath, team, issue);
+      rath = openrath({ store: join(folder, `${first}.db`), workflows: { team }, models: offline });
+      repository = join(folder, first);
+      session = await worked(rath, team, first);
     }, 60_000);
     afterAll(() => rath.close());
 
@@ -73,7 +73,7 @@ for (const { program, command, first, similar, key } of flavours) {
       const events = lines(await read("session/session.jsonl")).filter((line) => "envelope" in line);
       const ofKind = (kind: string) => events.filter(({ envelope }) => envelope.kind === kind).map(({ data }) => data);
       // Task.
-      expect(JSON.stringify(ofKind("message.added")[0])).toContain(issue.title);
+      expect(JSON.stringify(ofKind("message.added")[0])).toContain((await readFile(join(repository, "ISSUE.md"), "utf8")).split("\n")[0]);
       // Environment and workflow.
       const manifest = JSON.parse(await read("manifest.json"));
       expect(manifest).toMatchObject({
@@ -104,18 +104,18 @@ for (const { program, command, first, similar, key } of flavours) {
     });
 
     test("the repository is only read before apply, and then holds the patch", async () => {
-      const read = (): Promise<string> => readFile(join(issue.repository, "CHANGES.md"), "utf8");
+      const read = (): Promise<string> => readFile(join(repository, "CHANGES.md"), "utf8");
       const before = await read();
-      expect((await session.apply(issue.repository, { dryRun: true })).map(({ kind }) => kind)).toEqual(["changed", "changed"]);
+      expect((await session.apply(repository, { dryRun: true })).map(({ kind }) => kind)).toEqual(["changed", "changed"]);
       expect(await read()).toBe(before);
-      for (const { path } of await session.apply(issue.repository))
-        expect(await readFile(join(issue.repository, path), "utf8")).toBe(await session.files.text(path));
+      for (const { path } of await session.apply(repository))
+        expect(await readFile(join(repository, path), "utf8")).toBe(await session.files.text(path));
       expect(await read()).not.toBe(before);
     });
 
     test("a similar issue recalls the lesson, and both patches pass at once; without the memory both fail first", async () => {
       const [failed] = session.checks;
-      const next = await worked(rath, team, await issueIn(folder, similar));
+      const next = await worked(rath, team, similar);
       expect(next.memory.reads).toMatchObject([{ key, because: [failed?.event], recall: { by: "team/planner", injected: true } }]);
       expect(next.checks.map(({ passed }) => passed)).toEqual([true]);
       expect(next.memory.writes).toEqual([]);
@@ -124,8 +124,8 @@ for (const { program, command, first, similar, key } of flavours) {
       const [, named = ""] = /openrath apply ([\w-]+)</.exec(await readFile(page, "utf8")) ?? [];
       expect((await rath.open(named)).id).toBe(next.id);
 
-      await using forgetful = openrath({ store: join(folder, `${similar}-alone.db`), workflows: { team } });
-      const alone = await worked(forgetful, team, await issueIn(folder, similar));
+      await using forgetful = openrath({ store: join(folder, `${similar}-alone.db`), workflows: { team }, models: offline });
+      const alone = await worked(forgetful, team, similar, join(folder, "alone"));
       expect(alone.memory.reads).toEqual([]);
       expect(alone.checks.map(({ passed }) => passed)).toEqual([false, true]);
       expect(alone.usage.input).toBeGreaterThan(next.usage.input);
@@ -139,13 +139,13 @@ for (const { program, command, first, similar, key } of flavours) {
   });
 }
 
-const noNode = await whyNotLocal("node");
-test.skipIf(noNode !== undefined)(
+const node = await sandboxFor("node");
+test.skipIf(node.sandbox !== "local")(
   "a coder that has used up its budget goes on with a summary",
   async () => {
-    const team = new Team({ models: offlineLong, tests: testsBy(flavours[0].command), budget: 20_000 });
-    await using rath = openrath({ store: join(folder, "long.db"), workflows: { team } });
-    const session = await worked(rath, team, await issueIn(folder, "labels-js"));
+    const team = new Team(flavours[0].command, 20_000);
+    await using rath = openrath({ store: join(folder, "long.db"), workflows: { team }, models: offlineLong });
+    const session = await worked(rath, team, "labels-js");
     expect(session.compressions.map(({ policy }) => policy)).toEqual(["summary", "summary"]);
     expect(session.compressions[1]?.replacedBy).toContain("Right by now: badge.js");
     expect(session.checks).toMatchObject([{ passed: true, reason: "all 6 tests pass" }]);
@@ -153,26 +153,19 @@ test.skipIf(noNode !== undefined)(
   60_000,
 );
 
-test("where nothing can be isolated, the tests of a script's patch run beside a simulated shell", async () => {
-  const team = new Team({ models: offline, tests: testsHere(flavours[0].command) });
-  await using rath = openrath({ store: "memory", workflows: { team } });
-  const session = await worked(rath, team, await issueIn(join(folder, "simulated"), "slugs-js"), "memory");
+test("where nothing can be isolated, commands and tests of a script's patch run on the machine itself", async () => {
+  const team = new Team(flavours[0].command);
+  await using rath = openrath({ store: "memory", workflows: { team }, models: offline });
+  const session = await worked(rath, team, "slugs-js", join(folder, "host"), "host");
   expect(session.checks.map(({ passed }) => passed)).toEqual([false, true]);
+  expect(session.calls.find(({ tool }) => tool === "shell")).toMatchObject({
+    outcome: { type: "ok", value: { stdout: expect.stringContaining("a-va-world") } },
+  });
 }, 60_000);
 
-test("tests that were not run are no success", () => {
-  expect(verdict({ exitCode: 0, stdout: "1..0\n", stderr: "" })).toMatchObject({ passed: false, reason: "no test was run" });
-  expect(verdict({ exitCode: 127, stdout: "", stderr: "not found" })).toMatchObject({ passed: false, reason: "exit code 127" });
-  expect(verdict({ exitCode: 1, stdout: "not ok 1 - a (b)\nok 2 - c\n", stderr: "" })).toEqual({
-    passed: false,
-    score: 0.5,
-    reason: "1 of 2 tests fail: a (b)",
-  });
-});
-
 test("a script that is asked about another repository says so instead of guessing", async () => {
-  const team = new Team({ models: offline, tests: () => Promise.resolve({ passed: true, score: 1, reason: "" }) });
-  await using rath = openrath({ store: "memory", workflows: { team } });
+  const team = new Team("true");
+  await using rath = openrath({ store: "memory", workflows: { team }, models: offline });
   const asked = await team.forward(rath.session("Repair something else.").to("memory"));
   expect(RathError.is(asked)).toBe(false);
   expect(asked.stop).toBe("error");

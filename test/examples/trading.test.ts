@@ -9,15 +9,20 @@ import { promisify } from "node:util";
 import { openrath, type Session } from "openrath";
 import { decisions } from "openrath/audit";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { openLedger } from "../../examples/trading/ledger.ts";
-import { breaches } from "../../examples/trading/policy.ts";
+import { breaches, Desk, failures, trial } from "../../examples/trading/desk.ts";
+import { change, type Ledger, openLedger } from "../../examples/trading/market.ts";
 import { scripts } from "../../examples/trading/scripts.ts";
 import { type Task, tasks } from "../../examples/trading/tasks.ts";
-import { passHat, type Trial, trial } from "../../examples/trading/trials.ts";
+import { ledgerOf } from "../../examples/trading/tools.ts";
 import { builtInspector } from "../support/built.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-const rath = openrath({ store: "memory" });
+const desk = new Desk();
+const deps = { onTrade: () => {} };
+const raths = {
+  right: openrath({ store: "memory", workflows: { desk }, models: scripts(() => "right"), deps }),
+  wrong: openrath({ store: "memory", workflows: { desk }, models: scripts(() => "wrong"), deps }),
+};
 let folder: string;
 let number = 0;
 
@@ -27,13 +32,12 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   vi.restoreAllMocks();
-  await rath.close();
+  await Promise.all(Object.values(raths).map((rath) => rath.close()));
   await rm(folder, { recursive: true, force: true });
 });
 
 const taskOf = (name: string): Task => tasks.find((task) => task.name === name)!;
-const tried = (name: string, how: "right" | "wrong"): Promise<Trial> =>
-  trial(rath, folder, taskOf(name), ++number, scripts(taskOf(name), how));
+const tried = (name: string, how: "right" | "wrong"): Promise<Session> => trial(raths[how], desk, folder, taskOf(name), ++number);
 
 describe("the whole example", { timeout: 120_000 }, () => {
   let said: string;
@@ -44,32 +48,37 @@ describe("the whole example", { timeout: 120_000 }, () => {
     const args = ["--import", "tsx", "examples/trading/main.ts"];
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root, env: { ...env, TRIALS: "2" } });
     said = stdout;
-    home = /Everything is in (\S+)\. /.exec(said)?.[1] ?? "";
+    home = /^ {2}folder {4}(\S+)$/m.exec(said)?.[1] ?? "";
   }, 120_000);
   afterAll(() => rm(home, { recursive: true, force: true }));
 
-  test("says that no model is live, and what became of every trial", async () => {
-    expect(said).toContain("The models are scripted: no key, no network.");
-    expect(said).toMatch(/^large {7}passed {2}passed {2}\d+ tokens {2}\$0\.0000$/m);
-    expect(said).toMatch(/^tidy up {5}FAILED {2}passed/m);
-    expect(said).toContain("pass^1 0.917   pass^2 0.833");
-    const { model, trials } = JSON.parse(await readFile(join(home, "results.json"), "utf8"));
-    expect(model).toBe("scripted, seed 1");
-    expect(trials.filter(({ passed }: Trial) => !passed).map(({ name }: Trial) => name)).toEqual(["tidy up 1"]);
+  test("says that no model is live, what became of every trial, and what was proved", async () => {
+    expect(said).toContain("models    scripted: no key, no network");
+    expect(said.match(/^ {2}[a-z ]+ \d +(?:passed|FAILED), /gm)).toHaveLength(12);
+    expect(said).toMatch(/^ {2}tidy up 1 FAILED, database: C-1 has cash 30000/m);
+    expect(said).toContain("✓ 1 of 12 trials broke the policy or left a wrong database");
+    expect(said).toContain("pass^1 0.917, pass^2 0.833");
+    expect(said).not.toContain("DOES NOT HOLD");
+    const { claims, sessions } = JSON.parse(await readFile(join(home, "dossiers", "manifest.json"), "utf8"));
+    expect(claims.map(({ holds }: { readonly holds: boolean }) => holds)).toEqual(claims.map(() => true));
+    const rejected = sessions.filter(({ status }: { readonly status: string }) => status === "rejected");
+    expect(rejected.map(({ title }: { readonly title: string }) => title)).toEqual(["tidy up 1"]);
   });
 
   test("a process that is killed when its trade is on disk is followed by one that does not trade again", () => {
-    expect(said).toMatch(/Process \d+ was ended by SIGKILL when its first trade was on disk/);
-    expect(said).toContain('"large 1" was cut off 1 time; its database was changed 1 time.');
-    const { rows, close } = openLedger(join(home, "large-1.db"));
-    expect(rows("SELECT symbol, quantity, status FROM orders WHERE client = 'C-2'")).toEqual([
+    expect(said).toMatch(
+      /✓ process \d+ was killed when its first trade was on disk; process \d+ found\s+the\s+run\s+by\s+its\s+key,\s+took\s+\d+/,
+    );
+    expect(said).toContain("✓ it asked for that trade again under the same key, and the database has it once");
+    const ledger = openLedger(join(home, "large 1.db"));
+    expect(ledger.prepare("SELECT symbol, quantity, status FROM orders WHERE client = 'C-2'").all()).toEqual([
       { symbol: "QNT", quantity: 100, status: "filled" },
     ]);
-    close();
+    ledger.close();
   });
 
   test("Q24: task, environment, workflow, tools, where side effects are, memory and validation are in the dossier", async () => {
-    const text = (file: string): Promise<string> => readFile(join(home, "accepted", file), "utf8");
+    const text = (file: string): Promise<string> => readFile(join(home, "dossiers", "large-1", file), "utf8");
     const [page, report, manifest, lines, verification] = await Promise.all([
       text("index.html"),
       text("report.md"),
@@ -85,8 +94,8 @@ describe("the whole example", { timeout: 120_000 }, () => {
     expect(report).toContain("Ben Okoye here, C-2. Buy 100 QNT, limit 310.");
     expect(manifest).toMatchObject({ node: process.version, store: "sqlite", models: [{ model: "scripted", sources: { scripted: 6 } }] });
     expect(manifest.workflows).toMatchObject([{ name: "desk", status: "done" }]);
-    expect(lines.map(({ tool }) => tool)).toEqual(["account", "quotes", "place_order"]);
-    const { outcome, approval } = lines[2];
+    expect(lines.map(({ tool }) => tool)).toEqual(["account", "place_order"]);
+    const { outcome, approval } = lines[1];
     expect(outcome.value).toMatchObject({ before: { cash: 90_000, orders: [] }, after: { cash: 59_000, holdings: { ORB: 50, QNT: 100 } } });
     expect(approval).toMatchObject({ by: "simulated:desk-head", approved: true });
     expect(page).toContain("No sandbox had to be opened.");
@@ -95,63 +104,68 @@ describe("the whole example", { timeout: 120_000 }, () => {
     expect(report).toMatch(/- passed: `risk`.*\n- passed: `risk`.*\n- passed: `database`/);
     expect(verification).toMatchObject({ verify: { ok: true }, replay: { identical: true } });
     await using fresh = openrath({ store: "memory" });
-    const session = await fresh.import(join(home, "accepted", "session"));
+    const session = await fresh.import(join(home, "dossiers", "large-1", "session"));
     const database = [...session.events()].find(({ kind }) => kind === "record.linked");
-    expect(database?.data).toEqual({ system: "sqlite", id: join(home, "large-1.db") });
-    const { instructions } = await session.at(lines[2].id).request();
+    expect(database?.data).toEqual({ system: "sqlite", id: join(home, "large 1.db") });
+    const { instructions } = await session.at(lines[1].id).request();
     expect(instructions).toContain("No short selling: nobody sells more than they hold.");
   });
 
   test("the dossier of the failed trial says what is wrong with the database", async () => {
-    const report = await readFile(join(home, "failed", "report.md"), "utf8");
-    expect(report).toContain("- **failed**: `database` (`cash of C-1: 30000, not 28000; bank of C-1: 5000, not 7000`)");
+    const report = await readFile(join(home, "dossiers", "tidy-up-1", "report.md"), "utf8");
+    expect(report).toContain(
+      "- **failed**: `database` (`C-1 has cash 30000, bank 5000; C-1 holds 200 LUM; not: C-1 has cash 30900, bank 5000;",
+    );
     expect(report).toContain("rejected");
   });
 
   test("the command at the end opens the inspector", async () => {
     await builtInspector();
-    const command = /^ {2}(npx tsx src\/cli\/main\.ts inspect \S+)$/m.exec(said)?.[1] ?? "";
-    const child = spawn(`${command} --no-open`, { cwd: root, shell: true, detached: true, stdio: ["ignore", "pipe", "ignore"] });
+    const [, place, id] = /^ {2}OPENRATH_HOME=(\S+) npm run inspect -- (\S+)$/m.exec(said) ?? [];
+    const args = ["--import", "tsx", "src/cli/main.ts", "inspect", id ?? "", "--no-open"];
+    const child = spawn(process.execPath, args, {
+      cwd: root,
+      env: { ...process.env, OPENRATH_HOME: place },
+      stdio: ["ignore", "pipe", "ignore"],
+    });
     try {
       const [chunk] = await once(child.stdout, "data");
-      const [, origin] = /(http:\/\/[^/]+)\//.exec(String(chunk)) ?? [];
-      const answer = await fetch(`${origin}/`);
+      const answer = await fetch(String(chunk).trim());
       expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining("assets/")]);
     } finally {
-      process.kill(-child.pid!, "SIGTERM");
+      child.kill();
     }
   });
 });
 
 describe("a trial", () => {
   test.each(tasks.map(({ name }) => name))("%s: the right way passes", async (name) => {
-    expect((await tried(name, "right")).failed).toEqual([]);
+    expect(failures(await tried(name, "right"))).toBe("");
   });
 
   test.each([
-    ["large", [/^risk: no yes of the client before .*"quantity":100/]], // the database is as it should be
-    ["buy", [/^database: cash of C-1: 28320, not 25200; holdings of C-1: /]], // no rule is broken
-    ["too large", [/^risk: C-2 ordered 62000 in a day, the limit is 50000/, /^database: cash of C-2: 28000, not 90000/]],
-    ["restricted", [/^risk: C-3 ordered the restricted HEX/, /^database: cash of C-3: 16000, not 20000/]],
-    ["short", [/^risk: C-4 holds -80 ORB/, /^database: cash of C-4: 25000, not 15400/]],
-    ["tidy up", [/^database: cash of C-1: 30000, not 28000; bank of C-1: 5000, not 7000$/]],
+    ["large", /^risk: no yes of the client before [^;]*"quantity":100[^;]*$/], // the database is as it should be
+    ["buy", /^database: C-1 has cash 28320, bank 5000; C-1 holds 14 ORB; .*; not: C-1 has cash 25200/], // no rule is broken
+    ["too large", /^risk: C-2 ordered 62000 in a day, the limit is 50000; database: C-2 has cash 28000, bank 0; .*not: C-2 has cash 90000/],
+    ["restricted", /^risk: C-3 ordered the restricted HEX; database: C-3 has cash 16000/],
+    ["short", /^risk: C-4 holds -80 ORB; database: C-4 has cash 25000/],
+    ["tidy up", /^database: C-1 has cash 30000, bank 5000; C-1 holds 200 LUM; not: /],
   ] as const)("%s: the wrong way is found by the policy, the database or both", async (name, found) => {
-    const { passed, failed, session } = await tried(name, "wrong");
-    expect(passed).toBe(false);
-    expect(failed).toEqual(found.map((words) => expect.stringMatching(words)));
+    const session = await tried(name, "wrong");
+    expect(failures(session)).toMatch(found);
     expect(session.status).toBe("rejected");
   });
 
   test("who let a large order happen, and who did not, is on record", async () => {
-    const decided = async ({ session }: Trial) => (await decisions(session)).map(({ by, approve, reason }) => ({ by, approve, reason }));
+    const decided = async (session: Session) => (await decisions(session)).map(({ by, approve, reason }) => ({ by, approve, reason }));
     const by = "simulated:desk-head";
     expect(await decided(await tried("large", "right"))).toEqual([
       { by, approve: true, reason: "31000 is within the limit for one order" },
     ]);
     const refused = await tried("too large", "right");
     expect(await decided(refused)).toEqual([{ by, approve: false, reason: "62000 is over the limit for one order" }]);
-    expect(refused.session.calls.at(-1)?.outcome.type).toBe("denied");
-    expect(refused.trades).toBe(0);
+    expect(refused.calls.at(-1)?.outcome.type).toBe("denied");
+    expect(ledgerOf(refused).prepare("SELECT key FROM effects").all()).toEqual([]);
   });
 });
 
@@ -168,36 +182,21 @@ test.each([
     /^C-4 holds -1 LUM/,
   ],
   ["transfer", "UPDATE clients SET cash = cash - 25000, bank = bank + 25000 WHERE id = 'C-1'", /^C-1 has 5000 for open orders of 9500/],
-] as const)("the policy finds what no script does: %s", (_, sql, words) => {
-  const ledger = openLedger(":memory:");
-  const nothing: Session = rath.session();
-  expect(breaches(ledger, nothing)).toEqual([]);
-  ledger.change("key", "C-1", sql);
-  expect(breaches(ledger, nothing)).toContainEqual(expect.stringMatching(words));
-  ledger.close();
+] as const)("the policy finds what no script does: %s", (name, sql, words) => {
+  const session = raths.right.session().link({ system: "sqlite", id: join(folder, `${name}.db`) });
+  expect(breaches(session)).toEqual([]);
+  change(ledgerOf(session), "key", "C-1", sql);
+  expect(breaches(session)).toContainEqual(expect.stringMatching(words));
 });
 
 test("a change under a key that was used changes nothing and says what it said", () => {
-  const ledger = openLedger(":memory:");
-  const deposit = (key: string) => ledger.change(key, "C-1", "UPDATE clients SET cash = cash + 1 WHERE id = 'C-1'");
+  const ledger: Ledger = openLedger(":memory:");
+  const deposit = (key: string) => change(ledger, key, "C-1", "UPDATE clients SET cash = cash + 1 WHERE id = 'C-1'");
   const first = deposit("a");
   expect(first).toMatchObject({ before: { cash: 30_000 }, after: { cash: 30_001 } });
   expect(deposit("a")).toEqual(first);
   expect(deposit("b")).toMatchObject({ before: { cash: 30_001 }, after: { cash: 30_002 } });
-  expect(() => ledger.change("c", "C-1", "UPDATE clients SET cash = 0 WHERE id = 'C-9'")).toThrow("Nothing fits");
-  expect(ledger.rows("SELECT key FROM effects")).toHaveLength(2);
+  expect(() => change(ledger, "c", "C-1", "UPDATE clients SET cash = 0 WHERE id = 'C-9'")).toThrow("Nothing fits");
+  expect(ledger.prepare("SELECT key FROM effects").all()).toHaveLength(2);
   ledger.close();
-});
-
-test("pass^k is the share of draws of k trials that have all passed", () => {
-  const draws = (items: readonly boolean[], k: number): readonly (readonly boolean[])[] =>
-    k === 0 ? [[]] : items.flatMap((item, index) => draws(items.slice(index + 1), k - 1).map((rest) => [item, ...rest]));
-  for (let n = 1; n <= 5; n++)
-    for (let bits = 0; bits < 2 ** n; bits++)
-      for (let k = 1; k <= n; k++) {
-        const passes = Array.from({ length: n }, (_, index) => ((bits >> index) & 1) === 1);
-        const all = draws(passes, k);
-        const tasksTried = [passes, Array.from({ length: n }, () => true)].map((trials) => trials.map((passed) => ({ passed })));
-        expect(passHat(k, tasksTried)).toBeCloseTo((all.filter((draw) => draw.every(Boolean)).length / all.length + 1) / 2, 12);
-      }
 });

@@ -50,14 +50,10 @@ export interface DossierReport {
  */
 export async function dossier(session: Session, directory: string, options: DossierOptions = {}): Promise<DossierReport> {
   const target = resolve(directory);
-  await refuseForeign(target);
-  const read = await readDossier(session);
-  const proof = await prove(session, options);
+  await refuseForeign(target, dossierFormat);
   const folder = `${target}.${randomUUID()}.partial`;
-  await mkdir(folder, { recursive: true });
   try {
-    const environment = await fill(folder, read, proof, options.onProgress);
-    const files = await sealed(folder, environment);
+    const { proof, files, environment } = await fillDossier(session, folder, options);
     await putInPlace(folder, target);
     return {
       ...{ directory: target, page: join(target, "index.html"), files, verified: proof.verification.ok },
@@ -69,21 +65,31 @@ export async function dossier(session: Session, directory: string, options: Doss
   }
 }
 
+/** Writes the files of a dossier into a new folder, and gives what they were made of. */
+export async function fillDossier(session: Session, folder: string, options: DossierOptions) {
+  const read = await readDossier(session);
+  const proof = await prove(session, options);
+  await mkdir(folder, { recursive: true });
+  const environment = await fill(folder, read, proof, options.onProgress);
+  return { read, proof, environment, files: await sealed(folder, environment) };
+}
+
 /** Whether a dossier is there, nothing, or something else. */
-export async function whatIsAt(directory: string): Promise<"nothing" | "dossier" | "other"> {
+export async function whatIsAt(directory: string, format: string = dossierFormat): Promise<"nothing" | "dossier" | "other"> {
   const found = await stat(directory).catch(ignoreMissing);
   if (found === undefined) return "nothing";
   if (!found.isDirectory()) return "other";
   const manifest = await readFile(join(directory, "manifest.json"), "utf8").catch(() => "");
-  if (manifest.includes(`"format": "${dossierFormat}"`)) return "dossier";
+  if (manifest.includes(`"format": "${format}"`)) return "dossier";
   return (await readdir(directory)).length === 0 ? "nothing" : "other";
 }
 
-async function refuseForeign(target: string): Promise<void> {
-  if ((await whatIsAt(target)) !== "other") return;
+/** Only what was written as this may be replaced by it. */
+export async function refuseForeign(target: string, format: string): Promise<void> {
+  if ((await whatIsAt(target, format)) !== "other") return;
   throw new RathError(
     "value.unsupported",
-    `${target} is there and is no dossier: nothing was written. Name a folder that is new or empty.`,
+    `${target} is there and is no ${format === dossierFormat ? "dossier" : "folder of dossiers"}: nothing was written. Name a folder that is new or empty.`,
     {
       details: { field: "directory", directory: target },
     },
@@ -150,7 +156,7 @@ async function filesIn(folder: string): Promise<{ readonly path: string; readonl
 }
 
 /** The old one goes only once the new one is whole; whoever looks in between finds one of them. */
-async function putInPlace(folder: string, target: string): Promise<void> {
+export async function putInPlace(folder: string, target: string): Promise<void> {
   const old = join(dirname(target), `.${basename(target)}.${randomUUID()}.old`);
   const had = await rename(target, old).then(() => true, ignoreMissing);
   try {

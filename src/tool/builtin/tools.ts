@@ -1,6 +1,6 @@
 /**
  * The built-in tools. Those for files and commands act through the sandbox of their session, those for memory through the session
- * itself. An agent has only those it is given.
+ * itself. An agent has only those it is given. `runTests` is no tool but a check.
  */
 import type { Tool } from "../../session/session.ts";
 import { editFile } from "./edit-file.ts";
@@ -17,6 +17,7 @@ export type { ListFilesInput } from "./list-files.ts";
 export type { ForgetInput, MemoryToolOptions, Recalled, RecallInput, RememberInput } from "./memory.ts";
 export type { ReadFileInput } from "./read-file.ts";
 export type { RunCodeInput } from "./run-code.ts";
+export { runTests } from "./run-tests.ts";
 export type { SearchFilesInput } from "./search-files.ts";
 export type { WriteFileInput } from "./write-file.ts";
 export { editFile, forget, listFiles, memoryTools, readFile, recall, remember, runCode, searchFiles, shell, writeFile };

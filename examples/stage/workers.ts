@@ -1,19 +1,21 @@
-/** The processes of the cluster. In production a process manager has them; here they are started, killed and stopped by the run. */
+/** Worker processes. In production a process manager has them; here they are started, killed and stopped by the example. */
 import { type ChildProcess, fork } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 export class Workers implements AsyncDisposable {
-  readonly #url: string;
+  readonly #file: string;
+  readonly #env: NodeJS.ProcessEnv;
   readonly #alive = new Map<number, ChildProcess>();
 
-  constructor(url: string) {
-    this.#url = url;
+  constructor(file: URL, env: NodeJS.ProcessEnv) {
+    this.#file = fileURLToPath(file);
+    this.#env = { ...process.env, ...env };
   }
 
   /** Gives its process id. */
   start(): number {
-    const child = fork(fileURLToPath(new URL("worker.ts", import.meta.url)), { env: { ...process.env, DATABASE_URL: this.#url } });
+    const child = fork(this.#file, { env: this.#env });
     const pid = child.pid as number;
     this.#alive.set(pid, child);
     child.once("exit", () => this.#alive.delete(pid));

@@ -1,0 +1,28 @@
+/** Lines of an example. */
+import { styleText } from "node:util";
+
+const columns = 100;
+
+export function heading(text: string): void {
+  console.log(`\n${ink("bold", text)}`);
+}
+
+/** What something is called, and what it is. */
+export function fact(name: string, text: string): void {
+  for (const [index, line] of folded(text, columns - 12).entries()) console.log(`  ${(index === 0 ? name : "").padEnd(9)} ${line}`);
+}
+
+export function ink(colour: Parameters<typeof styleText>[0], text: string): string {
+  return process.stdout.isTTY && process.env["NO_COLOR"] === undefined ? styleText(colour, text) : text;
+}
+
+/** Lines of so many characters. */
+export function folded(text: string, room: number): readonly string[] {
+  const lines = [""];
+  for (const word of text.split(/\s+/)) {
+    const line = lines.at(-1) ?? "";
+    if (line !== "" && line.length + word.length >= room) lines.push(word);
+    else lines[lines.length - 1] = line === "" ? word : `${line} ${word}`;
+  }
+  return lines;
+}
