@@ -2,6 +2,9 @@ import { fileURLToPath } from "node:url";
 import { configDefaults, defineConfig } from "vitest/config";
 import tsconfig from "./tsconfig.json" with { type: "json" };
 
+// No test asks a provider, whoever has keys in the shell: workers and their children inherit this.
+for (const name of Object.keys(process.env)) if (name === "MODEL" || name.endsWith("_API_KEY")) delete process.env[name];
+
 /** Examples and snippets import the package by its name, as users do: it is the source that runs, as with tsx. */
 const alias = Object.entries(tsconfig.compilerOptions.paths).map(([name, [path]]) => ({
   find: new RegExp(`^${name}$`),

@@ -50,10 +50,9 @@ const priced = {
 export const workflows = {
   /** Two forks that are merged; the merged one becomes the result. */
   forecast: new Flow(async (session) => {
-    const [sea, sky] = await Promise.all([
-      session.fork("sea").do("measure the sea", () => ({ celsius: 17 }), { repeat: "safe", input: { place: "sea" } }),
-      session.fork("sky").do("measure the sky", () => ({ celsius: 21 }), { repeat: "safe", input: { place: "sky" } }),
-    ]);
+    // One after the other: which of two at once is written first depends on how busy the machine is.
+    const sea = await session.fork("sea").do("measure the sea", () => ({ celsius: 17 }), { repeat: "safe", input: { place: "sea" } });
+    const sky = await session.fork("sky").do("measure the sky", () => ({ celsius: 21 }), { repeat: "safe", input: { place: "sky" } });
     const both = await sea.merge(sky, { reason: "both count" });
     return both.do("publish", () => `sea ${sea.output.celsius}, sky ${sky.output.celsius}`, { input: [sea.output, sky.output] });
   }, "forecast"),
