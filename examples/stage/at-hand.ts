@@ -3,7 +3,7 @@ import { openrath } from "openrath";
 import { shell } from "openrath/tools";
 
 /** The live model where there is a key; undefined where scripts stand in for it. */
-export const live = process.env["MODEL"] ?? (process.env["OPENAI_API_KEY"] === undefined ? undefined : "openai/gpt-5.5");
+export const live = process.env["MODEL"] || (process.env["OPENAI_API_KEY"] ? "openai/gpt-5.5" : undefined);
 
 /** Where a program can run: isolated where that can be had; else scripts, and only they, run on this machine as it is. */
 export async function sandboxFor(program: string): Promise<{ readonly sandbox: "local" | "host"; readonly about: string }> {
