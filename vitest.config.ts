@@ -20,6 +20,7 @@ const alone = [
   ),
   ...["fuzz", "kill", "observed", "restart", "sockets", "web"].map((name) => `test/server/${name}.test.ts`),
   "test/cli/process.test.ts",
+  "src/memory/words.test.ts",
 ];
 // What takes so long hangs: what must be fast says so itself.
 const testTimeout = 60_000;

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { kept } from "../../test/support/other-process.ts";
-import { ownSchemas } from "../../test/support/postgres.ts";
+import { ownSchemas, withClient } from "../../test/support/postgres.ts";
 import { listen, type Told } from "../../test/support/sse.ts";
 import { Agent } from "../agent/agent.ts";
 import { scripted } from "../model/scripted.ts";
@@ -92,13 +92,20 @@ function twoProcesses(pass: Pass): [Store, Store] {
   return [other(), other()];
 }
 
-async function followed(here: Store, there: Store, path: (run: { id: string; session: string }) => string, ms = 12): Promise<Screen> {
+async function followed(
+  here: Store,
+  there: Store,
+  path: (run: { id: string; session: string }) => string,
+  ms = 12,
+  listening = async () => {},
+): Promise<Screen> {
   await using rath = openrath({ store: here });
   await using worker = openrath({ store: there, workflows: { one: talker(ms) } });
   await using server = createServer(rath, { auth: "none-on-loopback" });
   const stop = new AbortController();
   const run = await rath.run("one", rath.session("Why?"), { queue: true });
   await using stream = await listen(server.fetch, `http://localhost${path(run)}`);
+  await listening();
   const working = worker.work({ signal: stop.signal, drain: "1s" });
   const screen = new Screen();
   for (;;) {
@@ -117,13 +124,20 @@ async function followed(here: Store, there: Store, path: (run: { id: string; ses
   return screen;
 }
 
+/** Resolves when somebody listens to the news of a schema: what is told before that is lost, and asked for again seconds later. */
+const heard = (schema: string): Promise<void> =>
+  withClient(url, async (client) => {
+    const listening = "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND query LIKE '%' || $1 || '%'";
+    while ((await client.query(listening, [schema])).rows.length === 0) await sleep(5);
+  });
+
 test("on PostgreSQL a reader sees what a worker in another process is saying", async () => {
   const name = schema();
   for (const path of [
     (run: { id: string }) => `/v1/runs/${run.id}/stream`,
     (run: { session: string }) => `/v1/sessions/${run.session}/stream`,
   ]) {
-    const screen = await followed(postgresStore(url, { schema: name }), postgresStore(url, { schema: name }), path, 40);
+    const screen = await followed(postgresStore(url, { schema: name }), postgresStore(url, { schema: name }), path, 40, () => heard(name));
     expect(screen.over).toEqual(replies);
     expect(screen.deltas).toBeGreaterThan(4);
     expect(screen.left).toBe("");
