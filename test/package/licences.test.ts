@@ -1,8 +1,9 @@
 /** What comes with the package may be passed on: licences of what is installed, and notices of what is bundled. */
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { bundled, isAllowed } from "../../scripts/licences.mjs";
-import { builtInspector } from "../support/built.ts";
+import { builtInspector, builtPackage } from "../support/built.ts";
 
 const read = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
 interface Locked {
@@ -50,8 +51,10 @@ test("the inspector brings the notices of what is bundled in it, and each is all
   expect(notices.filter(({ text }) => text.length < 200).map(({ name }) => name)).toEqual(["react-remove-scroll-bar"]);
 });
 
-test("so does the rest of the package, for the code that bundlers add", () => {
-  const notices = bundled(read("dist/THIRD-PARTY.md")) as readonly Readonly<Record<"name" | "licence" | "text", string>>[];
+test("so does the rest of the package, for the code that bundlers add", async () => {
+  const notices = bundled(readFileSync(join(await builtPackage(), "dist/THIRD-PARTY.md"), "utf8")) as readonly Readonly<
+    Record<"name" | "licence" | "text", string>
+  >[];
   expect(notices.map(({ name, licence }) => `${name} ${licence}`)).toEqual(["@oxc-project/runtime MIT", "rolldown MIT", "vite MIT"]);
   expect(notices.filter(({ text }) => !text.includes("Copyright") || text.length > 2000)).toEqual([]);
 });
