@@ -1,5 +1,4 @@
 /** A command of a person where a session is placed: a call of the tool `shell` on a fork, told as it goes. */
-
 import { durationMs } from "../session/duration.ts";
 import type { CommandRecord, Duration, Sandbox, Session, Tool, ToolContext } from "../session/session.ts";
 import { shell } from "../tool/builtin/shell.ts";

@@ -1,5 +1,4 @@
 /** Sessions and what waits in them, in words. */
-
 import type { Pending, Session } from "../session/session.ts";
 import { count, money, plural } from "../wire/format.ts";
 import type { Cli } from "./cli.ts";

@@ -1,5 +1,4 @@
 /** Scripts that complete command lines: made from what the commands say of themselves, for each shell in its own words. */
-
 import type { Argument, Command, Option } from "commander";
 import { shellWord } from "./shell-word.ts";
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { dieAgainAndAgain, killEverywhere } from "./kill.ts";
 import { programs } from "./program.ts";
 
-const numRuns = Number(process.env["KILL_RUNS"] ?? 30);
+const numRuns = Number(process.env["KILL_RUNS"] ?? 60);
 
 describe("kill at every commit and every effect", () => {
   test("programs without races reach the same final view, every once effect at most once", { timeout: 120_000 }, async () => {

@@ -1,5 +1,4 @@
 /** A world whose effects are counted, and a process that can die before or after each commit and each effect. */
-
 import { type Script, scripted } from "../../src/model/scripted.ts";
 import { composeRath, type RathOptions } from "../../src/openrath.ts";
 import type { Rath } from "../../src/runtime/rath.ts";

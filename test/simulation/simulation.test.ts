@@ -1,6 +1,5 @@
 /**
- * The runtime's own logic in simulated worlds: three hundred schedules, each from a seed that repeats it exactly. Every mutant below is
- * caught by one of the first hundred and fifty.
+ * The runtime's own logic in simulated worlds: a thousand schedules, each from a seed that repeats it exactly.
  *
  * SIMULATIONS=20000 lives more worlds, FROM=5000 others, SEED=17 one of them and prints everything that happens in it.
  */
@@ -10,7 +9,7 @@ import { describe, expect, test } from "vitest";
 import { mutants } from "./mutants.ts";
 import { explain, simulate } from "./simulate.ts";
 
-const count = Number(process.env["SIMULATIONS"] ?? 300);
+const count = Number(process.env["SIMULATIONS"] ?? 1000);
 const from = Number(process.env["FROM"] ?? 1);
 const one = process.env["SEED"];
 
@@ -54,7 +53,7 @@ describe.skipIf(one !== undefined)("simulated worlds", { timeout: 600_000 }, () 
 
 /** Worlds that showed a mutant when others did not come first; then all. */
 const telling = [2, 11, 26, 33, 69, 145];
-const seeds = [...telling, ...Array.from({ length: 300 }, (_, index) => index + 1)];
+const seeds = [...telling, ...Array.from({ length: 400 }, (_, index) => index + 1)];
 
 describe.skipIf(one !== undefined)("a store or runtime that", { timeout: 300_000 }, () => {
   test.for(Object.entries(mutants))("%s is caught", async ([, { breaks, patch }]) => {
@@ -64,6 +63,6 @@ describe.skipIf(one !== undefined)("a store or runtime that", { timeout: 300_000
     } finally {
       mend?.();
     }
-    expect.fail("300 worlds did not show it");
+    expect.fail("400 worlds did not show it");
   });
 });

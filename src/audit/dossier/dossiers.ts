@@ -7,6 +7,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { runtimeOf } from "../../runtime/replay.ts";
 import { version } from "../../runtime/version.ts";
+import { counted } from "../../session/counted.ts";
 import type { Session } from "../../session/session.ts";
 import type { Workflow } from "../../workflow/workflow.ts";
 import { cost } from "../cost.ts";
@@ -62,7 +63,7 @@ export async function dossiers(sessions: Iterable<Session>, directory: string, o
       entries.push(await entryOf(session, partial, entries, options));
       said = new Cleaner(runtimeOf(session).redact).value(said);
     }
-    const { claims, title = `${entries.length} sessions` } = said;
+    const { claims, title = counted(entries.length, "session") } = said;
     const manifest = { format: dossiersFormat, version: 1, openrath: version(), node: process.version, title, claims, sessions: entries };
     await writeFile(join(partial, "manifest.json"), `${JSON.stringify(manifest, undefined, 2)}\n`);
     await writeFile(join(partial, "index.html"), listPage(title, claims, entries));

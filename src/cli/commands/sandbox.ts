@@ -1,5 +1,4 @@
 /** `openrath sandbox`: what is open on this disk, a command where a session is placed, and the removal of what was left behind. */
-
 import type { Command } from "commander";
 import { graph } from "../../audit/graph.ts";
 import type { SandboxRecord } from "../../session/session.ts";
