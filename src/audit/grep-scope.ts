@@ -4,7 +4,7 @@ import type { Rath } from "../runtime/rath.ts";
 import { flushBehind, runtimeOf } from "../runtime/replay.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { RathError } from "../session/errors.ts";
-import { ancestorsOf, type Node } from "../session/log.ts";
+import { ancestorsOf, byStep, type Log, type Node } from "../session/log.ts";
 import type { Session } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
 import type { LogRow, Store } from "../store/store.ts";
@@ -96,7 +96,7 @@ class Family {
   async #behind(place: Node): Promise<void> {
     const places = [place];
     for (let next = places.pop(); next !== undefined; next = places.pop())
-      for (const { key: log } of ancestorsOf(next)) {
+      for (const log of inOrder(ancestorsOf(next))) {
         if (this.#logs.has(log.id)) continue;
         const row = await rowOf(this.#store, log.id);
         if (row !== undefined) this.#add(row);
@@ -125,4 +125,9 @@ class Family {
       for await (const row of this.#store.sessions({ run })) this.#add(row);
     }
   }
+}
+
+/** As they began: the order in which this process happened to read them is nobody's. */
+function inOrder(logs: Iterable<{ readonly key: Log }>): readonly Log[] {
+  return Array.from(logs, ({ key }) => key).sort((a, b) => byStep(a.first as Node, b.first as Node));
 }

@@ -104,15 +104,20 @@ function asks(data: Record<string, unknown>): string {
 /** Like JSON, with what JSON cannot say. */
 function show(value: unknown): string {
   const text = JSON.stringify(value, (_, inner: unknown) => {
+    // Of what is long a beginning is shown.
+    if (typeof inner === "string") return inner.slice(0, longest);
     if (inner instanceof Uint8Array) return `<${counted(inner.length, "byte")}>`;
     return typeof inner === "number" && (!Number.isFinite(inner) || Object.is(inner, -0))
       ? `<${Object.is(inner, -0) ? "-0" : inner}>`
       : inner;
   });
-  return text.replace(/"(<(?:\d+ bytes|-0|NaN|-?Infinity)>)"/g, (_, inner: string) => inner.slice(1, -1));
+  return text.replace(/"(<(?:\d+ bytes?|-0|NaN|-?Infinity)>)"/g, (_, inner: string) => inner.slice(1, -1));
 }
 
+/** More than any line shows, however much of it is space. */
+const longest = 1000;
+
 function clip(text: string, length: number): string {
-  const line = text.replace(/\s+/g, " ").trim();
+  const line = text.slice(0, longest).replace(/\s+/g, " ").trim();
   return line.length <= length ? line : `${line.slice(0, length - 1)}…`;
 }

@@ -293,7 +293,12 @@ export function history(node: Node): Node[] {
       waiting.push(parent);
     }
   }
-  return [...seen].sort((a, b) => a.step - b.step || compare(a.run ?? "", b.run ?? "") || a.order - b.order || compare(a.id, b.id));
+  return [...seen].sort(byStep);
+}
+
+/** The same order in every process: by step; at one step by run, order and id. */
+export function byStep(a: Node, b: Node): number {
+  return a.step - b.step || compare(a.run ?? "", b.run ?? "") || a.order - b.order || compare(a.id, b.id);
 }
 
 function compare(a: string, b: string): number {

@@ -90,6 +90,7 @@ function written(value: unknown): string {
 
 /** One that it does not allow, made of one that it does. */
 function wrongInputs(operation: Operation): fc.Arbitrary<Input> {
+  const right = inputs(operation);
   const wrong: fc.Arbitrary<Input>[] = [];
   for (const { name, in: where, schema, required } of operation.parameters ?? []) {
     const fits = document.validator(schema);
@@ -102,20 +103,19 @@ function wrongInputs(operation: Operation): fc.Arbitrary<Input> {
       (schema.type === "string" && schema.maxLength === undefined && schema.enum === undefined && schema.pattern === undefined)
     )
       continue;
-    wrong.push(fc.tuple(inputs(operation), refused).map(([input, value]) => ({ ...input, [where]: { ...input[where], [name]: value } })));
-    if (where === "query" && required === true)
-      wrong.push(inputs(operation).map((input) => ({ ...input, query: without(input.query, name) })));
+    wrong.push(fc.tuple(right, refused).map(([input, value]) => ({ ...input, [where]: { ...input[where], [name]: value } })));
+    if (where === "query" && required === true) wrong.push(right.map((input) => ({ ...input, query: without(input.query, name) })));
   }
-  wrong.push(inputs(operation).map((input) => ({ ...input, query: { ...input.query, nothingKnowsThis: "1" } })));
+  wrong.push(right.map((input) => ({ ...input, query: { ...input.query, nothingKnowsThis: "1" } })));
   const schema = operation.requestBody?.content["application/json"]?.schema;
-  if (schema !== undefined && !notAlone.has(operation.operationId)) wrong.push(wrongBodies(operation, schema));
+  if (schema !== undefined && !notAlone.has(operation.operationId)) wrong.push(wrongBodies(right, schema));
   return fc.oneof(...wrong);
 }
 
-function wrongBodies(operation: Operation, schema: Schema): fc.Arbitrary<Input> {
+function wrongBodies(right: fc.Arbitrary<Input>, schema: Schema): fc.Arbitrary<Input> {
   const fits = document.validator(schema);
   return fc
-    .tuple(inputs(operation), anyJson, fc.nat(), fc.constantFrom("replaced", "field", "left out", "more"))
+    .tuple(right, anyJson, fc.nat(), fc.constantFrom("replaced", "field", "left out", "more"))
     .map(([input, value, at, how]) => {
       const { body } = input;
       if (how === "replaced" || typeof body !== "object" || body === null) return { ...input, body: value };

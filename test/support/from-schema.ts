@@ -44,6 +44,7 @@ export const oddTexts = [
 export class Document {
   readonly #root: Readonly<Record<string, unknown>>;
   readonly #ajv: Ajv2020;
+  readonly #validators = new WeakMap<Schema, ValidateFunction>();
 
   constructor(given: Readonly<Record<string, unknown>>) {
     this.#root = located(given, "document") as Readonly<Record<string, unknown>>;
@@ -58,7 +59,7 @@ export class Document {
 
   /** Whether a value fits. Schemas are those of the document. */
   validator(schema: Schema): ValidateFunction {
-    return this.#ajv.compile(located(schema, "document") as Schema);
+    return once(this.#validators, schema, () => this.#ajv.compile(located(schema, "document") as Schema));
   }
 
   /** The same, closed: objects have the fields that are described and no others. */
@@ -125,7 +126,7 @@ export class Document {
       case "array":
         return this.#lists(schema, known, name);
       case "string":
-        return texts(schema);
+        return once(textsOf, schema, () => texts(schema));
       case "integer":
         return fc.oneof(fc.integer(bounds(schema, 20)), fc.integer(bounds(schema, Number.MAX_SAFE_INTEGER)));
       case "number":
@@ -180,6 +181,15 @@ function bounds({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Schema
   const max = maximum ?? (exclusiveMaximum === undefined ? range : exclusiveMaximum - 1);
   return { min, max: Math.min(max, Math.max(min, range)) };
 }
+
+/** What takes long to make, made once for a schema. */
+function once<T>(made: WeakMap<Schema, T>, schema: Schema, make: () => T): T {
+  const known = made.get(schema) ?? make();
+  made.set(schema, known);
+  return known;
+}
+
+const textsOf = new WeakMap<Schema, fc.Arbitrary<string>>();
 
 /** References within a document, as references from anywhere. */
 function located(schema: unknown, document: string): unknown {

@@ -68,7 +68,7 @@ function textOfParts(parts: readonly { readonly type: string; readonly text?: st
 }
 
 /** Throws what is wrong with JSON that was typed. */
-export function outputOf({ text, json }: Editable): unknown {
+export function outputOf({ text, json }: Editable): NonNullable<unknown> | null {
   if (!json) return text;
   try {
     return JSON.parse(text);

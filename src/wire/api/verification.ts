@@ -79,6 +79,13 @@ export const verification = z
 /** Whether a record is what was written. */
 export type VerificationResource = z.infer<typeof verification>;
 
+const event = z
+  .string()
+  .regex(/^[0-9a-fA-F]{64}$/)
+  .toLowerCase();
+const model = z.string().min(1).max(500).describe("A model of the workflow, or any other by its name.");
+const instructions = z.string().max(1_000_000);
+
 export const rerunAsked = z
   .strictObject({
     from: z.number().int().min(1).optional().describe("The step whose value is changed. Left out: the run's input."),
@@ -87,24 +94,14 @@ export const rerunAsked = z
         z.strictObject({ message: z.string().min(1).max(1_000_000) }).describe("Another message of the user."),
         z
           .strictObject({
-            event: z
-              .string()
-              .regex(/^[0-9a-fA-F]{64}$/)
-              .toLowerCase(),
+            event,
             output: z.unknown().refine((value) => value !== undefined, { message: "is missing" }),
           })
           .describe("Another result for one effect: the id of its call or its result."),
         z
-          .strictObject({
-            event: z
-              .string()
-              .regex(/^[0-9a-fA-F]{64}$/)
-              .toLowerCase(),
-            model: z.string().min(1).max(500).optional().describe("A model of the workflow, or any other by its name."),
-            instructions: z.string().max(1_000_000).optional(),
-          })
-          .refine(({ model, instructions }) => model !== undefined || instructions !== undefined, { message: "changes nothing" })
-          .describe("From this model call on, another model or other instructions for the agent that made it."),
+          .strictObject({ event, model, instructions: instructions.optional() })
+          .describe("From this model call on, another model for the agent that made it, and other instructions too if there are some."),
+        z.strictObject({ event, instructions }).describe("From this model call on, other instructions for the agent that made it."),
       ])
       .optional(),
     effects: z.enum(["ask", "live"]).optional(),
