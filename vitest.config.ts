@@ -11,14 +11,19 @@ const alias = Object.entries(tsconfig.compilerOptions.paths).map(([name, [path]]
   replacement: fileURLToPath(new URL(path as string, import.meta.url)),
 }));
 
+/** What takes minutes, each a process by itself: programs that are killed at every place, simulated worlds, real browsers. */
+const storms = [
+  ...["crash", "inspector", "simulation"].map((folder) => `test/${folder}/**/*.test.ts`),
+  ...["kill", "restart"].map((name) => `test/server/${name}.test.ts`),
+];
 /** What changes its process, weighs its memory or lives by its own clock has a process to itself. */
 const alone = [
   "docs/snippets/**/*.test.ts",
-  ...["crash", "docs", "examples", "hostile", "package", "questions", "simulation"].map((folder) => `test/${folder}/**/*.test.ts`),
+  ...["docs", "examples", "hostile", "package", "questions"].map((folder) => `test/${folder}/**/*.test.ts`),
   ...["acting-sandbox", "api-programs", "mcp", "parked", "programs", "streams", "workspace"].map(
     (name) => `test/integration/${name}.test.ts`,
   ),
-  ...["fuzz", "kill", "observed", "restart", "sockets", "web"].map((name) => `test/server/${name}.test.ts`),
+  ...["fuzz", "observed", "sockets", "web"].map((name) => `test/server/${name}.test.ts`),
   "test/cli/process.test.ts",
   "src/memory/words.test.ts",
 ];
@@ -30,7 +35,7 @@ export default defineConfig({
   test: {
     // One more than the cores of a small machine: many wait for processes, leases and pages.
     maxWorkers: 3,
-    // Lent to the files of both projects.
+    // Lent to the files of all projects.
     globalSetup: ["test/support/postgres-setup.ts", "test/support/built-setup.ts", "test/inspector/setup.ts"],
     projects: [
       {
@@ -38,7 +43,7 @@ export default defineConfig({
         test: {
           name: "together",
           include: ["src/**/*.test.ts", "inspector/src/**/*.test.{ts,tsx}", "test/**/*.test.ts"],
-          exclude: [...configDefaults.exclude, ...alone],
+          exclude: [...configDefaults.exclude, ...alone, ...storms],
           testTimeout,
           // They share the modules that they load, which takes half the time.
           isolate: false,
@@ -47,6 +52,10 @@ export default defineConfig({
       {
         resolve: { alias },
         test: { name: "alone", include: alone, testTimeout },
+      },
+      {
+        resolve: { alias },
+        test: { name: "storms", include: storms, testTimeout },
       },
     ],
   },

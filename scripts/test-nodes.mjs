@@ -35,7 +35,7 @@ installPinned();
 const present = suites.filter((suite) => existsSync(join(root, suite)));
 for (const suite of suites) if (!present.includes(suite)) console.log(`skipped on every Node: ${suite} does not exist`);
 
-// The Node that runs this script runs all tests with `npm test`.
+// The Node that runs this script runs all tests with `npm test` and `npm run test:storms`.
 const others = pinned.filter(({ version }) => version.split(".")[0] !== process.versions.node.split(".")[0]);
 const newest = Math.max(...others.map(({ version }) => Number.parseInt(version, 10)));
 const results = others.map((node) => runOn(node, Number.parseInt(node.version, 10) === newest ? [...present, ...onNewest] : present));

@@ -11,7 +11,13 @@ export const noChromium =
 
 const flags = [
   ...["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"],
-  ...["--renderer-process-limit=1", "--disable-component-update", "--disable-sync", "--force-color-profile=srgb", "--font-render-hinting=none"],
+  ...[
+    "--renderer-process-limit=1",
+    "--disable-component-update",
+    "--disable-sync",
+    "--force-color-profile=srgb",
+    "--font-render-hinting=none",
+  ],
 ];
 
 export function launch(): Promise<Browser> {
