@@ -1,5 +1,5 @@
 /** What the conformance suites share: who is tested, which tests there are, and skips that say why. */
-import { describe, test } from "vitest";
+import { describe, test } from "./vitest.ts";
 
 /** Something a conformance suite is run against. */
 export interface Conformance<T> {

@@ -1,7 +1,8 @@
 /** The memory contract: erasing what versions say. Stores without `erase` pass. */
-import { expect } from "vitest";
+
 import { item, keys, type MemoryCase, put, search } from "./memory-case.ts";
 import { collect } from "./store-case.ts";
+import { expect } from "./vitest.ts";
 
 const [entry, other] = ["e".repeat(64), "f".repeat(64)];
 const first = item("door", "the pin is 4711", { value: { pin: 4711 }, because: ["e1"], from: ["memory://project/x@1"] });

@@ -1,8 +1,9 @@
 /** The memory contract: listing versions, and who used them. */
-import { expect } from "vitest";
+
 import type { MemoryListQuery, MemoryStore, MemoryUse } from "../memory/memory.ts";
 import { item, type MemoryCase, put } from "./memory-case.ts";
 import { collect } from "./store-case.ts";
+import { expect } from "./vitest.ts";
 
 async function names(store: MemoryStore, query: MemoryListQuery): Promise<string[]> {
   return (await collect(store.list(query))).map(({ key, version }) => `${key}@${version}`);

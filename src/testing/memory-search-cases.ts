@@ -1,8 +1,9 @@
 /** The memory contract: what is found, in which order, and what is not. */
-import { expect } from "vitest";
+
 import type { MemoryItem, MemoryQuery, MemoryStore } from "../memory/memory.ts";
 import { hashEmbedder } from "./hash-embedder.ts";
 import { item, keys, type MemoryCase, put, search } from "./memory-case.ts";
+import { expect } from "./vitest.ts";
 
 const ofUser = (user: string, key: string, content: string) =>
   item(key, content, { uri: `memory://user/${user}/${key}`, scope: "user", owner: user });

@@ -1,6 +1,7 @@
 /** The memory contract: texts of every kind are found by their words. */
-import { expect } from "vitest";
+
 import { item, keys, type MemoryCase, put, search } from "./memory-case.ts";
+import { expect } from "./vitest.ts";
 
 export const memoryTextCases: readonly MemoryCase[] = [
   {

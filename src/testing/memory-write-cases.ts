@@ -1,8 +1,9 @@
 /** The memory contract: revisions, compare-and-set, writes made twice, what was there at a revision, closing. */
-import { expect } from "vitest";
+
 import { RathError } from "../session/errors.ts";
 import { item, keys, type MemoryCase, put, search } from "./memory-case.ts";
 import { collect } from "./store-case.ts";
+import { expect } from "./vitest.ts";
 
 const first = item("tests", "run npm test");
 const second = item("tests", "run vitest instead", { version: 2 });

@@ -2,9 +2,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect } from "vitest";
 import type { OpenSandbox, SandboxBackend, SandboxEntry, SandboxSpec } from "../sandbox/sandbox.ts";
 import { RathError } from "../session/errors.ts";
+import { expect } from "./vitest.ts";
 
 /** What a test has: the backend, and sandboxes of it that are closed when the test ends. */
 export interface SandboxGiven {

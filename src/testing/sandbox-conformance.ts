@@ -4,13 +4,14 @@
  * @example
  * sandboxConformance({ name: "memory", create: () => memorySandbox() });
  */
-import { test } from "vitest";
+
 import type { SandboxBackend } from "../sandbox/sandbox.ts";
 import { type Conformance, registerCases } from "./conformance.ts";
 import { givenSandboxes } from "./sandbox-case.ts";
 import { execCases } from "./sandbox-exec-cases.ts";
 import { fileCases } from "./sandbox-file-cases.ts";
 import { lifeCases } from "./sandbox-life-cases.ts";
+import { test } from "./vitest.ts";
 
 /** Opening a sandbox may mean starting a machine. */
 const timeoutMs = 120_000;

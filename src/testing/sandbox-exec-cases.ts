@@ -1,7 +1,8 @@
 /** The sandbox contract: commands. Only what every POSIX shell has is used, so that a simulated one can pass. */
-import { expect } from "vitest";
+
 import { rejects, type SandboxCase, textOf, timed } from "./sandbox-case.ts";
 import { stopCases } from "./sandbox-stop-cases.ts";
+import { expect } from "./vitest.ts";
 
 const strange = ["a  b", "$HOME", "; echo x", "*", 'it\'s "so"', "ü→😀", "-n", ""];
 

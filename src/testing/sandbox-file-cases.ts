@@ -3,8 +3,8 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect } from "vitest";
 import { listed, rejects, type SandboxCase, textOf } from "./sandbox-case.ts";
+import { expect } from "./vitest.ts";
 
 const names = ["a b.txt", "ü→😀", "-n", "…", "it's", 'say "x"', "$HOME", "a\\b", ".hidden", "*"];
 

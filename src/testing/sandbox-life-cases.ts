@@ -2,10 +2,10 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { expect } from "vitest";
 import type { OpenSandbox } from "../sandbox/sandbox.ts";
 import { listed, pause, rejects, type SandboxCase, textOf } from "./sandbox-case.ts";
 import { collect } from "./store-case.ts";
+import { expect } from "./vitest.ts";
 
 export const lifeCases: readonly SandboxCase[] = [
   {

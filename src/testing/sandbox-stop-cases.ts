@@ -1,6 +1,7 @@
 /** The sandbox contract: commands that are ended by a limit or by whoever asked. */
-import { expect } from "vitest";
+
 import { pause, rejects, type SandboxCase, timed } from "./sandbox-case.ts";
+import { expect } from "./vitest.ts";
 
 /** Far less than the commands here take when nobody ends them. */
 const soonMs = 10_000;

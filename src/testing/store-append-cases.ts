@@ -1,11 +1,10 @@
 /** The store contract: appending, heads, bytes, blobs, erasing, closing. */
 import { hash, randomBytes } from "node:crypto";
-import fc from "fast-check";
-import { expect } from "vitest";
 import { RathError } from "../session/errors.ts";
 import type { EventQuery, Store, StoredEvent, Written } from "../store/store.ts";
 import { branch, collect, type StoreCase } from "./store-case.ts";
 import { eventFault, storedChain, storedEvent } from "./stored-event.ts";
+import { expect } from "./vitest.ts";
 
 async function read(store: Store, query: EventQuery): Promise<StoredEvent[]> {
   return plain(await collect(store.events(query)));
@@ -150,6 +149,7 @@ export const appendCases: readonly StoreCase[] = [
     name: "any interleaving of two writers is linear",
     async run(store) {
       let session = 0;
+      const { default: fc } = await import("fast-check");
       const step = fc.record({ writer: fc.nat(1), refresh: fc.boolean(), wait: fc.boolean() });
       await fc.assert(
         fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => linear(store, `linear-${session++}`, steps)),

@@ -1,8 +1,9 @@
 /** The store contract: erasing data and removing logs. Stores without `erase` or `remove` pass. */
-import { expect } from "vitest";
+
 import type { Store, StoredEvent } from "../store/store.ts";
 import { branch, collect, type StoreCase } from "./store-case.ts";
 import { storedChain } from "./stored-event.ts";
+import { expect } from "./vitest.ts";
 
 const [entry, other] = ["e".repeat(64), "f".repeat(64)];
 const ok = { ok: true };

@@ -2,10 +2,11 @@
  * The store contract: events in the order in which the store took them in. A store may give what was appended a little later, since
  * somebody else's write is still under way: then it is asked again.
  */
-import { expect } from "vitest";
+
 import type { Fed, Store, StoredEvent } from "../store/store.ts";
 import { branch, collect, type StoreCase } from "./store-case.ts";
 import { storedChain, storedEvent } from "./stored-event.ts";
+import { expect } from "./vitest.ts";
 
 const idsOf = (fed: readonly Fed[]): string[] => fed.flatMap(({ events }) => events.map(({ id }) => id));
 const patienceMs = 10_000;

@@ -1,9 +1,9 @@
 /** The store contract: runs, leases and fencing. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect } from "vitest";
 import type { Lease, RunRow, Store, StoredEvent } from "../store/store.ts";
 import { branch, collect, type StoreCase } from "./store-case.ts";
 import { storedChain, storedEvent } from "./stored-event.ts";
+import { expect } from "./vitest.ts";
 
 const run: RunRow = { id: "r", key: undefined, session: "s", workflow: "w", status: "running", wakeAt: undefined };
 const long = 60_000;

@@ -1,8 +1,9 @@
 /** The store contract: finding events, logs and runs. */
-import { expect } from "vitest";
+
 import type { EventQuery, LogAbout, LogQuery, RunQuery, RunRow, Store, StoredEvent } from "../store/store.ts";
 import { branch, collect, type StoreCase } from "./store-case.ts";
 import { storedChain, storedEvent } from "./stored-event.ts";
+import { expect } from "./vitest.ts";
 
 const ids = async (store: Store, query: EventQuery) => (await collect(store.events(query))).map(({ id }) => id);
 const logs = async (store: Store, query: LogQuery) => (await collect(store.sessions(query))).map(({ id }) => id);

@@ -1,10 +1,10 @@
 /** The store contract: removing blobs that nobody needs. Stores without `sweep` pass. */
 import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect } from "vitest";
 import type { Store, StoredEvent, SweepOptions } from "../store/store.ts";
 import { branch, collect, type StoreCase } from "./store-case.ts";
 import { storedChain } from "./stored-event.ts";
+import { expect } from "./vitest.ts";
 
 const blobOf = (text: string) => ({ hash: hash("sha256", text), bytes: Buffer.from(text) });
 const [kept, garbage, young] = ["kept", "garbage ".repeat(1000), "young"].map(blobOf) as [Blob, Blob, Blob];

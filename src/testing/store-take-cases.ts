@@ -1,9 +1,9 @@
 /** The store contract: runs that are due, taking them, waking them, and giving them back in the commit. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect } from "vitest";
 import type { Lease, RunQuery, RunRow, Store, TakenRun, TakeQuery } from "../store/store.ts";
 import { branch, collect, type StoreCase } from "./store-case.ts";
 import { storedEvent } from "./stored-event.ts";
+import { expect } from "./vitest.ts";
 
 const long = 60_000;
 const past = "2026-01-01T00:00:00.000Z";

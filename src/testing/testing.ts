@@ -1,4 +1,4 @@
-/** For tests of programs that use openrath, and of adapters written for it. The suites are vitest tests, so this door needs vitest and fast-check. */
+/** For tests of programs that use openrath, and of adapters written for it. The suites are vitest tests: they alone need vitest and fast-check. */
 export { assertReplay } from "./assert-replay.ts";
 export type { Conformance } from "./conformance.ts";
 export { fixture } from "./fixture.ts";
