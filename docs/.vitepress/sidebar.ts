@@ -26,6 +26,7 @@ const guides = [
   page("From the AI SDK", "/guides/from-ai-sdk"),
   page("From the Python reference", "/guides/from-python-reference"),
   page("Test prompts by replay", "/guides/testing-prompts"),
+  page("Keep an experiment on record", "/guides/experiments"),
   page("Add a store", "/guides/add-a-store"),
   page("Add a sandbox", "/guides/add-a-sandbox"),
   page("Add a memory", "/guides/add-a-memory"),

@@ -1,9 +1,9 @@
-/** Calls of tools as one plain JSON object a line: for jq and spreadsheets. Long texts are cut and say so. */
+/** Calls of tools, and effects of workflows, as one plain JSON object a line: for jq and spreadsheets. Long texts are cut and say so. */
 import type { Outcome } from "../../session/message.ts";
 import { outcomeFrom } from "../../session/views.ts";
 import { neutralJson } from "../../wire/neutral.ts";
 import { clipped } from "./blocks.ts";
-import { dataOf, type Effect, neededApproval } from "./effects.ts";
+import { actsOutside, dataOf, type Effect, exchangeOf, neededApproval } from "./effects.ts";
 import type { Dossier } from "./read.ts";
 import { actedIn } from "./work.ts";
 
@@ -11,18 +11,18 @@ const longest = 100_000;
 
 /** The lines of calls.jsonl. */
 export function callLines(dossier: Dossier): readonly string[] {
-  return dossier.effects.filter(({ op }) => op === "tool").map((effect) => neutralJson(callOf(dossier, effect)));
+  return dossier.effects.filter(actsOutside).map((effect) => neutralJson(callOf(dossier, effect)));
 }
 
 function callOf({ decisions, nameOf, counts }: Dossier, effect: Effect): object {
-  const { call, result, name, by, session, step, attempts, reused, ms } = effect;
+  const { call, name, by, session, step, attempts, reused, ms } = effect;
   const asked = dataOf(call, "tool.called");
-  const returned = dataOf(result, "tool.returned");
+  const { input, returned } = exchangeOf(effect);
   const acted = actedIn(effect);
   const decision = decisions.get(call.id);
   return {
-    ...{ id: call.id, tool: name, by, session, branch: nameOf(session), step, at: call.at, inResult: counts(call) },
-    input: cut(returned !== undefined && "input" in returned ? returned.input : asked?.input),
+    ...{ id: call.id, [effect.op]: name, by, session, branch: nameOf(session), step, at: call.at, inResult: counts(call) },
+    input: cut(returned !== undefined && "input" in returned ? returned.input : input),
     outcome: effect.outcome === "open" ? { type: "open" } : cutOutcome(outcomeFrom(effect.outcome, returned)),
     ...{ attempts, ms: ms ?? null, reused: reused ?? null },
     files: (acted?.changes ?? []).map(({ path, kind }) => ({ path, kind })),

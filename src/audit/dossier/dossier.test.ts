@@ -82,12 +82,13 @@ describe("the folder", () => {
       expect(await readFile(join(copy, path), "utf8")).toBe(await session.files.text(path));
   });
 
-  test("lists every tool call with what it did, where, and who allowed it", async () => {
+  test("lists every call of a tool and every effect with what it did, where, and who allowed it", async () => {
     const calls = (await file("calls.jsonl"))
       .trimEnd()
       .split("\n")
       .map((line) => JSON.parse(line));
-    expect(calls).toHaveLength(10);
+    expect(calls.filter(({ tool }) => tool !== undefined)).toHaveLength(10);
+    expect(calls.filter((call) => call.do !== undefined)).toHaveLength(2);
     expect(calls.find(({ tool, inResult }) => tool === "edit_file" && inResult)).toMatchObject({
       outcome: { type: "ok" },
       files: [{ path: "src/totals.js", kind: "changed" }],
@@ -97,10 +98,11 @@ describe("the folder", () => {
     expect(calls.find(({ tool }) => tool === "publish_package")).toMatchObject({
       approval: { by: "person:grace", approved: true, reason: "both tests pass and the review is clean" },
     });
-    expect(calls.filter(({ inResult }) => !inResult).map(({ branch }) => branch)).toEqual([
-      "round half up",
-      "round half up",
-      "round half up",
+    expect(calls.filter(({ inResult }) => !inResult).map(({ branch, tool, do: effect }) => [branch, tool ?? effect])).toEqual([
+      ["round half up", "read_file"],
+      ["round half up", "edit_file"],
+      ["round half up", "shell"],
+      ["round half up", "measure"],
     ]);
   });
 

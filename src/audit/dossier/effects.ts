@@ -100,6 +100,19 @@ export function dataOf<K extends Event["kind"]>(event: Event | undefined, kind: 
   return event?.kind === kind ? (event.data as DataOf<K> | undefined) : undefined;
 }
 
+/** A call of a tool, or an effect of a workflow's own: what the world was asked. */
+export function actsOutside({ op }: Effect): boolean {
+  return op === "tool" || op === "do";
+}
+
+/** What such a call was given, and what is on record of its end. */
+export function exchangeOf({ call, result }: Effect) {
+  return {
+    input: (dataOf(call, "tool.called") ?? dataOf(call, "do.called"))?.input,
+    returned: dataOf(result, "tool.returned") ?? dataOf(result, "do.returned"),
+  };
+}
+
 /** Why an effect did not go well, in the words on record. */
 export function problemOf({ result, outcome }: Effect): string {
   const data = (result?.data ?? {}) as { readonly message?: string; readonly reason?: string };

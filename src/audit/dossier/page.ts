@@ -67,7 +67,7 @@ ${sections.map(({ id, title, body: inside }) => html`<section id="${id}"><h2><a 
 <footer>${
     alone
       ? "This page is complete in itself: it runs nothing and loads nothing."
-      : html`Beside this page: <code>session/</code> the record itself, <code>report.md</code> a summary, <code>calls.jsonl</code> tool calls, <code>lineage.jsonl</code> branches, <code>patch.diff</code>, <code>graph.svg</code>, <code>verification.json</code>, <code>manifest.json</code> and <code>SHA256SUMS</code>. This page runs nothing and loads nothing.`
+      : html`Beside this page: <code>session/</code> the record itself, <code>report.md</code> a summary, <code>calls.jsonl</code> calls of tools and effects, <code>lineage.jsonl</code> branches, <code>patch.diff</code>, <code>graph.svg</code>, <code>verification.json</code>, <code>manifest.json</code> and <code>SHA256SUMS</code>. This page runs nothing and loads nothing.`
   }</footer>
 </main>
 </div>`;

@@ -20,7 +20,7 @@ import {
   some,
   table,
 } from "./blocks.ts";
-import { dataOf, type Effect, problemOf } from "./effects.ts";
+import { actsOutside, dataOf, type Effect, exchangeOf, problemOf } from "./effects.ts";
 import { type ModelSource, sourceOf, sourceWords } from "./model-source.ts";
 import type { Dossier } from "./read.ts";
 
@@ -30,21 +30,21 @@ export function actedIn({ result }: Effect): Acted | undefined {
 }
 
 export function toolSection(dossier: Dossier): Section {
-  const calls = dossier.effects.filter(({ op }) => op === "tool");
+  const calls = dossier.effects.filter(actsOutside);
   const failed = calls.filter(({ outcome }) => outcome !== "ok").length;
   const body =
     calls.length === 0
-      ? none("No tool was called.")
+      ? none("No tool was called, and no effect was done.")
       : html`<p class="note">${plural(calls.length, "call")} on all branches${failed === 0 ? ", all of them went well" : `, ${count(failed)} did not go well`}. Calls of branches that did not lead to the result are marked.</p>
 ${table(calls, toolColumns(dossier), "calls.jsonl", 120)}`;
-  return { id: "tools", title: "Tool calls", body };
+  return { id: "tools", title: "Tools and effects", body };
 }
 
 function toolColumns(dossier: Dossier): readonly Column<Effect>[] {
   return [
     { name: "Step", kind: "narrow", cell: stepCell },
     {
-      name: "Tool",
+      name: "Tool or effect",
       cell: (effect) =>
         html`<b>${brief(effect.name, 60)}</b><br><span class="quiet">${brief(effect.by, 80)}</span>${aside(dossier, effect)}`,
     },
@@ -79,8 +79,7 @@ function where(effect: Effect): string {
 }
 
 function detailOf(effect: Effect): Html {
-  const input = dataOf(effect.call, "tool.called")?.input;
-  const returned = dataOf(effect.result, "tool.returned");
+  const { input, returned } = exchangeOf(effect);
   const acted = actedIn(effect);
   const asked = input === undefined ? "" : valueText(input);
   const result = effect.outcome === "ok" ? (returned?.value === undefined ? "" : valueText(returned.value)) : problemOf(effect);
