@@ -232,7 +232,7 @@ describe("whose code runs", () => {
     expect(await openrath(mine, ["ls", "--config", "nowhere.ts"], { cwd: wrong })).toMatchObject({ code: 3 });
   });
 
-  const newer = fileURLToPath(new URL("../nodes/node_modules/node-24/bin/node", import.meta.url));
+  const newer = join(fileURLToPath(new URL("../nodes/node_modules/", import.meta.url)), "node-24/bin/node");
   test.skipIf(!existsSync(newer))("a newer Node reads TypeScript by itself", async () => {
     const typed = await project(scratch, "typed", [], { "openrath.config.ts": config, "slow.ts": slow });
     const { code, out, err } = await openrath(join(typed, "node_modules/openrath"), ["run", "greet", "-i", "Ada", "-q"], {
