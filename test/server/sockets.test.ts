@@ -56,15 +56,16 @@ describe("somebody who", () => {
   test("drips headers or a body is let go in time", async () => {
     const { url, port } = await served({ timeout: 200 });
     const began = performance.now();
+    // Who still speaks when the other side closes may get a reset instead of the answer that was on its way: some of each are told.
+    const eight = (drip: () => Promise<string>) => Promise.all(Array.from({ length: 8 }, drip));
     const [headers, body, nothing] = await Promise.all([
-      new Raw(port).drip("GET /v1/health HTTP/1.1\r\nhost: localhost\r\nx-slow: ", "a"),
-      new Raw(port).drip(post("content-length: 1000\r\n"), " "),
+      eight(() => new Raw(port).drip("GET /v1/health HTTP/1.1\r\nhost: localhost\r\nx-slow: ", "a")),
+      eight(() => new Raw(port).drip(post("content-length: 1000\r\n"), " ")),
       new Raw(port).closed,
     ]);
     expect(performance.now() - began).toBeLessThan(5000);
-    expect(statuses(headers)).toEqual(["408"]);
-    expect(statuses(body)).toEqual(["408"]);
-    expect(body).toContain('"code":"request.timeout"');
+    for (const answers of [headers, body]) expect(new Set(answers.flatMap(statuses))).toEqual(new Set(["408"]));
+    expect(body.join("")).toContain('"code":"request.timeout"');
     expect(statuses(nothing)).toEqual(nothing === "" ? [] : ["408"]);
     await alive(url);
   });
