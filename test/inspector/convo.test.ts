@@ -163,6 +163,9 @@ inBrowser("conversations in the inspector", buildStage, (there) => {
     await page.getByRole("button", { name: "Run again" }).click();
     await page.getByRole("status").filter({ hasText: "waiting" }).waitFor();
     await page.getByText("It waits for somebody.").waitFor();
+    // And it is among what waits behind the session that was run again.
+    await using desk = await there.open(`${project.url}/#/approvals?session=${done.id}`);
+    await desk.page.getByText("Which?").first().waitFor();
     await answer();
     await page.getByRole("status").filter({ hasText: "done" }).waitFor();
     await page.getByRole("button", { name: "Go to the fork" }).click();

@@ -18,8 +18,8 @@ import classes from "./approvals.module.css";
 import { DecidedList } from "./decided-list.tsx";
 import { PendingDetail } from "./pending-detail.tsx";
 import { PendingList } from "./pending-list.tsx";
+import { usePendingOf } from "./pending-of.ts";
 import { QuietWaits } from "./quiet-waits.tsx";
-import { useRunsOf } from "./runs-of.ts";
 import { isForCaller, isForPeople, useWaiting } from "./waiting.ts";
 import { subjectOf } from "./words.ts";
 
@@ -41,15 +41,13 @@ export function ApprovalsScreen() {
     );
   });
   const { session, whose, kind, tab } = search;
-  const itsRuns = useRunsOf(session, pending);
+  const behind = usePendingOf(session, pending);
   const { people, quiet } = useMemo(() => {
-    const here = (pending ?? []).filter(
-      (one) => session === undefined || one.session === session || (one.run !== undefined && itsRuns.has(one.run)),
-    );
+    const here = (pending ?? []).filter((one) => session === undefined || one.session === session || behind.has(one.id));
     const asked = here.filter(isForPeople).filter((one) => kind === undefined || one.kind === kind);
     const mine = asked.filter((one) => whose === "all" || isForCaller(one, caller));
     return { people: mine, quiet: here.filter((one) => !isForPeople(one)) };
-  }, [pending, session, itsRuns, kind, whose, caller]);
+  }, [pending, session, behind, kind, whose, caller]);
   // Where nobody has chosen the first is shown, and stays: a key that is pressed just then must not decide another one.
   const [first, setFirst] = useState<string>();
   const asked = search["pending"] ?? (isNarrow ? undefined : first);
