@@ -1,8 +1,12 @@
 /** `openrath rerun ID`: executes again on a fork with one thing changed; what is equal is reused. */
 import type { Command } from "commander";
 import { lineageEvents } from "../../audit/lineage-events.ts";
-import { rerun, withMessage } from "../../runtime/rerun.ts";
+import { runtimeOf } from "../../runtime/replay.ts";
+import { type RerunOptions, rerun, withMessage } from "../../runtime/rerun.ts";
+import { runBehind } from "../../runtime/run-record.ts";
+import { byStep } from "../../session/log.ts";
 import type { Pending, Session } from "../../session/session.ts";
+import { placeOf } from "../../session/value.ts";
 import { money, plural, shortEvent } from "../../wire/format.ts";
 import { pendingText } from "../../wire/pending-line.ts";
 import type { Cli } from "../cli.ts";
@@ -22,7 +26,7 @@ interface Options {
   readonly workflow?: string;
 }
 
-type Change = ((session: Session) => Session) | { readonly event: string; readonly output: unknown };
+type Change = Exclude<RerunOptions["change"], undefined>;
 
 export function define(command: Command, cli: Cli): void {
   command
@@ -32,7 +36,11 @@ export function define(command: Command, cli: Cli): void {
     )
     .argument("<id>", "a session")
     .option("--from <step>", "change what the program holds at this step; default: its input", numberOf("--from"))
-    .option("--set <what=value>", "message=TEXT (another message), or EVENT=JSON (another result; EVENT is a step or an id)", collected)
+    .option(
+      "--set <what=value>",
+      "message=TEXT (another message), model=NAME or instructions=TEXT (for the agent of the first model call, or of the first from --from on), or EVENT=JSON (another result; EVENT is a step or an id)",
+      collected,
+    )
     .option("--live", "let effects happen that may not be repeated; else they ask (exit 8)")
     .option("-w, --workflow <name>", "a name of the configuration, or FILE[#export]; default: the recorded name")
     .action((id: string, options: Options) => rerunSession(cli, id, options));
@@ -116,10 +124,26 @@ async function changeOf(session: Session, { set = [], from }: Options): Promise<
   if (others.length > 0)
     throw new Fault(exits.usage, "A rerun changes one thing: give --set once, and rerun the result to change another.");
   const at = only.indexOf("=");
-  if (at <= 0) throw new Fault(exits.usage, `--set takes message=TEXT or EVENT=JSON, not ${JSON.stringify(only)}.`);
+  if (at <= 0)
+    throw new Fault(exits.usage, `--set takes message=TEXT, model=NAME, instructions=TEXT or EVENT=JSON, not ${JSON.stringify(only)}.`);
   const [what, value] = [only.slice(0, at), only.slice(at + 1)];
   if (what === "message") return (given) => withMessage(given, value, from === undefined);
+  if (what === "model" && value === "") throw new Fault(exits.usage, "--set model= names no model.");
+  if (what === "model") return { event: await firstModelCall(session, from), model: value };
+  if (what === "instructions") return { event: await firstModelCall(session, from), instructions: value };
   return { event: await eventNamed(session, what), output: parsedJson(value, `--set ${what}`) };
+}
+
+/** Of the run that is executed again. */
+async function firstModelCall(session: Session, from: number | undefined): Promise<string> {
+  const { node } = placeOf(from === undefined ? session : session.at(from));
+  const { program } = await runBehind(runtimeOf(session), node);
+  const calls = program.filter(({ kind, step }) => kind === "model.called" && step >= (from ?? 0)).sort(byStep);
+  if (calls[0] !== undefined) return calls[0].id;
+  const after = from === undefined ? "" : ` from step ${from} on`;
+  throw new Fault(exits.notFound, `The run behind session ${session.id} asked no model${after}: there is nothing to ask otherwise.`, {
+    next: `openrath log ${session.id} --oneline`,
+  });
 }
 
 async function eventNamed(session: Session, what: string): Promise<string> {
