@@ -94,7 +94,7 @@ export async function programFor(argv: readonly string[], cli: Cli): Promise<Com
     .version(version(), "-v, --version", "print the version")
     .helpOption("-h, --help", "print this text")
     .configureHelp({ subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(argumentTerm)].join(" ") })
-    .addHelpCommand(new Command("help").argument("[command]").description("explain a command").helpGroup("Start:"))
+    .addHelpCommand(helpCommand().helpGroup("Start:"))
     .addHelpText("after", '\nIds may be shortened to a beginning that only one has. "openrath help COMMAND" explains a command.');
   common(program, cli);
   const known = Object.values(groups).flatMap((group) => Object.keys(group));
@@ -105,6 +105,7 @@ export async function programFor(argv: readonly string[], cli: Cli): Promise<Com
       if (wanted !== undefined && name !== wanted) continue;
       const command = program.command(name).helpGroup(heading);
       (await load()).define(command, cli);
+      if (command.commands.length > 0) command.addHelpCommand(helpCommand());
       for (const one of [command, ...command.commands]) common(one, cli);
       if (wanted !== undefined) refuseUnknown(command, argv[1]);
     }
@@ -114,6 +115,10 @@ export async function programFor(argv: readonly string[], cli: Cli): Promise<Com
     cli.settings = { ...all, ...given, color: all.color !== false && given.color !== false };
   });
   return program;
+}
+
+function helpCommand(): Command {
+  return new Command("help").argument("[command]").description("explain a command");
 }
 
 /** One that lists by default would take a misspelt command for too many words. */
