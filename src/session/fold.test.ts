@@ -152,12 +152,12 @@ describe("usage", () => {
 
   test("the mutant that adds up parents is caught", async () => {
     const sum = (node: Node): number => (node.facts.usage?.input ?? 0) + node.parents.reduce((total, parent) => total + sum(parent), 0);
-    await expect(every(works, (session) => expect(session.usage.input).toBe(sum(placeOf(session).node)))).rejects.toThrow();
+    await expect(every(works, (session) => expect(session.usage.input).toBe(sum(placeOf(session).node)), 2000)).rejects.toThrow();
   });
 
   test("the mutant that follows first parents is caught", async () => {
     const sum = (node: Node | undefined): number => (node === undefined ? 0 : (node.facts.usage?.input ?? 0) + sum(node.parent));
-    await expect(every(works, (session) => expect(session.usage.input).toBe(sum(placeOf(session).node)))).rejects.toThrow();
+    await expect(every(works, (session) => expect(session.usage.input).toBe(sum(placeOf(session).node)), 2000)).rejects.toThrow();
   });
 });
 
@@ -209,7 +209,7 @@ describe("messages after a merge", () => {
     );
     expect(mutant).toStrictEqual(["S", "A", "B1", "B1", "B2"]);
     await expect(
-      every(talks, (session) => expect(mutantMessages(placeOf(session).node).length).toBe(session.messages.length)),
+      every(talks, (session) => expect(mutantMessages(placeOf(session).node).length).toBe(session.messages.length), 2000),
     ).rejects.toThrow();
   });
 

@@ -1,27 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { otherProcess, until } from "../../test/support/other-process.ts";
+import { type Given, made, never, rathOn, rejected, sleep } from "../../test/support/one-tool.ts";
+import { until } from "../../test/support/other-process.ts";
 import { Agent } from "../agent/agent.ts";
 import { verify } from "../audit/verify.ts";
 import { type Script, scripted } from "../model/scripted.ts";
 import { replay } from "../runtime/replay.ts";
-import type { RathError } from "../session/errors.ts";
 import type { Repeat, Session, ToolContext } from "../session/session.ts";
-import { memoryStore } from "../store/memory.ts";
-import { type ToolOptions, tool } from "./tool.ts";
+import { tool } from "./tool.ts";
 
-const never = (): Promise<never> => new Promise(() => {});
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-const input = z.object({});
-const made = (run: (context: ToolContext) => unknown, more: Partial<ToolOptions<typeof input, unknown>> = {}) =>
-  tool({ name: "t", description: "Does something.", input, repeat: "safe", run: (_, context) => run(context), ...more });
-
-const rathOn = (times = {}) => otherProcess(memoryStore(), {}, times);
-const rejected = (call: Promise<unknown>): Promise<RathError> =>
-  call.then(
-    () => expect.fail("it went well"),
-    (error: RathError) => error,
-  );
 const returned = (session: Session) => [...session.events()].flatMap((event) => (event.kind === "tool.returned" ? [event] : []));
 
 describe("a tool that takes too long", () => {
@@ -119,7 +106,7 @@ describe("a tool that takes too long after a person changed its input", () => {
 });
 
 describe("a probe is asked before a person is", () => {
-  test.each<readonly [string, ToolOptions<typeof input, unknown>["probe"], unknown, number]>([
+  test.each<readonly [string, Given["probe"], unknown, number]>([
     ["it happened: its output is the result", async () => ({ happened: true, output: "probed" }), "probed", 1],
     ["it did not: the tool runs again", async () => ({ happened: false }), "second", 2],
   ])("%s", async (_, probe, output, times) => {
@@ -174,7 +161,7 @@ describe("a probe is asked before a person is", () => {
 });
 
 describe("a tool that is tried again", () => {
-  const flaky = (failures: number, more: Partial<ToolOptions<typeof input, unknown>> = {}) => {
+  const flaky = (failures: number, more: Partial<Given> = {}) => {
     const keys: string[] = [];
     const run = ({ key }: ToolContext): unknown => {
       keys.push(key);

@@ -1,25 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
-import { otherProcess, until } from "../../test/support/other-process.ts";
+import { made, never, rathOn, rejected, sleep } from "../../test/support/one-tool.ts";
+import { until } from "../../test/support/other-process.ts";
 import { Agent } from "../agent/agent.ts";
 import { scripted } from "../model/scripted.ts";
-import type { RathError } from "../session/errors.ts";
 import type { Repeat, Session, ToolContext } from "../session/session.ts";
-import { memoryStore } from "../store/memory.ts";
-import { type ToolOptions, tool } from "./tool.ts";
-
-const never = (): Promise<never> => new Promise(() => {});
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-const input = z.object({});
-const made = (run: (context: ToolContext) => unknown, more: Partial<ToolOptions<typeof input, unknown>> = {}) =>
-  tool({ name: "t", description: "Does something.", input, repeat: "safe", run: (_, context) => run(context), ...more });
-
-const rathOn = (times = {}) => otherProcess(memoryStore(), {}, times);
-const rejected = (call: Promise<unknown>): Promise<RathError> =>
-  call.then(
-    () => expect.fail("it went well"),
-    (error: RathError) => error,
-  );
 
 describe("work that somebody stops", () => {
   const agentWith = (used: ReturnType<typeof made>, calls = 1) =>
