@@ -2,10 +2,13 @@
 import type * as Vitest from "vitest";
 
 const name = "vitest";
-const found = (await import(name).catch(() => undefined)) as typeof Vitest | undefined;
+let reason = "";
+const found = (await import(name).catch((error: Error) => {
+  reason = error.message;
+})) as typeof Vitest | undefined;
 
 function missing(): never {
-  throw new Error("The conformance suites need vitest, and it is not installed: npm install --save-dev vitest");
+  throw new Error(`The conformance suites need vitest, which cannot be imported (${reason}): npm install --save-dev vitest fast-check`);
 }
 const absent = new Proxy(missing, { get: missing }) as unknown;
 
