@@ -1,8 +1,8 @@
 /** The programs of the public surface, run as their users would run them: own process, real HTTP, a server that speaks the providers' protocols. */
 import { spawn } from "node:child_process";
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -148,17 +148,12 @@ describe("the programs of the public surface run", () => {
 
   test.skipIf(noLocal !== undefined)("06-replay: recorded once, then replayed without a key and without a network", async () => {
     const vitest = fileURLToPath(new URL("../../node_modules/vitest/vitest.mjs", import.meta.url));
-    const file = join(programs, "run-06-replay.test.ts");
-    await cp(join(programs, "06-replay.ts"), file);
-    try {
-      const args = [vitest, "run", "--testTimeout", "60000", "--root", folder, "--dir", programs, file];
-      const recorded = await start(args, folder, keys("06-replay"));
-      expect(recorded, recorded.stdout + recorded.stderr).toMatchObject({ code: 0, stdout: expect.stringMatching(/2 passed/) });
-      const replayed = await start(args, folder, { CI: "1" });
-      expect(replayed, replayed.stdout + replayed.stderr).toMatchObject({ code: 0, stdout: expect.stringMatching(/2 passed/) });
-    } finally {
-      await rm(file);
-    }
+    const file = await program(join(programs, "06-replay.test.ts"), await readFile(join(programs, "06-replay.ts"), "utf8"));
+    const args = [vitest, "run", "--testTimeout", "60000", "--root", folder, "--dir", dirname(file), file];
+    const recorded = await start(args, folder, keys("06-replay"));
+    expect(recorded, recorded.stdout + recorded.stderr).toMatchObject({ code: 0, stdout: expect.stringMatching(/2 passed/) });
+    const replayed = await start(args, folder, { CI: "1" });
+    expect(replayed, replayed.stdout + replayed.stderr).toMatchObject({ code: 0, stdout: expect.stringMatching(/2 passed/) });
   });
 
   test.each(["SQLite", "PostgreSQL"])("04-approval on %s: the refund waits, then the mail, each answered by a handler", async (kind) => {
