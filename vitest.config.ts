@@ -33,8 +33,8 @@ const testTimeout = 60_000;
 export default defineConfig({
   resolve: { alias },
   test: {
-    // One more than the cores of a small machine: many wait for processes, leases and pages.
-    maxWorkers: 3,
+    // Twice the cores of a small machine: many wait for processes, leases and pages.
+    maxWorkers: 4,
     // Lent to the files of all projects.
     globalSetup: ["test/support/postgres-setup.ts", "test/support/built-setup.ts", "test/inspector/setup.ts"],
     projects: [

@@ -86,13 +86,15 @@ describe.skipIf(impossible !== undefined)("a local sandbox", () => {
   test("values of variables are in no argument list, and say what they were", async () => {
     const odd = "a b\n'\"$(id)`id`\\";
     await using sandbox = await open({ env: { SECRET_VALUE: odd, PATH: "/usr/bin:/bin:/workspace" } });
-    const during = sandbox.exec('sleep 0.2; printf %s "$SECRET_VALUE"; env | grep -c OPENRATH_; echo $PATH');
-    await sleep(100);
+    const wait = "until test -e go; do sleep 0.05; done";
+    const during = sandbox.exec(`${wait}; printf %s "$SECRET_VALUE"; env | grep -c OPENRATH_; echo $PATH`);
+    await sandbox.exec("true");
     const lines = readdirSync("/proc")
       .filter((name) => /^\d+$/.test(name))
       .map(commandLine);
-    expect(lines.some((line) => line.includes("--unshare-pid"))).toBe(true);
+    expect(lines.some((line) => line.includes("--unshare-pid") && line.includes("test -e go"))).toBe(true);
     expect(lines.filter((line) => line.includes("$(id)`id`"))).toEqual([]);
+    await sandbox.exec("touch go");
     expect((await during).stdout).toBe(`${odd}0\n/usr/bin:/bin:/workspace\n`);
     await using other = await open({ env: { "a-b": "" } });
     await expect(other.exec("true")).rejects.toMatchObject({ code: "value.unsupported" });
