@@ -11,18 +11,20 @@ const alias = Object.entries(tsconfig.compilerOptions.paths).map(([name, [path]]
   replacement: fileURLToPath(new URL(path as string, import.meta.url)),
 }));
 
-/** What takes minutes, each a process by itself: programs that are killed at every place, simulated worlds, real browsers. */
+/**
+ * What takes minutes together, each a process by itself: programs that are killed at every place, simulated worlds, real browsers, records
+ * tampered with bit by bit, thousands of readers and of files.
+ */
 const storms = [
   ...["crash", "inspector", "simulation"].map((folder) => `test/${folder}/**/*.test.ts`),
+  ...["streams", "tampering", "workspace"].map((name) => `test/integration/${name}.test.ts`),
   ...["kill", "restart"].map((name) => `test/server/${name}.test.ts`),
 ];
 /** What changes its process, weighs its memory or lives by its own clock has a process to itself. */
 const alone = [
   "docs/snippets/**/*.test.ts",
   ...["docs", "examples", "hostile", "package", "questions"].map((folder) => `test/${folder}/**/*.test.ts`),
-  ...["acting-sandbox", "api-programs", "mcp", "parked", "programs", "streams", "workspace"].map(
-    (name) => `test/integration/${name}.test.ts`,
-  ),
+  ...["acting-sandbox", "api-programs", "mcp", "parked", "programs"].map((name) => `test/integration/${name}.test.ts`),
   ...["fuzz", "observed", "sockets", "web"].map((name) => `test/server/${name}.test.ts`),
   "test/cli/process.test.ts",
   "src/memory/words.test.ts",
