@@ -100,9 +100,14 @@ describe("a worker that wakes after its run was taken over", () => {
     expect(await zombie()).toEqual({ second: 1, fenced: 1 });
   });
 
-  test.each(["no fencing", "epoch per branch"] as const)("begins a second time with %s (mutant)", { timeout: 60_000 }, async (mutant) => {
-    expect((await zombie(mutant)).second).toBe(2);
-  });
+  // On a busy machine it may wake too late to be first: then nothing is seen, and it is tried again.
+  test.each(["no fencing", "epoch per branch"] as const)(
+    "begins a second time with %s (mutant)",
+    { timeout: 60_000, retry: 3 },
+    async (mutant) => {
+      expect((await zombie(mutant)).second).toBe(2);
+    },
+  );
 });
 
 describe("a worker that dies in an effect that may not be repeated", () => {
