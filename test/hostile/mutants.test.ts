@@ -128,7 +128,8 @@ describe.skipIf(found === undefined)("without one protection", () => {
     expect(survivors).toHaveLength(1);
   });
 
-  test("of the shell as process 1, the call can return before the rest is dead", async () => {
+  // It is seen by chance: what was not seen is looked for again.
+  test("of the shell as process 1, the call can return before the rest is dead", { timeout: 90_000, retry: 3 }, async () => {
     const mark = `late-${Math.random().toString(36).slice(2)}`;
     const command = `for i in $(seq 25); do setsid bash -c 'exec -a ${mark} sleep 30' > /dev/null 2>&1 & done; sleep 0.1`;
     const late = async (mutation?: Mutation) => {
@@ -145,7 +146,7 @@ describe.skipIf(found === undefined)("without one protection", () => {
     });
     expect(await late()).toBe(false);
     expect(await late(without("--as-pid-1"))).toBe(true);
-  }, 90_000);
+  });
 
   test("of closing descriptors, a file of the host is read through one", async () => {
     writeFileSync(join(directory, "secret"), "of the host");
