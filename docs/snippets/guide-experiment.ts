@@ -50,7 +50,7 @@ export class Windows extends Workflow {
     return winner.remember({
       key: "tide-window",
       content: `A ${winner.lineage.label} forecasts the tide best.`,
-      because: winner.calls.map(({ id }) => id),
+      because: winner.checks.map(({ event }) => event),
     });
   }
 }

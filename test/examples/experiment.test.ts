@@ -57,7 +57,9 @@ test("metrics: the score of every branch", () => {
   expect(page).toMatch(/error below 0.2 passed score -0.175 step \d+ on “window 2”/);
 });
 
-test("memory: what was read and what was written", () => {
+test("memory: what was read, and what was written with the verdict it stands on", () => {
   expect(page).toMatch(/which window forecasts the tide windows tide-window version 1 A window 2 forecasts the tide best\./);
-  expect(page).toMatch(/tide-window project A window 2 forecasts the tide best\. human trusted published/);
+  expect(page).toMatch(
+    /tide-window project A window 2 forecasts the tide best\. validation trusted \S+ check error below 0.2 → passed \(-0.175\) published/,
+  );
 });

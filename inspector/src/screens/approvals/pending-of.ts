@@ -1,4 +1,4 @@
-/** What waits behind one session. The server knows: its branches, the work of its runs, and the branches of their reruns. */
+/** What waits behind one session. The server knows: its branches, the work of its runs, and all branches of a rerun that works on it. */
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import type { PendingResource } from "../../../../src/client/client.ts";
