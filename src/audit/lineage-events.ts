@@ -1,7 +1,7 @@
 /** The events of a lineage, in an order in which nothing moves when more happens. */
 
 import { runtimeOf } from "../runtime/replay.ts";
-import { type Event, isReturned, isStarted } from "../session/event.ts";
+import { type Event, isCalled, isReturned, isStarted } from "../session/event.ts";
 import type { Node } from "../session/log.ts";
 import type { Platform } from "../session/platform.ts";
 import type { Session } from "../session/session.ts";
@@ -27,12 +27,16 @@ export function inOrder(branches: readonly Branch[]): readonly Node[] {
   return nodes.sort((a, b) => compare(timeOf(a), timeOf(b)) || a.step - b.step || a.order - b.order || compare(a.id, b.id));
 }
 
-/** Forks, messages and the like carry the time of what they follow. They happened when the first thing was done that follows them. */
+/**
+ * Forks, messages and the like carry the time of what they follow. They happened when the first thing was done that follows them.
+ * An effect read the clock itself, even where the clock showed what it showed before.
+ */
 function happened(nodes: readonly Node[]): ReadonlyMap<Node, string> {
   const times = new Map<Node, string>();
   const first = new Map<Node, string>();
   for (const node of [...nodes].sort((a, b) => b.step - a.step)) {
-    const inherited = node.parents.some((parent) => parent.at === node.at);
+    const read = isCalled(node.kind) || isStarted(node.kind) || isReturned(node.kind);
+    const inherited = !read && node.parents.some((parent) => parent.at === node.at);
     const time = inherited ? (first.get(node) ?? (node.kind === "session.forked" ? "9999" : node.at)) : node.at;
     times.set(node, time);
     for (const parent of node.parents) if (compare(time, first.get(parent) ?? "9999") <= 0) first.set(parent, time);
