@@ -17,6 +17,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const given = process.argv.slice(2);
 const only = given.includes("--node") ? given[given.indexOf("--node") + 1] : undefined;
 const patience = 10 * 60_000;
+const begins = "the README's first commands, in an empty folder";
 const scratch = realpathSync(mkdtempSync(join(tmpdir(), "openrath-package-")));
 // npx keeps what it installed by name and version: a cache of our own, without that part, never has an older build of this version.
 const cache = join(root, "node_modules/.cache/test-package");
@@ -33,10 +34,12 @@ try {
   const nodes = nodesHere().filter(({ version }) => only === undefined || version.split(".")[0] === only);
   if (nodes.length === 0) throw new Error(`There is no Node ${only} among those of test/nodes and this one.`);
   sizes(packed).forEach(judge);
-  for (const [index, node] of nodes.entries()) {
-    console.log(`\nNode ${node.version}`);
-    const project = projectOn(node);
-    if (!(await attempt("the README's first commands, in an empty folder", project.quickStart))) continue;
+  const projects = nodes.map(projectOn);
+  // Installing waits for the registry most of the time: all at once. What is measured comes after it, one by one.
+  const begun = await Promise.all(projects.map(({ version, quickStart }) => attempt(`Node ${version}: ${begins}`, quickStart)));
+  for (const [index, project] of projects.entries()) {
+    if (!begun[index]) continue;
+    console.log(`\nNode ${project.version}`);
     for (const [name, check] of checks) await attempt(name, () => check(project));
     // Declarations are the same on every Node.
     if (index === 0) await attempt("strict TypeScript", () => checkTypes(project));
@@ -85,7 +88,7 @@ function projectOn({ binary, version }) {
     if (!out.includes("There are 6 words.")) throw new Error(`no answer in: ${out}`);
     return "There are 6 words.";
   };
-  return { root, folder, env, node: binary, run, quickStart };
+  return { root, folder, env, node: binary, version, run, quickStart };
 }
 
 /** The driver as `npm ci` compiled it here, where its install script looks for one that is built: users download it, compiling takes a minute. */

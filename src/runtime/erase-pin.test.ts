@@ -2,6 +2,7 @@
 import { hash } from "node:crypto";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { contentsOf } from "../../test/support/contents.ts";
 import { verify } from "../audit/verify.ts";
 import { Agent } from "../index.ts";
 import { scripted } from "../model/scripted.ts";
@@ -70,8 +71,7 @@ test("an erased PIN is nowhere, and cannot be found by brute force", async () =>
   const { all, templates, ok } = await erased(nodePlatform);
   expect(ok).toBe(true);
   expect(templates.length).toBeGreaterThan(3);
-  const text = all.replaceAll(/[0-9a-f]{8}[0-9a-f-]{28}|[0-9a-f]{64}|[\w-]{40,}|\d{4}-\d\d-\d\dT[\d:.]+Z/g, "");
-  expect(text).not.toContain(pin);
+  expect(contentsOf(all)).not.toContain(pin);
   expect(guess(all, templates)).toEqual([]);
 });
 
