@@ -30,7 +30,7 @@ export type MemoryReason = Asked<typeof memoryDecision>;
  *
  * @example
  * const { memory } = connect({ url: "http://127.0.0.1:7284", key: token });
- * await memory.put("billing/currency", { content: "Invoices are in euros.", reason: "said by accounting" });
+ * await memory.remember("billing/currency", { content: "Invoices are in euros.", reason: "said by accounting" });
  * const { items } = await memory.search({ query: "currency of invoices" });
  */
 export interface MemoryCalls {
@@ -41,17 +41,17 @@ export interface MemoryCalls {
   /** One memory, retracted or not. */
   get(memory: string, options?: CallOptions): Promise<MemoryRecordResource>;
   /** Remembers something under a key, for everybody from now on. */
-  put(key: string, memory: MemoryPut, options?: CallOptions): Promise<MemoryRecordResource>;
+  remember(key: string, memory: MemoryPut, options?: CallOptions): Promise<MemoryRecordResource>;
   /** Forgets a memory: nobody recalls it any more. What was made of it stays. */
-  delete(memory: string, query: MemoryReason & CallOptions): Promise<MemoryChanged>;
+  forget(memory: string, query: MemoryReason & CallOptions): Promise<MemoryChanged>;
   /** Every version of a memory, oldest first. */
-  versions(memory: string, query?: PageQuery & CallOptions): Pages<MemoryRecordResource>;
+  history(memory: string, query?: PageQuery & CallOptions): Pages<MemoryRecordResource>;
   /** The events that led to a memory, nearest first. */
   why(memory: string, options?: CallOptions): Promise<WhyResource>;
   /** Where a memory was recalled, and which model calls read it. */
-  uses(memory: string, query?: PageQuery & CallOptions): Pages<MemoryUseResource>;
+  usedBy(memory: string, query?: PageQuery & CallOptions): Pages<MemoryUseResource>;
   /** What was made of a memory and holds now: what `retract` takes back with it. */
-  derived(memory: string, query?: PageQuery & CallOptions): Pages<MemoryRecordResource>;
+  derivedFrom(memory: string, query?: PageQuery & CallOptions): Pages<MemoryRecordResource>;
   /** Takes a memory back, and everything that was made of it. */
   retract(memory: string, why: MemoryReason, options?: CallOptions): Promise<MemoryChanged>;
   /** Makes all memory what it was at a revision or a time. */
@@ -63,12 +63,12 @@ export function memoryCalls(connection: Connection): MemoryCalls {
     list: (query) => connection.list("/v1/memories", query),
     search: async (query) => connection.get("/v1/memory/search", query),
     get: async (memory, options) => connection.get(at`/v1/memories/${memory}`, options),
-    put: async (key, memory, options) => connection.put(at`/v1/memories/${key}`, memory, options),
-    delete: async (memory, query) => connection.delete(at`/v1/memories/${memory}`, query),
-    versions: (memory, query) => connection.list(at`/v1/memories/${memory}/versions`, query),
+    remember: async (key, memory, options) => connection.put(at`/v1/memories/${key}`, memory, options),
+    forget: async (memory, query) => connection.delete(at`/v1/memories/${memory}`, query),
+    history: (memory, query) => connection.list(at`/v1/memories/${memory}/versions`, query),
     why: async (memory, options) => connection.get(at`/v1/memories/${memory}/why`, options),
-    uses: (memory, query) => connection.list(at`/v1/memories/${memory}/uses`, query),
-    derived: (memory, query) => connection.list(at`/v1/memories/${memory}/derived`, query),
+    usedBy: (memory, query) => connection.list(at`/v1/memories/${memory}/uses`, query),
+    derivedFrom: (memory, query) => connection.list(at`/v1/memories/${memory}/derived`, query),
     retract: async (memory, why, options) => connection.post(at`/v1/memories/${memory}/retract`, why, options),
     rollback: async (to, options) => connection.post("/v1/memory/rollback", to, options),
   };

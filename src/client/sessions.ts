@@ -55,7 +55,7 @@ export interface SessionCalls {
   /** A session as it stands, or as it stood at a step. */
   get(session: string, query?: PlaceQuery & CallOptions): Promise<SessionResource>;
   /** Erases what a session says, for good, with what belongs to it alone. Takes a whole id. */
-  delete(session: string, query: EraseQuery & CallOptions): Promise<EraseResource>;
+  erase(session: string, query: EraseQuery & CallOptions): Promise<EraseResource>;
   /** Adds a message of the user. The answer has another id where somebody else had continued the session: it was forked. */
   say(session: string, message: GivenContent, options?: Omit<Say, "message"> & CallOptions): Promise<SessionResource>;
   /** Adds a remark that no model reads. */
@@ -126,7 +126,7 @@ export function sessionCalls(connection: Connection): SessionCalls {
     create: async (session, options) => connection.post("/v1/sessions", session, options),
     list: (query) => connection.list("/v1/sessions", query),
     get: async (session, query) => connection.get(at`/v1/sessions/${session}`, query),
-    delete: async (session, query) => connection.delete(at`/v1/sessions/${session}`, query),
+    erase: async (session, query) => connection.delete(at`/v1/sessions/${session}`, query),
     say: async (session, message, options) => change(at`/v1/sessions/${session}/say`, options, { message }),
     note: async (session, text, options) => change(at`/v1/sessions/${session}/note`, options, { text }),
     reject: async (session, reason, options) => change(at`/v1/sessions/${session}/reject`, options, { reason }),

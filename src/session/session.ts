@@ -377,7 +377,7 @@ export type Pending =
   | (PendingBase & { readonly kind: "approval"; readonly tool: string; readonly input: unknown; readonly expires?: string })
   | (PendingBase & { readonly kind: "unknown"; readonly op: string; readonly input: unknown })
   | (PendingBase & { readonly kind: "timer"; readonly wakes: string })
-  | (PendingBase & { readonly kind: "signal"; readonly signal: string })
+  | (PendingBase & { readonly kind: "signal"; readonly signal: string; readonly expires?: string })
   | (PendingBase & { readonly kind: "process"; readonly process: string; readonly command: string });
 /** What a person says about something pending, and who says it. */
 export type Decision = { readonly by: string; readonly reason?: string | undefined } & (

@@ -237,7 +237,7 @@ describe("chat JSONL", () => {
       ["left", true, "wrong"],
       ["right", false, undefined],
     ]);
-    expect((await chatOf(right, { branches: "won" })).map(({ metadata }) => metadata["label"])).toEqual(["right"]);
+    expect((await chatOf(right, { branches: "session" })).map(({ metadata }) => metadata["label"])).toEqual(["right"]);
     expect(await chatOf(rath.session("Nobody answers"))).toEqual([]);
   });
 });

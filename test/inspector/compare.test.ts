@@ -108,7 +108,7 @@ inBrowser("the inspector", sharedStage, (there) => {
   test("retracts a memory with what was made of it, by somebody, for a reason", async () => {
     await using project = await serveProject();
     const { rath, client } = project;
-    const { uri } = await client.memory.put("coast/tide", { content: "High water is at noon.", reason: "the harbour says so" });
+    const { uri } = await client.memory.remember("coast/tide", { content: "High water is at noon.", reason: "the harbour says so" });
     const read = await rath.session("When is high water?").recall("high water tide");
     await read.remember({ key: "coast/lunch", content: "Lunch is at high water.", publish: "now" });
     await using opened = await there.open(`${project.url}/#/memory`);

@@ -85,10 +85,10 @@ describe.each(ways)("%s", (_way, within) => {
     await using rath = openrath({ store: "memory" });
     await within(rath, async ({ memory }) => {
       for (const key of ["plain", "a/b c?d#é", "50%"]) {
-        const { uri, version } = await memory.put(key, { content: `of ${key}`, reason: "said so" });
+        const { uri, version } = await memory.remember(key, { content: `of ${key}`, reason: "said so" });
         expect(await memory.get(key)).toMatchObject({ key, version });
         expect((await memory.get(`${uri}@${version}`)).content).toBe(`of ${key}`);
-        expect((await all(memory.versions(uri))).length).toBe(1);
+        expect((await all(memory.history(uri))).length).toBe(1);
       }
       expect((await memory.search({ query: "plain" })).items[0]?.key).toBe("plain");
       expect((await memory.why("plain")).hops.length).toBeGreaterThan(0);

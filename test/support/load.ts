@@ -47,7 +47,7 @@ export function hammer(client: Client, clients: number, goesOn: (error: unknown)
       const run = await attempt(() => client.runs.start({ workflow: "quick", message: text, key: `${name}-${round}` }));
       if (run !== undefined) load.runs.add(run.id);
       const memory = `fact-${name}-${round}`;
-      if ((await attempt(() => client.memory.put(memory, { content: text }))) !== undefined) load.memories.add(memory);
+      if ((await attempt(() => client.memory.remember(memory, { content: text }))) !== undefined) load.memories.add(memory);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   };

@@ -14,7 +14,7 @@ import { saveAnswer } from "./save-file.ts";
 /** What each is for. A format without words is shown by its name. */
 const words: Readonly<Record<string, string>> = {
   bundle: "Everything with its proofs: can be verified and imported elsewhere.",
-  "lineage-jsonl": "All events of all branches, one a line.",
+  "lineage-jsonl": "One line for each branch: where it comes from and what became of it.",
   "chat-jsonl": "Conversations as chat messages, for training or evaluation.",
   otlp: "Spans of OpenTelemetry, for whatever shows traces.",
   atif: "Trajectories in the Agent Trajectory Interchange Format.",
@@ -30,12 +30,12 @@ export function ExportDialog({ place, close }: Asked) {
   const { formats } = useInfo();
   const [format, setFormat] = useState(formats[0] ?? "bundle");
   const [content, setContent] = useState(false);
-  const [won, setWon] = useState(false);
+  const [alone, setAlone] = useState(false);
   const { job, error, busy, watch } = useJob();
   const asked = {
     format,
     ...(format === "otlp" ? { content } : {}),
-    ...(format === "chat-jsonl" ? { branches: won ? "won" : "all" } : {}),
+    ...(format === "chat-jsonl" ? { branches: alone ? "session" : "all" } : {}),
   } as ExportRequest;
   const submit = (): void =>
     watch(
@@ -66,7 +66,8 @@ export function ExportDialog({ place, close }: Asked) {
       )}
       {format === "chat-jsonl" && (
         <label className={classes["check"]}>
-          <input type="checkbox" checked={won} onChange={(event) => setWon(event.target.checked)} /> Only branches that won
+          <input type="checkbox" checked={alone} onChange={(event) => setAlone(event.target.checked)} /> Only this session, without its
+          other branches
         </label>
       )}
       {busy && <JobProgress job={job} />}

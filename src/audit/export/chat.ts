@@ -18,7 +18,7 @@ import { rejectionOf, winners } from "../graph-data.ts";
 /** Which conversations are written, and what of them. */
 export interface ChatOptions {
   /** All branches that nothing was made of since (default), or only the one that won: the session itself. */
-  readonly branches?: "all" | "won" | undefined;
+  readonly branches?: "all" | "session" | undefined;
   /** What models thought, as `reasoning_content`. */
   readonly reasoning?: boolean | undefined;
   /** Pictures as data URLs (default), or only named. */
@@ -57,7 +57,7 @@ export async function* chatLines(session: Session, options: ChatOptions): AsyncG
   const branches = await branchesOf(session);
   const won = winners(branches);
   for (const branch of leaves(branches)) {
-    if (options.branches === "won" && !branch.current) continue;
+    if (options.branches === "session" && !branch.current) continue;
     if (stateOf(branch.tip).said === undefined) continue;
     yield JSON.stringify(rowOf(branch, won, platform, options));
   }

@@ -50,7 +50,7 @@ export const writeFormats = Object.keys(known) as readonly WriteFormat[];
  * await write(session, "fix.jsonl");
  * await write(session, "lineage.jsonl", { format: "lineage-jsonl" }); // jq 'select(.status == "rejected") | .reason' lineage.jsonl
  * await write(session, "trace.json", { format: "otlp", content: true }); // OpenTelemetry, with what was said
- * await write(session, "train.jsonl", { format: "chat-jsonl", branches: "won" });
+ * await write(session, "train.jsonl", { format: "chat-jsonl", branches: "session" });
  * await write(session, "report.md", { format: "markdown" }); // to paste into a pull request
  */
 export async function write(session: Session, file: string, options: WriteOptions = {}): Promise<void> {

@@ -18,7 +18,7 @@ interface Options {
   readonly to?: string;
   readonly content?: true;
   readonly service?: string;
-  readonly branches?: "all" | "won";
+  readonly branches?: "all" | "session";
   readonly reasoning?: true;
   readonly images?: "inline" | "placeholder";
   readonly longest?: number;
@@ -52,7 +52,7 @@ export function define(command: Command, cli: Cli): void {
     .option("--content", "otlp: with messages, arguments and results")
     .option("--service <name>", "otlp: the name of the service; default: OTEL_SERVICE_NAME, else openrath")
     .addOption(
-      new Option("--branches <which>", "chat-jsonl: every branch nothing was made of, or the session alone").choices(["all", "won"]),
+      new Option("--branches <which>", "chat-jsonl: every branch nothing was made of, or the session alone").choices(["all", "session"]),
     )
     .option("--reasoning", "chat-jsonl, atif: with what models thought")
     .addOption(new Option("--images <how>", "chat-jsonl: pictures as data URLs, or only named").choices(["inline", "placeholder"]))

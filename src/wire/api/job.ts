@@ -14,7 +14,7 @@ export const exportRequest = z
     z.strictObject({ format: z.literal("otlp"), content: z.boolean().optional(), service: z.string().min(1).max(200).optional() }),
     z.strictObject({
       format: z.literal("chat-jsonl"),
-      branches: z.enum(["all", "won"]).optional(),
+      branches: z.enum(["all", "session"]).optional(),
       reasoning: z.boolean().optional(),
       images: z.enum(["inline", "placeholder"]).optional(),
     }),

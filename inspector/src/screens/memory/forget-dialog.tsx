@@ -10,7 +10,7 @@ export function ForgetDialog({ item, close }: { readonly item: MemoryRecordResou
   const { memory } = useClient();
   const [reason, setReason] = useState("");
   const { busy, error, send } = useDecision(
-    async () => (await memory.delete(item.uri, { reason: reason.trim() })).items,
+    async () => (await memory.forget(item.uri, { reason: reason.trim() })).items,
     () => `Forgot ${item.key.slice(0, 100)}`,
     close,
   );

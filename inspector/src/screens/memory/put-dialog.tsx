@@ -24,7 +24,7 @@ export function PutDialog({ item, close }: Props) {
   const [reason, setReason] = useState("");
   const { busy, error, send } = useDecision(
     async () => {
-      const made = await memory.put(key.trim(), {
+      const made = await memory.remember(key.trim(), {
         ...{ content, scope, reason: reason.trim(), based: item?.version ?? 0 },
         ...(expires.trim() === "" ? {} : { expires: expires.trim() }),
       });

@@ -16,12 +16,12 @@ export function RetractDialog({ item, close }: { readonly item: MemoryRecordReso
   const [reason, setReason] = useState("");
   const { data, error: unknown } = useQuery({
     queryKey: ["memory", "derived", item.uri],
-    queryFn: ({ signal }) => memory.derived(item.uri, { limit: mostAsked, signal }).page(),
+    queryFn: ({ signal }) => memory.derivedFrom(item.uri, { limit: mostAsked, signal }).page(),
     staleTime: 0,
   });
   const { data: uses } = useQuery({
     queryKey: ["memory", "use count", item.uri],
-    queryFn: ({ signal }) => memory.uses(item.uri, { limit: mostAsked, signal }).page(),
+    queryFn: ({ signal }) => memory.usedBy(item.uri, { limit: mostAsked, signal }).page(),
   });
   const { busy, error, send } = useDecision(
     async () => (await memory.retract(`${item.uri}@${item.version}`, { reason: reason.trim() })).items,

@@ -17,7 +17,7 @@ export function UsedBy({ uri }: { readonly uri: string }) {
   const { memory } = useClient();
   const { data, error, refetch, hasNextPage, fetchNextPage } = useInfiniteQuery({
     queryKey: ["memory", "uses", uri],
-    queryFn: ({ pageParam, signal }) => memory.uses(uri, { limit: perPage, signal }).page(pageParam),
+    queryFn: ({ pageParam, signal }) => memory.usedBy(uri, { limit: perPage, signal }).page(pageParam),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next }) => next,
   });

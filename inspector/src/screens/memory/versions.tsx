@@ -17,7 +17,7 @@ export function Versions({ uri, current }: { readonly uri: string; readonly curr
   const { memory } = useClient();
   const { data, error, refetch } = useQuery({
     queryKey: ["memory", "versions", uri],
-    queryFn: ({ signal }) => memory.versions(uri, { limit: mostRead, signal }).page(),
+    queryFn: ({ signal }) => memory.history(uri, { limit: mostRead, signal }).page(),
   });
   const versions = data?.items ?? [];
   return (

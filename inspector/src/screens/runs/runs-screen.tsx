@@ -108,7 +108,7 @@ export function RunsScreen() {
               </button>
             ) : (
               <p>
-                <code>openrath run WORKFLOW "…"</code> starts one, and so does Start on the screen of the sessions.
+                <code>openrath run WORKFLOW --input "…"</code> starts one, and so does Start on the screen of the sessions.
               </p>
             )}
           </Empty>
