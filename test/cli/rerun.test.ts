@@ -71,6 +71,8 @@ describe("openrath rerun", () => {
       const [one] = await other.pending();
       return one ?? expect.unreachable("nothing waits");
     });
+    // Longer than it takes to look for what waits.
+    await sleep(300);
     await other.decide(pending.id, { answer: "yes", by: "human:ada" });
     expect(await shown).toMatchObject({ exit: 0, out: expect.stringContaining("output\tdone") });
   });
