@@ -85,11 +85,11 @@ interface CreateOptions extends Options {
 }
 
 async function create(cli: Cli, options: CreateOptions): Promise<void> {
-  const { role, identity = `human:${personHere(cli)}`, permission, expires } = options;
+  const { role, identity = personHere(cli), permission, expires } = options;
   const { access, scope } = await opened(cli, options);
   const now = cli.host.now();
   const asked = {
-    ...{ ...scope, identity, by: `human:${personHere(cli)}`, expires: timeOf(expires, now) },
+    ...{ ...scope, identity, by: personHere(cli), expires: timeOf(expires, now) },
     ...{ roles: role as readonly Role[], permissions: permission as readonly Permission[] | undefined },
   };
   printMade(cli, await closing(access, makeKey(access, asked, now)), now);
@@ -190,7 +190,7 @@ async function rotate(cli: Cli, given: string, options: RotateOptions): Promise<
   const graceMs = durationOf(options.grace, "--grace");
   const { access } = await opened(cli, options);
   const now = cli.host.now();
-  const rotation = { graceMs, expires: timeOf(options.expires, now), by: `human:${personHere(cli)}` };
+  const rotation = { graceMs, expires: timeOf(options.expires, now), by: personHere(cli) };
   const work = async (): Promise<MadeKey> => rotateKey(access, await findKey(access, given), rotation, now);
   const made = await closing(access, work());
   printMade(cli, made, now);
