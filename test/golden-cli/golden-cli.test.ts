@@ -316,7 +316,7 @@ const files: Readonly<Record<string, readonly Line<World>[]>> = {
     line(({ forecast }) => ["replay", forecast], { only: "terminal" }),
     line(({ asks }) => ["erase", asks, "--reason", "asked to", "--yes"]),
     line(({ contest }) => ["erase", contest, "--reason", "asked to", "--yes", "--json"], { only: "piped" }),
-    line(({ contest }) => ["verify", contest], { only: "piped" }),
+    line(({ contest }) => ["verify", contest], { only: "terminal" }),
     line(() => ["erase", "--event", "ffff", "--reason", "asked to"], { only: "terminal" }),
     line(() => ["erase", "--help"], { only: "terminal" }),
   ],
