@@ -379,6 +379,7 @@ const files: Readonly<Record<string, readonly Line<World>[]>> = {
     line(() => ["help", "run"], { only: "terminal" }),
     line(() => ["lss"]),
     line(() => ["approvals", "approve"]),
+    line(() => ["init", "--help"], { only: "terminal" }),
   ],
 };
 
