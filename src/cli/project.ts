@@ -15,23 +15,23 @@ export interface Project {
   readonly runtime: Runtime;
   /** What `openrath({ workflows })` names. */
   readonly workflows: Readonly<Record<string, Workflow>>;
-  /** The configuration it comes from. */
+  /** The project file it comes from. */
   readonly config: string | undefined;
 }
 
 export interface OpenOptions {
-  /** The configuration that was named. */
+  /** The project file that was named. */
   readonly config?: string | undefined;
   /** Make a store where there is none. */
   readonly make?: boolean | undefined;
-  /** The address of a store, instead of any configuration's. */
+  /** The address of a store, instead of any project file's. */
   readonly store?: string | undefined;
 }
 export type Open = (host: Host, options: OpenOptions) => Promise<Project>;
 
 const names = ["openrath.config.ts", "openrath.config.mts", "openrath.config.js", "openrath.config.mjs"];
 
-/** The nearest configuration, from a folder upwards. */
+/** The nearest project file, from a folder upwards. */
 export function findConfig(from: string): string | undefined {
   for (let folder = resolve(from); ; folder = dirname(folder)) {
     const found = names.map((name) => join(folder, name)).find((file) => existsSync(file));
@@ -39,7 +39,7 @@ export function findConfig(from: string): string | undefined {
   }
 }
 
-/** The configuration a call names, or the nearest one. */
+/** The project file a call names, or the nearest one. */
 export function configOf(given: string | undefined, cwd: string): string | undefined {
   return given === undefined ? findConfig(cwd) : resolve(cwd, given);
 }

@@ -29,8 +29,8 @@ export function define(command: Command, cli: Cli): void {
     command.command(name).summary(summary).option("--store <address>", "a file, or the URL of a PostgreSQL database");
   const scoped = (one: Command): Command =>
     one
-      .option("--tenant <name>", "of this tenant; default: that of the configuration")
-      .option("--project <name>", "of this project; default: that of the configuration");
+      .option("--tenant <name>", "of this tenant; default: that of the project file")
+      .option("--project <name>", "of this project; default: that of the project file");
   scoped(verb("create", "make a key and print it, once"))
     .description(`Makes a key and prints it: it is shown once. A role is one of ${allRoles.join(", ")}.`)
     .requiredOption("--role <role>", "what it may be used for; may be given again", collected)

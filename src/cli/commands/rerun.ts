@@ -42,7 +42,7 @@ export function define(command: Command, cli: Cli): void {
       collected,
     )
     .option("--live", "let effects happen that may not be repeated; else they ask (exit 8)")
-    .option("-w, --workflow <name>", "a name of the configuration, or FILE[#export]; default: the recorded name")
+    .option("-w, --workflow <name>", "a name of the project file, or FILE[#export]; default: the recorded name")
     .action((id: string, options: Options) => rerunSession(cli, id, options));
 }
 

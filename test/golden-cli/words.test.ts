@@ -1,4 +1,4 @@
-/** What commands print as the next one to type can be typed: it is a command, and has every option that it needs. */
+/** The words of all commands: what is printed as the next one to type can be typed, and help says "configuration" of agents alone. */
 import { readdir, readFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { expect, test } from "vitest";
@@ -16,6 +16,10 @@ async function printed(): Promise<readonly string[]> {
   return [...new Set(lines)];
 }
 
+function everyCommand(): Promise<Command> {
+  return programFor([], new Cli({ out: {}, err: {}, env: {} } as Host, openProject));
+}
+
 function commandOf(program: Command, words: readonly string[]): Command | undefined {
   const one = program.commands.find((command) => command.name() === words[0]);
   return one?.commands.find((command) => command.name() === words[1]) ?? one;
@@ -23,11 +27,20 @@ function commandOf(program: Command, words: readonly string[]): Command | undefi
 
 // Mutant: `openrath scan` prints `openrath erase --event ID`, which needs --reason.
 test("every next command that is printed has the options without which it is refused", async () => {
-  const program = await programFor([], new Cli({ out: {}, err: {}, env: {} } as Host, openProject));
+  const program = await everyCommand();
   const wrong = (await printed()).filter((line) => {
     const words = line.split(" ");
     const command = commandOf(program, words);
     return command === undefined || command.options.some(({ mandatory, long }) => mandatory && !words.includes(long ?? ""));
   });
   expect(wrong).toEqual([]);
+});
+
+test("help calls openrath.config.ts the project file", async () => {
+  const all = (await everyCommand()).commands.flatMap((command) => [command, ...command.commands]);
+  const said = all.flatMap((one) => [
+    ...[one.description(), one.summary()],
+    ...[...one.options, ...one.registeredArguments].map(({ description }) => description),
+  ]);
+  expect(said.filter((text) => /configuration/i.test(text))).toEqual([]);
 });
