@@ -114,11 +114,11 @@ inBrowser("conversations in the inspector", buildStage, (there) => {
       await page.keyboard.press("r");
       const value = page.getByLabel("Result");
       await value.fill("{ no");
-      await page.getByRole("button", { name: "Run again" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Rerun" }).click();
       await page.getByText("The value is no JSON").waitFor();
       expect(await value.inputValue()).toBe("{ no");
       await value.fill('{ "stdout": "nothing was noted" }');
-      await page.getByRole("button", { name: "Run again" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Rerun" }).click();
       await page.getByRole("status").filter({ hasText: "done" }).waitFor();
       await page.getByRole("link", { name: "Compare with the original" }).click();
       await page.waitForURL((url) => url.hash.startsWith("#/diff"));
@@ -135,9 +135,9 @@ inBrowser("conversations in the inspector", buildStage, (there) => {
       await page.locator('li[aria-current="true"]').getByRole("button", { name: "Rerun" }).click();
       const message = page.getByLabel("Message of the user");
       expect(await message.inputValue()).toBe("Is anything left to do?");
-      expect(await page.getByRole("button", { name: "Run again" }).isDisabled()).toBe(true);
+      expect(await page.getByRole("dialog").getByRole("button", { name: "Rerun" }).isDisabled()).toBe(true);
       await message.fill("Is the note good?");
-      await page.getByRole("button", { name: "Run again" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Rerun" }).click();
       await page.getByRole("status").filter({ hasText: "done" }).waitFor();
       await page.getByRole("button", { name: "Go to the fork" }).click();
       await page.getByRole("article").filter({ hasText: "Is the note good?" }).first().waitFor();
@@ -160,7 +160,7 @@ inBrowser("conversations in the inspector", buildStage, (there) => {
     const { page } = opened;
     await page.locator('li[aria-current="true"]').getByRole("button", { name: "Rerun" }).click();
     await page.getByLabel("Message of the user").fill("Choose again.");
-    await page.getByRole("button", { name: "Run again" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Rerun" }).click();
     await page.getByRole("status").filter({ hasText: "waiting" }).waitFor();
     await page.getByText("It waits for somebody.").waitFor();
     // And it is among what waits behind the session that the rerun works on, though on another branch.
@@ -187,7 +187,7 @@ inBrowser("conversations in the inspector", buildStage, (there) => {
       await page.keyboard.press("r");
       await page.getByLabel("Change", { exact: true }).selectOption("model");
       await page.getByLabel("Model", { exact: true }).fill("acme/deep");
-      await page.getByRole("button", { name: "Run again" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Rerun" }).click();
       await page.getByRole("link", { name: "Compare with the original" }).waitFor();
       await page
         .getByRole("status")

@@ -39,7 +39,7 @@ inBrowser("the screens of a project", buildStage, (there) => {
     expect(problems).toEqual([]);
   });
 
-  test("what waits is approved, denied with a reason and approved with other arguments by keys alone, and the server knows who", async () => {
+  test("what waits is approved, denied with a reason and approved with another input by keys alone, and the server knows who", async () => {
     await using shown = await there.open("approvals?kind=approval");
     const { page, problems } = shown;
     const { edit, pay, payToo } = there.stage.desk.waiting;
@@ -63,13 +63,13 @@ inBrowser("the screens of a project", buildStage, (there) => {
     await page.getByRole("dialog").waitFor();
     await page.keyboard.press("Control+a");
     await page.keyboard.type('{ "to": "Acme Ltd", "amount": "much" }');
-    await page.getByRole("button", { name: "Approve these" }).focus();
+    await page.getByRole("button", { name: "Approve this input" }).focus();
     await page.keyboard.press("Enter");
     await soon(() => page.getByRole("dialog").getByRole("alert").textContent()).toContain("does not fit");
-    await page.getByRole("textbox", { name: "Arguments" }).focus();
+    await page.getByRole("textbox", { name: "Input", exact: true }).focus();
     await page.keyboard.press("Control+a");
     await page.keyboard.type('{ "to": "Acme Ltd", "amount": 100 }');
-    await page.getByRole("button", { name: "Approve these" }).focus();
+    await page.getByRole("button", { name: "Approve this input" }).focus();
     await page.keyboard.press("Enter");
     await soon(() => items.count()).toBe(1);
     expect(await client().pending.decision(payToo)).toMatchObject({ approve: true, input: { amount: 100 }, by: "human:local" });
@@ -85,7 +85,7 @@ inBrowser("the screens of a project", buildStage, (there) => {
     const decided = page.getByRole("listitem").filter({ hasText: "human:local" });
     await soon(() => decided.count()).toBe(3);
     expect(await decided.nth(2).textContent()).toContain("we paid that in May");
-    // Browsers tell of every refusal: that of the arguments that do not fit.
+    // Browsers tell of every refusal: that of the input that does not fit.
     expect(problems).toEqual([expect.stringContaining("422")]);
   });
 

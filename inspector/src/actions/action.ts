@@ -11,7 +11,7 @@ export type Verb =
   | "say"
   /** Begin a branch. */
   | "fork"
-  /** Run again on a fork, from an event on, with something changed: a prompt, a model, or what a tool gave. */
+  /** Rerun on a fork, from an event on, with something changed: a prompt, a model, or what a tool gave. */
   | "rerun"
   | "replay"
   | "reject"

@@ -1,4 +1,4 @@
-/** Runs again on a fork with one thing changed: a message, a result, a model or instructions. What is equal is reused. */
+/** Reruns on a fork with one thing changed: a message, a result, a model or instructions. What is equal is reused. */
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import type { EventResource, RecordedRequest, RerunAsked } from "../../../src/client/client.ts";
@@ -29,13 +29,13 @@ export function RerunDialog(asked: Asked) {
   const error = event.error ?? request.error;
   if (error !== null)
     return (
-      <Dialog title="Run again" close={close}>
+      <Dialog title="Rerun" close={close}>
         <Failure error={error} retry={() => void (event.error === null ? request : event).refetch()} />
       </Dialog>
     );
   if ((shown !== undefined && event.data === undefined) || (found.what === "call" && request.data === undefined))
     return (
-      <Dialog title="Run again" close={close}>
+      <Dialog title="Rerun" close={close}>
         <Loading what="what can be changed" />
       </Dialog>
     );
@@ -91,8 +91,8 @@ function RerunForm({ place, close, found, step, event, request }: FormProps) {
   if (doing.data !== undefined) return <RerunBegun begun={doing.data} close={close} />;
   return (
     <ActionForm
-      title="Run again with something changed"
-      verb="Run again"
+      title="Rerun with something changed"
+      verb="Rerun"
       wide
       ready={isChanged(what, draft, current, request)}
       close={close}

@@ -49,7 +49,7 @@ export function define(command: Command, cli: Cli): void {
     .argument("[file]", "where to; default: a name of its own, here; - is stdout")
     .addOption(new Option("-f, --format <format>", "what to write").choices(writeFormats).default("bundle"))
     .option("--to <url>", "otlp: send it to this collector instead, with the headers in OTEL_EXPORTER_OTLP_HEADERS")
-    .option("--content", "otlp: with messages, arguments and results")
+    .option("--content", "otlp: with messages, inputs and results")
     .option("--service <name>", "otlp: the name of the service; default: OTEL_SERVICE_NAME, else openrath")
     .addOption(
       new Option("--branches <which>", "chat-jsonl: every branch nothing was made of, or the session alone").choices(["all", "session"]),

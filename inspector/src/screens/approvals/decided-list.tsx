@@ -68,7 +68,7 @@ function DecidedItem({ decided }: { readonly decided: DecidedResource }) {
       </p>
       {input !== undefined && (
         <details>
-          <summary>with other arguments</summary>
+          <summary>with another input</summary>
           <div className={classes["json"]}>
             <JsonText value={input} />
           </div>

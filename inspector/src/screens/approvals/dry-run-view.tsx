@@ -46,7 +46,7 @@ export function DryRunView({ call, session }: { readonly call: FileCall; readonl
           {"cut" in data && data.cut > 0 && <p className={classes["problem"]}>and {data.cut} lines more</p>}
         </figure>
       )}
-      <p className="quiet small">Told from the arguments and the files on record; nothing was run.</p>
+      <p className="quiet small">Told from the input and the files on record; nothing was run.</p>
     </section>
   );
 }

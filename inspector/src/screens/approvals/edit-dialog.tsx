@@ -1,4 +1,4 @@
-/** A yes to other arguments than were asked for. They are checked by the server against what the tool takes. */
+/** A yes to another input than was asked for. It is checked by the server against what the tool takes. */
 import { type FormEvent, useState } from "react";
 import { neutral, neutralJson } from "../../../../src/wire/neutral.ts";
 import { JsonField, parsed } from "../../desk/json-field.tsx";
@@ -24,12 +24,12 @@ export function EditDialog({ what, input, schema, deciding: { send, busy, proble
     event.preventDefault();
     if ("problem" in found || busy) return;
     const why = reason.trim() === "" ? {} : { reason: reason.trim() };
-    if (await send({ approve: true, input: found.value, ...why }, "Approved with other arguments")) close();
+    if (await send({ approve: true, input: found.value, ...why }, "Approved with another input")) close();
   };
   return (
-    <Dialog title={`Approve ${neutral(what.slice(0, 100))} with other arguments`} close={close} wide>
+    <Dialog title={`Approve ${neutral(what.slice(0, 100))} with another input`} close={close} wide>
       <form className={classes["form"]} onSubmit={(event) => void submit(event)}>
-        <JsonField label="Arguments" {...{ text, setText }} rows={Math.min(18, text.split("\n").length + 2)} />
+        <JsonField label="Input" {...{ text, setText }} rows={Math.min(18, text.split("\n").length + 2)} />
         <label>
           Reason <span className="quiet small">may be left out</span>
           <input maxLength={2000} value={reason} onChange={(event) => setReason(event.target.value)} />
@@ -48,7 +48,7 @@ export function EditDialog({ what, input, schema, deciding: { send, busy, proble
             Leave it
           </button>
           <button type="submit" data-look="main" disabled={busy || "problem" in found}>
-            Approve these
+            Approve this input
           </button>
         </DialogActions>
       </form>

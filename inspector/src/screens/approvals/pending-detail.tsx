@@ -15,12 +15,12 @@ import { Loading } from "../../parts/loading.tsx";
 import { useKeys } from "../../shell/keys.ts";
 import { ApprovalFacts } from "./approval-facts.tsx";
 import classes from "./approvals.module.css";
-import { Arguments } from "./arguments.tsx";
 import { type Deciding, useDeciding } from "./decide.ts";
 import { DenyDialog, Problem } from "./deny-dialog.tsx";
 import { fileCallOf } from "./dry-run.ts";
 import { DryRunView } from "./dry-run-view.tsx";
 import { EditDialog } from "./edit-dialog.tsx";
+import { Input } from "./input.tsx";
 import { QuestionForm } from "./question-form.tsx";
 import { UnknownForm } from "./unknown-form.tsx";
 import type { ForPeople } from "./waiting.ts";
@@ -106,7 +106,7 @@ function Asked({
         {pending.kind === "unknown" && (
           <p>It was started, and nobody knows whether it happened. Nothing goes on behind it before somebody says so.</p>
         )}
-        {pending.kind !== "question" && <Arguments input={pending.input} />}
+        {pending.kind !== "question" && <Input input={pending.input} />}
         {pending.kind === "question" && pending.question.length > 1000 && <GivenText text={pending.question} />}
         {detail.schema !== undefined && (
           <details>
@@ -151,7 +151,7 @@ function ApprovalActions({ detail, pending, deciding }: ActionsProps) {
   useKeys([
     { keys: "a", does: "approve", act: approve },
     { keys: "d", does: "deny, with a reason", act: () => setAsked("deny") },
-    { keys: "e", does: "approve with other arguments", act: () => setAsked("edit") },
+    { keys: "e", does: "approve with another input", act: () => setAsked("edit") },
   ]);
   const close = (): void => setAsked(undefined);
   return (

@@ -56,6 +56,8 @@ export function repeatWords({ repeat }: Called): string {
       return "Repeated with the same key: the other side takes it once.";
     case "once":
       return "Happens once: it acts on the world and cannot be taken back by running it again.";
+    case "nested":
+      return "Entered again: what happened inside is taken from the record.";
     default:
       return "Nothing is recorded about what a crash may do to it.";
   }

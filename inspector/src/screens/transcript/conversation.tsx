@@ -156,7 +156,7 @@ function useConversationKeys({ items, chosen, choose, place }: KeysOf): void {
     { keys: "j", does: "next message", act: () => choose(within(chosen < 0 ? items.length - 1 : chosen + 1)) },
     { keys: "k", does: "message before", act: () => choose(within(chosen < 0 ? items.length - 1 : chosen - 1)) },
     ...when(mayWrite, "fork", "f", "fork here"),
-    ...when(mayRun, "rerun", "r", "run again from here with something changed"),
+    ...when(mayRun, "rerun", "r", "rerun from here with something changed"),
     ...(here === undefined
       ? []
       : [

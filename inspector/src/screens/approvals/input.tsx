@@ -1,18 +1,18 @@
-/** What a call was given: each argument by its name, texts as texts; and exactly, as JSON. */
+/** The input of a call: each of its fields by name, texts as texts; and exactly, as JSON. */
 import { JsonText } from "../../desk/json-text.tsx";
 import { GivenText } from "../../parts/given-text.tsx";
 import classes from "./approvals.module.css";
 
 const mostNamed = 30;
 
-export function Arguments({ input }: { readonly input: unknown }) {
+export function Input({ input }: { readonly input: unknown }) {
   const named = namedOf(input);
   return (
-    <section aria-label="Arguments">
-      <h3>Arguments</h3>
+    <section aria-label="Input">
+      <h3>Input</h3>
       {input === undefined && <p className="quiet">none</p>}
       {named !== undefined && (
-        <dl className={classes["arguments"]}>
+        <dl className={classes["input"]}>
           {named.map(([name, value]) => (
             <div key={name} style={{ display: "contents" }}>
               <dt className="mono quiet given">{name.slice(0, 100)}</dt>
