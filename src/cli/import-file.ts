@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { Script } from "node:vm";
 import { exits, Fault } from "./fault.ts";
 
 export async function importFile(file: string): Promise<Readonly<Record<string, unknown>>> {
@@ -86,10 +87,31 @@ function explained(error: unknown, file: string, typed: boolean): unknown {
     });
   if (missing)
     return new Fault(exits.invalid, `${file} cannot be imported: ${message}.`, { next: "npm install, or mend the import", cause: error });
+  // Node says no more of it, and what checks the program as TypeScript finds nothing wrong.
+  if (error instanceof SyntaxError && code === undefined && /^Unexpected identifier/.test(message ?? "") && !nodeKnowsUsing())
+    return new Fault(
+      exits.invalid,
+      `${file} cannot be imported, or something it imports: ${message}. Node ${process.versions.node} does not know "using" and "await using".`,
+      {
+        next: typed
+          ? 'if the program has them: npm install --save-dev tsx, then NODE_OPTIONS="--import tsx" openrath …; or use Node 24 or newer'
+          : `node --check ${file}; if the program has them, use Node 24 or newer`,
+        cause: error,
+      },
+    );
   if (error instanceof SyntaxError)
     return new Fault(exits.invalid, `${file} cannot be imported, or something it imports: ${message}.`, {
       next: typed ? "npx tsc --noEmit" : `node --check ${file}`,
       cause: error,
     });
   return error;
+}
+
+function nodeKnowsUsing(): boolean {
+  try {
+    new Script("{ using nothing = null; }");
+    return true;
+  } catch {
+    return false;
+  }
 }

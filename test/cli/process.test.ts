@@ -261,7 +261,8 @@ describe("whose code runs", () => {
     expect(await openrath(mine, ["ls", "--config", "nowhere.ts"], { cwd: wrong })).toMatchObject({ code: 3 });
   });
 
-  const newer = join(fileURLToPath(new URL("../nodes/node_modules/", import.meta.url)), "node-24/bin/node");
+  const nodes = fileURLToPath(new URL("../nodes/node_modules/", import.meta.url));
+  const newer = join(nodes, "node-24/bin/node");
   test.skipIf(!existsSync(newer))("a newer Node reads TypeScript by itself", async () => {
     const typed = await project(scratch, "typed", [], { "openrath.config.ts": config, "slow.ts": slow });
     const { code, out, err } = await openrath(join(typed, "node_modules/openrath"), ["run", "greet", "-i", "Ada", "-q"], {
@@ -269,6 +270,23 @@ describe("whose code runs", () => {
       node: newer,
     });
     expect({ code, out, err }).toEqual({ code: 0, out: "hello, Ada\n", err: "" });
+  });
+
+  // Mutant: it is sent to tsc, which finds nothing wrong.
+  const older = join(nodes, "node-22/bin/node");
+  test.skipIf(!existsSync(older))('where Node does not know "await using" yet, what helps is said, and helps', async () => {
+    const disposes = `import { openrath } from "openrath";
+{ await using done: AsyncDisposable = { async [Symbol.asyncDispose]() {} }; void done; }
+export const rath = openrath();
+`;
+    const typed = await project(scratch, "using", ["tsx"], { "openrath.config.ts": disposes, "torn.ts": "export const rath = = 1;" });
+    const ls = (config: string, env = {}) =>
+      openrath(join(typed, "node_modules/openrath"), ["ls", "--config", config], { cwd: typed, node: older, env });
+    const refused = await ls("openrath.config.ts");
+    expect(refused.code).toBe(5);
+    expect(refused.err).toMatch(/does not know "using" and "await using"\.\nnext: if the program has them: npm install --save-dev tsx, /);
+    expect(await ls("openrath.config.ts", { NODE_OPTIONS: "--import tsx" })).toMatchObject({ code: 0 });
+    expect((await ls("torn.ts")).err).toMatch(/next: npx tsc --noEmit\n$/);
   });
 });
 
