@@ -113,7 +113,11 @@ function folderFor({ title, session }: Dossier, taken: ReadonlySet<string>): str
     .replace(/[^\w-]+/g, "-")
     .replace(/^-+|-+$/g, "")
     .slice(0, 60);
-  return name === "" || taken.has(name.toLowerCase()) ? session.id : name;
+  if (name !== "" && !taken.has(name.toLowerCase())) return name;
+  for (let nth = 1; ; nth++) {
+    const own = nth === 1 ? session.id : `${session.id}-${nth}`;
+    if (!taken.has(own)) return own;
+  }
 }
 
 function keysOf(items: readonly { readonly key: string }[]): readonly string[] {

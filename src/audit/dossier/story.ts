@@ -41,8 +41,7 @@ ${tile("Record", proof.verification.ok ? "intact" : "in doubt", `${plural(events
 </header>`;
 }
 
-function endOf({ session, runs }: Dossier): readonly [string, Tone] {
-  const run = runs.findLast(({ started }) => started !== undefined);
+function endOf({ session, run }: Dossier): readonly [string, Tone] {
   if (session.status !== "idle") return [session.status, session.status === "waiting" ? "warn" : "bad"];
   if (run !== undefined && run.status !== "done")
     return [`run ${run.status}`, run.status === "failed" || run.status === "cancelled" ? "bad" : "warn"];
@@ -55,7 +54,7 @@ export function taskSection(dossier: Dossier): Section {
   const [first] = events;
   const placed = events.find((event) => event.kind === "placement.changed");
   const captured = runs.flatMap(({ journal }) => journal).find((event) => event.kind === "workspace.captured");
-  const started = runs.findLast((run) => run.started !== undefined)?.started;
+  const started = dossier.run?.started;
   const input = started === undefined ? undefined : dataOf(started, "run.started");
   const directory = captured?.kind === "workspace.captured" ? captured.data : undefined;
   const body = html`<blockquote>${dossier.task === "" ? "Nothing was said." : html`${block(dossier.task)}`}</blockquote>
