@@ -235,12 +235,13 @@ async function made(job: Job, folder: string): Promise<Job["files"]> {
     job.done += more;
   };
   if (name.kind === "dossier") {
-    const report = await dossier(session, folder, { onProgress });
+    const report = await dossier(session, folder, { onProgress, replay: name.replay === true });
     return [...report.files];
   }
   const [file] = files[name.options.format];
   await mkdir(folder);
-  await write(session, join(folder, file), { ...name.options, onProgress });
+  const options = name.options.format === "html" ? { ...name.options, replay: name.replay === true } : name.options;
+  await write(session, join(folder, file), { ...options, onProgress });
   return [{ path: file, bytes: (await stat(join(folder, file))).size }];
 }
 

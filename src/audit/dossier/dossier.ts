@@ -20,6 +20,8 @@ import { type Dossier, readDossier } from "./read.ts";
 export interface DossierOptions {
   /** Executed against the record to say whether it still does the same. Default: the one of the recorded name, where this Rath knows it. */
   readonly workflow?: Workflow | undefined;
+  /** Whether it is executed at all. Default true; where it is not, the page says so. */
+  readonly replay?: boolean | undefined;
   /** Told how many more events were read. What it throws ends the work, and nothing is written. */
   readonly onProgress?: ((events: number) => void) | undefined;
 }

@@ -19,19 +19,23 @@ export interface Proof {
 }
 
 /** Verifies a session, and replays it where its workflow is at hand. Calls nothing. */
-export async function prove(
-  session: Session,
-  { workflow, onProgress }: { readonly workflow?: Workflow | undefined; readonly onProgress?: ((events: number) => void) | undefined } = {},
-): Promise<Proof> {
-  return { verification: await verify(session, { onProgress }), replay: await replayed(session, workflow) };
+export async function prove(session: Session, { workflow, replay: replays = true, onProgress }: ProveOptions = {}): Promise<Proof> {
+  return { verification: await verify(session, { onProgress }), replay: await replayed(session, workflow, replays) };
 }
 
-async function replayed(session: Session, given: Workflow | undefined): Promise<Replayed> {
+interface ProveOptions {
+  readonly workflow?: Workflow | undefined;
+  readonly replay?: boolean | undefined;
+  readonly onProgress?: ((events: number) => void) | undefined;
+}
+
+async function replayed(session: Session, given: Workflow | undefined, replays: boolean): Promise<Replayed> {
   const runtime = runtimeOf(session);
   let name: string | undefined;
   try {
     const { started } = await runBehind(runtime, placeOf(session).node);
     name = started.workflow;
+    if (!replays) return { done: false, workflow: name, words: "it was not asked for when this was written" };
     const known = Object.hasOwn(runtime.workflows, name) ? runtime.workflows[name] : undefined;
     const workflow = given ?? (known instanceof Workflow ? known : undefined);
     if (workflow === undefined)
