@@ -129,6 +129,24 @@ describe("an export", () => {
     expect(await (await server.response("getJobResult", { job })).text()).not.toContain("a secret");
   });
 
+  // Mutants: what is done is handed out whatever was written since; what is asked for again is always made again.
+  test("is made again when something was written beside it, but not while somebody fetches it", async () => {
+    await using server = await worked();
+    const { id } = await session(server);
+    const ask = (): Promise<Answer> => server.ask("startExport", { session: id }, { format: "mermaid" });
+    const { id: job } = await ask();
+    await over(server, job);
+    expect(await ask()).toMatchObject({ id: job, status: "done" });
+    await server.ask("forkSession", { session: id }, { label: "beside" });
+    // A fork is a session of its own: the one that was asked for stands where it stood.
+    expect(await server.ask("getJob", { job })).toMatchObject({ status: "done" });
+    expect(await (await server.response("getJobResult", { job })).text()).not.toContain("beside");
+    const again = await ask();
+    expect([again.id, again.status]).toEqual([job, expect.stringMatching(/queued|running/)]);
+    await over(server, job);
+    expect(await (await server.response("getJobResult", { job })).text()).toContain("beside");
+  });
+
   // Mutant: those of all projects are counted alone.
   test("of one project leaves room for those of others", async () => {
     await using server = await worked();
@@ -137,7 +155,10 @@ describe("an export", () => {
     const jobs = new Jobs({ jobs: 0, jobBytes: 1 }, projects); // none is made
     const place = { session: "s", head: "h", kind: "export" } as const;
     const begin = (longest: number, project = projects.own.project): string =>
-      jobs.begin({ ...projects.own, project }, { ...place, options: { format: "markdown", longest } }, rath.session(), 0).status;
+      jobs.begin({ ...projects.own, project }, { ...place, options: { format: "markdown", longest } }, rath.session(), {
+        erasures: 0,
+        place: "",
+      }).status;
     for (let i = 1; i <= 20; i++) expect(begin(i)).toBe("queued");
     expect(() => begin(21)).toThrow(/20 exports of this project already in the queue/);
     expect([begin(20), begin(21, "other")]).toEqual(["queued", "queued"]);
@@ -240,7 +261,10 @@ describe("hostile input", () => {
     ["another kind", named({ ...place, kind: "shell", options: {} })],
     ["a session that is a path", named({ ...place, session: "../../../../../../../../../etc/passwd", kind: "dossier", options: {} })],
     ["options of its own", named({ ...place, kind: "dossier", options: { directory: "/tmp/x" } })],
-    ["a session that is not there", named(`{"head":"${place.head}","kind":"dossier","options":{},"replay":false,"session":"${place.session}"}`)],
+    [
+      "a session that is not there",
+      named(`{"head":"${place.head}","kind":"dossier","options":{},"replay":false,"session":"${place.session}"}`),
+    ],
   ])("a job with %s is none", async (_, job) => {
     await using server = await worked({ idle: true });
     for (const route of ["getJob", "getJobResult"]) expect((await server.refused(route, { job })).status).toBe(404);
