@@ -143,7 +143,8 @@ export class Jobs {
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#jobs.values()].map((job) => this.#drop(job)));
-    if (this.#home !== undefined) await rm(await this.#home, { recursive: true, force: true });
+    const home = await this.#home?.catch(() => undefined);
+    if (home !== undefined) await this.#remove(home);
   }
 
   /** One project must not keep the others waiting; each that waits holds a session in memory. */
@@ -191,8 +192,7 @@ export class Jobs {
   async #make(job: Job): Promise<void> {
     job.status = "running";
     try {
-      this.#home ??= mkdtemp(join(tmpdir(), "openrath-jobs-"));
-      const folder = await mkdtemp(join(await this.#home, "job-"));
+      const folder = await mkdtemp(join(await this.#folder(), "job-"));
       job.folder = folder;
       job.files = await made(job, join(folder, job.base));
       if (bytesOf(job) > this.#limits.jobBytes)
@@ -211,7 +211,24 @@ export class Jobs {
       if (!RathError.is(error)) this.#projects.own.runtime.warn(`A ${job.name.kind} of ${job.name.session} failed: ${textOfThrown(error)}`);
     }
     job.session = undefined;
-    if ((job.stopped || job.status === "failed") && job.folder !== undefined) await rm(job.folder, { recursive: true, force: true });
+    if ((job.stopped || job.status === "failed") && job.folder !== undefined) await this.#remove(job.folder);
+  }
+
+  /** Where results are kept. One that could not be made, or that somebody cleared away, is made when the next job needs it. */
+  #folder(): Promise<string> {
+    const before: Promise<string | undefined> = this.#home ?? Promise.resolve(undefined);
+    // One after the other: two would make two.
+    this.#home = before.then(there, () => undefined).then((known) => known ?? mkdtemp(join(tmpdir(), "openrath-jobs-")));
+    return this.#home;
+  }
+
+  /** What cannot be removed is said, and stands in nobody's way: neither the next job's nor the end of the server's. */
+  async #remove(folder: string): Promise<void> {
+    try {
+      await rm(folder, { recursive: true, force: true });
+    } catch (error) {
+      this.#projects.own.runtime.warn(`What a job made could not be removed: ${textOfThrown(error)}`);
+    }
   }
 
   /** What is under way ends at its next step, and nothing of it is kept. */
@@ -225,7 +242,7 @@ export class Jobs {
       job.release();
     }
     await job.over;
-    if (job.folder !== undefined) await rm(job.folder, { recursive: true, force: true });
+    if (job.folder !== undefined) await this.#remove(job.folder);
   }
 
   #makeRoom(): void {
@@ -256,6 +273,16 @@ async function made(job: Job, folder: string): Promise<Job["files"]> {
   const options = name.options.format === "html" ? { ...name.options, replay: name.replay === true } : name.options;
   await write(session, join(folder, file), { ...options, onProgress });
   return [{ path: file, bytes: (await stat(join(folder, file))).size }];
+}
+
+/** A folder that is still there. */
+async function there(folder: string | undefined): Promise<string | undefined> {
+  return folder === undefined
+    ? undefined
+    : stat(folder).then(
+        () => folder,
+        () => undefined,
+      );
 }
 
 function ofProject(jobs: Iterable<Job>, { tenant, project }: Scope): Job[] {

@@ -1,8 +1,9 @@
 /** Exports and dossiers as jobs, and imports: made by any server that is asked, fetched by whoever may read the session. */
 import { createHash } from "node:crypto";
-import { readdir } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { describe, expect, test } from "vitest";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { writeFormats } from "../../src/audit/export/write.ts";
 import { openrath } from "../../src/openrath.ts";
 import { heedErasures } from "../../src/runtime/heed-erasures.ts";
@@ -30,6 +31,19 @@ const upload = (
   headers: Record<string, string> = {},
 ): Promise<Response> =>
   server.fetch(new Request("http://localhost/v1/imports", { method: "POST", body: bytes, headers, duplex: "half" } as RequestInit));
+
+// A folder of its own: other files make jobs too, at the same time.
+const { TMPDIR } = process.env;
+let temporary: string;
+beforeAll(async () => {
+  temporary = await mkdtemp(join(tmpdir(), "openrath-jobs-test-"));
+  process.env["TMPDIR"] = temporary;
+});
+afterAll(async () => {
+  if (TMPDIR === undefined) delete process.env["TMPDIR"];
+  else process.env["TMPDIR"] = TMPDIR;
+  await rm(temporary, { recursive: true });
+});
 
 const folders = async (): Promise<number> => (await readdir(tmpdir())).filter((name) => name.startsWith("openrath-jobs-")).length;
 
@@ -145,6 +159,28 @@ describe("an export", () => {
     expect([again.id, again.status]).toEqual([job, expect.stringMatching(/queued|running/)]);
     await over(server, job);
     expect(await (await server.response("getJobResult", { job })).text()).toContain("beside");
+  });
+
+  // Mutants: a folder that could not be made is kept as such; nobody looks whether it is still there; closing waits for it.
+  test("is made once there is a place for it again, and its server ends without one", async () => {
+    await using server = await worked();
+    const { id } = await session(server);
+    const exported = async (one: ServedRath): Promise<Answer> =>
+      over(one, (await one.ask("startExport", { session: id }, { format: "markdown" })).id);
+    process.env["TMPDIR"] = join(temporary, "not", "there");
+    try {
+      for (const one of [server, server.another()])
+        expect(await exported(one)).toMatchObject({ status: "failed", error: { code: "export.failed" } });
+    } finally {
+      process.env["TMPDIR"] = temporary;
+    }
+    expect(await exported(server)).toMatchObject({ status: "done" });
+    const [made = "", ...others] = (await readdir(temporary)).filter((name) => name.startsWith("openrath-jobs-"));
+    expect(others).toEqual([]);
+    // As whatever tidies folders of temporary files does.
+    await rm(join(temporary, made), { recursive: true });
+    await server.ask("noteInSession", { session: id }, { text: "more" });
+    expect(await exported(server)).toMatchObject({ status: "done" });
   });
 
   // Mutant: those of all projects are counted alone.
