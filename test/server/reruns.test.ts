@@ -32,6 +32,8 @@ test("what waits on the branches of a rerun waits in the session that it works o
   expect(await pendingOf(server, { session: run.session })).toEqual(asked);
   for (const one of asked) expect(await pendingOf(server, { session: one.session })).toEqual([one]);
   expect(await pendingOf(server, { session })).toEqual([]);
+  for (const of of [begun.session, run.session, session, ...asked.map((one) => one.session)])
+    expect(await server.rath.pending({ session: of })).toMatchObject(await pendingOf(server, { session: of }));
 });
 
 // Mutants: what waits is not looked at; a rerun of another server counts as this one's; one that has ended still has an owner.
