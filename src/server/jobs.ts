@@ -46,6 +46,8 @@ interface Job {
   readonly name: JobName;
   /** What was known to be erased when it was begun: what it made is not shown once that is more. */
   readonly erasures: number;
+  /** Up to where the store was known when it was begun. */
+  place: string;
   /** Only as long as it is needed: it holds a whole session in memory. */
   session: Session | undefined;
   readonly release: () => void;
@@ -59,6 +61,12 @@ interface Job {
   error?: { readonly code: string; readonly message: string };
   over: Promise<void>;
   expires?: NodeJS.Timeout;
+}
+
+/** What was known of a store when a job was asked for. */
+interface AsOf {
+  readonly erasures: number;
+  readonly place: string;
 }
 
 export class Jobs {
@@ -76,16 +84,21 @@ export class Jobs {
     this.#projects = projects;
   }
 
-  /** Begins it, unless it is under way or done. One that failed is tried again. */
-  begin(scope: Scope, name: JobName, session: Session, erasures: number): JobResource {
+  /**
+   * Begins it, unless it is under way or done. One that failed is tried again, and so is one that looked at a store which has more in it
+   * now: most say something of other branches, of runs or of decisions, which come after the place that a job is named by.
+   */
+  begin(scope: Scope, name: JobName, session: Session, { erasures, place }: AsOf): JobResource {
     const known = this.#known(scope, name, erasures);
-    if (known !== undefined && known.status !== "failed") return resourceOf(known);
+    // It has not looked yet.
+    if (known?.status === "queued") known.place = place;
+    if (known !== undefined && known.status !== "failed" && known.place === place) return resourceOf(known);
     if (known !== undefined) void this.#drop(known);
     this.#checkRoom(scope);
     const { release } = this.#projects.hold(scope);
     const { tenant, project } = scope;
     const job: Job = {
-      ...{ key: keyOf(scope, name), scope: { tenant, project }, name, session, erasures, release },
+      ...{ key: keyOf(scope, name), scope: { tenant, project }, name, session, erasures, place, release },
       ...{ status: "queued", done: 0, stopped: false, files: [], over: Promise.resolve(), base: name.kind },
     };
     this.#jobs.set(job.key, job);
@@ -235,12 +248,13 @@ async function made(job: Job, folder: string): Promise<Job["files"]> {
     job.done += more;
   };
   if (name.kind === "dossier") {
-    const report = await dossier(session, folder, { onProgress });
+    const report = await dossier(session, folder, { onProgress, replay: name.replay === true });
     return [...report.files];
   }
   const [file] = files[name.options.format];
   await mkdir(folder);
-  await write(session, join(folder, file), { ...name.options, onProgress });
+  const options = name.options.format === "html" ? { ...name.options, replay: name.replay === true } : name.options;
+  await write(session, join(folder, file), { ...options, onProgress });
   return [{ path: file, bytes: (await stat(join(folder, file))).size }];
 }
 

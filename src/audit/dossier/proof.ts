@@ -23,6 +23,8 @@ export interface Proof {
 export interface ProofOptions {
   /** Executed against the record to say whether it still does the same. Default: the one of the recorded name, where this Rath knows it. */
   readonly workflow?: Workflow | undefined;
+  /** Whether it is executed at all. Default true; where it is not, the page says so. */
+  readonly replay?: boolean | undefined;
   /** Keys of other homes whose signatures count, as for `verify`. */
   readonly keys?: readonly string[] | undefined;
   /** Told how many more events were read. What it throws ends the work, and nothing is written. */
@@ -30,8 +32,8 @@ export interface ProofOptions {
 }
 
 /** Verifies a session, and replays it where its workflow is at hand. Calls nothing. */
-export async function prove(session: Session, { workflow, keys, onProgress }: ProofOptions = {}): Promise<Proof> {
-  return { verification: await verify(session, { keys, onProgress }), replay: await replayed(session, workflow) };
+export async function prove(session: Session, { workflow, keys, replay: replays = true, onProgress }: ProofOptions = {}): Promise<Proof> {
+  return { verification: await verify(session, { keys, onProgress }), replay: await replayed(session, workflow, replays) };
 }
 
 /** What is to be said of a record, in a word: where nothing is wrong, but strangers signed it, nothing is proven either. */
@@ -46,12 +48,13 @@ export function signersOf({ statement, unknownKeys }: Verification): readonly st
   return [...new Set([...own, ...unknownKeys])];
 }
 
-async function replayed(session: Session, given: Workflow | undefined): Promise<Replayed> {
+async function replayed(session: Session, given: Workflow | undefined, replays: boolean): Promise<Replayed> {
   const runtime = runtimeOf(session);
   let name: string | undefined;
   try {
     const { started } = await runBehind(runtime, placeOf(session).node);
     name = started.workflow;
+    if (!replays) return { done: false, workflow: name, words: "it was not asked for when this was written" };
     const known = Object.hasOwn(runtime.workflows, name) ? runtime.workflows[name] : undefined;
     const workflow = given ?? (known instanceof Workflow ? known : undefined);
     if (workflow === undefined)
