@@ -7,6 +7,7 @@ import { textOfThrown } from "../../session/thrown.ts";
 import { placeOf } from "../../session/value.ts";
 import { Workflow } from "../../workflow/workflow.ts";
 import { type Verification, verify } from "../verify.ts";
+import type { Tone } from "./blocks.ts";
 
 /** The program executed again against its record, or why it was not. */
 export type Replayed =
@@ -18,15 +19,33 @@ export interface Proof {
   readonly replay: Replayed;
 }
 
-/** Verifies a session, and replays it where its workflow is at hand. Calls nothing. */
-export async function prove(session: Session, { workflow, replay: replays = true, onProgress }: ProveOptions = {}): Promise<Proof> {
-  return { verification: await verify(session, { onProgress }), replay: await replayed(session, workflow, replays) };
+/** What a proof needs besides the session. */
+export interface ProofOptions {
+  /** Executed against the record to say whether it still does the same. Default: the one of the recorded name, where this Rath knows it. */
+  readonly workflow?: Workflow | undefined;
+  /** Whether it is executed at all. Default true; where it is not, the page says so. */
+  readonly replay?: boolean | undefined;
+  /** Keys of other homes whose signatures count, as for `verify`. */
+  readonly keys?: readonly string[] | undefined;
+  /** Told how many more events were read. What it throws ends the work, and nothing is written. */
+  readonly onProgress?: ((events: number) => void) | undefined;
 }
 
-interface ProveOptions {
-  readonly workflow?: Workflow | undefined;
-  readonly replay?: boolean | undefined;
-  readonly onProgress?: ((events: number) => void) | undefined;
+/** Verifies a session, and replays it where its workflow is at hand. Calls nothing. */
+export async function prove(session: Session, { workflow, keys, replay: replays = true, onProgress }: ProofOptions = {}): Promise<Proof> {
+  return { verification: await verify(session, { keys, onProgress }), replay: await replayed(session, workflow, replays) };
+}
+
+/** What is to be said of a record, in a word: where nothing is wrong, but strangers signed it, nothing is proven either. */
+export function recordWord(verified: boolean, problems: number): readonly [word: string, tone: Tone] {
+  if (verified) return ["intact", "good"];
+  return problems === 0 ? ["not proven", "warn"] : ["in doubt", "bad"];
+}
+
+/** The keys that whoever reads the record elsewhere has to trust. */
+export function signersOf({ statement, unknownKeys }: Verification): readonly string[] {
+  const own = statement === undefined ? [] : [(JSON.parse(statement) as { readonly statement: { readonly key: string } }).statement.key];
+  return [...new Set([...own, ...unknownKeys])];
 }
 
 async function replayed(session: Session, given: Workflow | undefined, replays: boolean): Promise<Replayed> {

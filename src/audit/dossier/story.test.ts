@@ -6,6 +6,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { Flow } from "../../../test/support/flow.ts";
 import { openrath, type Rath, rerun, type Session } from "../../index.ts";
 import { writeFile } from "../../tool/builtin/tools.ts";
+import { write } from "../export/write.ts";
+import { verify } from "../verify.ts";
 import { dossier } from "./dossier.ts";
 import { dossiers } from "./dossiers.ts";
 
@@ -43,6 +45,21 @@ test("a question that waits for its answer is not unknown", async () => {
   const { session } = await (await rath.run(asking, rath.session("Ask"))).settle();
   expect(session.status).toBe("waiting");
   expect(await pageOf(session, "waiting")).not.toMatch(/no known outcome|1 effect stayed/);
+});
+
+test("a record that strangers signed is not proven, and is not in doubt; whoever knows the key sees that it is intact", async () => {
+  const session = await (await rath.run(new Flow((at) => at.do("work", () => 1), "work"), rath.session("Sign it"))).result();
+  const bundle = join(folder, "signed");
+  await write(session, bundle);
+  const { statement } = await verify(session);
+  const { key } = (JSON.parse(statement as string) as { readonly statement: { readonly key: string } }).statement;
+  expect(await pageOf(session, "own")).toContain(`openrath verify ${session.id} --key ${key}`);
+  await using elsewhere = openrath({ store: "memory" });
+  const same = await elsewhere.import(bundle);
+  const there = join(folder, "elsewhere");
+  expect(await dossier(same, there)).toMatchObject({ verified: false, problems: 0, unknownKeys: [key] });
+  expect(await readFile(join(there, "index.html"), "utf8")).toContain("not proven");
+  expect(await dossier(same, there, { keys: [key] })).toMatchObject({ verified: true, problems: 0, unknownKeys: [] });
 });
 
 test("places of one session have a folder each", async () => {

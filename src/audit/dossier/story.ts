@@ -5,7 +5,7 @@ import { type Html, html } from "../html.ts";
 import { block, brief, drawing, facts, folded, idForCommand, idOf, mark, none, type Section, type Tone, table } from "./blocks.ts";
 import { dataOf } from "./effects.ts";
 import { sourceOf } from "./model-source.ts";
-import type { Proof } from "./proof.ts";
+import { type Proof, recordWord } from "./proof.ts";
 import type { Dossier, Part, Way } from "./read.ts";
 import { timelineOf } from "./timeline.ts";
 import { timelineSvg } from "./timeline-svg.ts";
@@ -36,7 +36,7 @@ ${tile("Branches", count(shown.length), rejected === 0 ? "none rejected" : `${co
 ${tile("Model steps", count(models.length), live === 0 ? "none depends on a provider" : `${count(live)} depend on a provider`)}
 ${tile("Cost", money(spent.usd), `${plural(spent.input + spent.output, "token")}${unpriced > 0 ? ", some without a price" : ""}`)}
 ${tile("Time", seconds(busyMs), busyMs > (to - from) * 0.9 ? "of work" : `of work in ${seconds(to - from)}`)}
-${tile("Record", proof.verification.ok ? "intact" : "in doubt", `${plural(events.length, "event")} on its branches`)}
+${tile("Record", recordWord(proof.verification.ok, proof.verification.problems.length)[0], `${plural(events.length, "event")} on its branches`)}
 </div>
 </header>`;
 }

@@ -232,7 +232,7 @@ ${
         100,
       )
 }
-<p class="note">That a memory was given to a model says that it was in context, not that it was the cause. Why one is there: <code>openrath memory why KEY</code>; to take one back with all that was made of it: <code>openrath memory retract KEY</code>. States are those on record when the run returned.</p>`;
+<p class="note">That a memory was given to a model says that it was in context, not that it was the cause. Why one is there: <code>openrath memory why KEY</code>; to take one back with all that was made of it: <code>openrath memory retract KEY --reason TEXT</code>. States are those on record when the run returned.</p>`;
   return { id: "memory", title: "Memory", body };
 }
 
