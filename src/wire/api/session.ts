@@ -47,7 +47,7 @@ const folded = {
 
 /** What others say of it: it is read for a whole page at once. */
 const around = {
-  branches: z.number().int().describe("How many sessions continue it."),
+  children: z.number().int().describe("How many sessions continue it directly: their own children are counted with them."),
   run: z
     .object({ id: z.string(), workflow: z.string(), status: z.enum(["running", "queued"]) })
     .describe("The newest run at work on it, or else the newest that waits for somebody who takes it up.")
