@@ -2,8 +2,9 @@ import { fileURLToPath } from "node:url";
 import { configDefaults, defineConfig } from "vitest/config";
 import tsconfig from "./tsconfig.json" with { type: "json" };
 
-// No test asks a provider, whoever has keys in the shell: workers and their children inherit this.
-for (const name of Object.keys(process.env)) if (name === "MODEL" || name.endsWith("_API_KEY")) delete process.env[name];
+// No test asks a provider or touches a database of whoever runs it: workers and their children inherit this.
+const theirs = ["MODEL", "DATABASE_URL", "OPENRATH_STORE", "OPENRATH_HOME"];
+for (const name of Object.keys(process.env)) if (theirs.includes(name) || name.endsWith("_API_KEY")) delete process.env[name];
 
 /** Examples and snippets import the package by its name, as users do: it is the source that runs, as with tsx. */
 const alias = Object.entries(tsconfig.compilerOptions.paths).map(([name, [path]]) => ({

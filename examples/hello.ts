@@ -13,7 +13,7 @@ class Answer extends Workflow {
 }
 
 const answer = new Answer();
-// A script stands in for the provider: take `models` out and set OPENAI_API_KEY to ask the real one.
+// A script stands in for the provider. To ask the real one: npm install @ai-sdk/openai, set OPENAI_API_KEY, take `models` out, change `key`.
 const poem = "A river that remembers every stone it ever touched.";
 const models = { "openai/*": scripted((_, { lineage }) => (lineage.label === "poetic" ? poem : "A value that holds its past.")) };
 await using rath = openrath({ workflows: { answer }, models });

@@ -12,6 +12,10 @@ const bubblewrap = {
   others: "dnf install bubblewrap, pacman -S bubblewrap, apk add bubblewrap",
   // Namespaces are Linux's.
   anywhere: false,
+  // It may be there and still not be allowed to make namespaces.
+  works: ["--unshare-user", "--ro-bind", "/", "/", "true"],
+  allow:
+    "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), kernel.unprivileged_userns_clone=1 (Debian); then openrath doctor",
 };
 
 const chromium = {
@@ -52,7 +56,7 @@ function check(on, wanted) {
   const known = versionOf(on, wanted);
   if (on.platform !== "linux" && !wanted.anywhere)
     return missing(on, wanted, `not on ${on.platform}`, "use a Linux machine, a virtual one too, for what needs it");
-  if (known !== undefined) return { found: known };
+  if (known !== undefined) return working(on, wanted, known);
   const apt = on.find("apt-get");
   return apt === undefined || !on.root ? missing(on, wanted, "not installed", byHand(wanted)) : install(on, wanted, apt);
 }
@@ -75,13 +79,25 @@ function install(on, wanted, apt) {
   // A fresh image has no lists of packages yet.
   if (tried.status !== 0 && on.run(apt, ["update"]).status === 0) tried = get();
   const version = versionOf(on, wanted);
-  if (version !== undefined) return { found: `${version}, installed now` };
+  if (version !== undefined) return working(on, wanted, `${version}, installed now`);
   const reason = `${tried.stderr ?? ""}`.trim().split("\n").at(-1) || `exit code ${tried.status}`;
   return missing(on, wanted, `could not be installed (${reason})`, byHand(wanted));
 }
 
-function versionOf(on, { programs }) {
-  const program = programs.map((name) => on.find(name)).find((path) => path !== undefined);
+function working(on, wanted, version) {
+  const { works, allow } = wanted;
+  if (works === undefined) return { found: version };
+  const { status, stderr } = on.run(programOf(on, wanted), works);
+  const reason = `${stderr ?? ""}`.trim().split("\n").at(-1) || `exit code ${status}`;
+  return status === 0 ? { found: version } : missing(on, wanted, `is there and may not isolate (${reason})`, allow);
+}
+
+function programOf(on, { programs }) {
+  return programs.map((name) => on.find(name)).find((path) => path !== undefined);
+}
+
+function versionOf(on, wanted) {
+  const program = programOf(on, wanted);
   if (program === undefined) return undefined;
   const { status, stdout } = on.run(program, ["--version"]);
   return status === 0 ? stdout.trim() : undefined;

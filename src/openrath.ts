@@ -49,7 +49,7 @@ export interface RathOptions {
   readonly sandboxes?: Readonly<Record<string, SandboxBackend>> | undefined;
   /** US dollars for a million tokens, for models whose price is not known or differs. */
   readonly prices?: Prices | undefined;
-  /** Where memories are kept. Default: beside the store; with a store in memory or one of your own, in memory. */
+  /** Where memories are kept. Default: beside the store, in its file's folder or its database; of a store in memory or one of your own, in memory. */
   readonly memory?: MemoryStore | undefined;
   /** Rules about tools: who may call what, how often, and when a person must say yes. */
   readonly policy?: Policy | readonly Policy[] | undefined;
@@ -288,12 +288,25 @@ export function accessBeside(path: string): string {
 async function openMemory(options: RathOptions, { share }: Internals): Promise<MemoryStore> {
   const { memory, store } = options;
   if (memory !== undefined) return memory;
+  const known = typeof store === "object" ? await memoryOf(store) : undefined;
+  if (known !== undefined) return known;
   if (store === "memory" || typeof store === "object") return (await import("./memory/volatile.ts")).volatileMemory();
   // In the same database. As a path its URL would name a file, with the password in it.
   if (isPostgres(store)) return (await import("./memory/postgres.ts")).postgresMemory((await share?.(store)) ?? store, scopeOf(options));
   const path = store ?? join(await makeHome(), "store.db");
   const { sqliteMemory } = await import("./memory/sqlite.ts");
   return sqliteMemory(memoryBeside(path), scopeOf(options));
+}
+
+/** Of a store that `sqliteStore` or `postgresStore` made, where it would be had the store been named. */
+async function memoryOf(store: Store): Promise<MemoryStore | undefined> {
+  const { storeFileOf, storeScopeOf } = await import("./store/sqlite-upkeep.ts");
+  const file = storeFileOf(store);
+  if (file !== undefined) return (await import("./memory/sqlite.ts")).sqliteMemory(memoryBeside(file.path), storeScopeOf(store));
+  const { source, options } = (await import("./store/postgres-upkeep.ts")).storeTablesOf(store) ?? {};
+  if (source === undefined) return undefined;
+  const { tenant, project, schema, migrate, max, patienceMs } = options ?? {};
+  return (await import("./memory/postgres.ts")).postgresMemory(source, { tenant, project, schema, migrate, max, patienceMs });
 }
 
 /** Where the memory of a store in a file is. */

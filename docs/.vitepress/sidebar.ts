@@ -12,6 +12,7 @@ const start = [
 const concepts = [
   page("Session", "/concepts/session"),
   page("Effects", "/concepts/effects"),
+  page("Agents and models", "/concepts/agents"),
   page("Replay", "/concepts/replay"),
   page("Fork and merge", "/concepts/fork-and-merge"),
   page("Sandbox", "/concepts/sandbox"),

@@ -49,7 +49,7 @@ function stores(): { readonly all: readonly MemoryStore[]; readonly compared: ()
 /** A skip that is seen. */
 async function needsVectors({ skip }: TestContext): Promise<void> {
   const { rows } = await pool.query("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'");
-  const reason = "this PostgreSQL server has no pgvector: give one that has it as DATABASE_URL";
+  const reason = "this PostgreSQL server has no pgvector: give one that has it as TEST_DATABASE_URL";
   if (rows.length === 0) console.log(`skipped: ${reason}`);
   skip(rows.length === 0, reason);
 }

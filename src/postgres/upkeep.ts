@@ -12,6 +12,9 @@ export interface DatabaseTables {
   readonly schema: string;
   /** What reaches it; undefined where the caller gave a pool of its own. */
   readonly url: string | undefined;
+  /** How it is reached, and whose part of it this is. */
+  readonly source: string | PostgresPool;
+  readonly options: PostgresOptions;
   /** The format that this version of the package reads and writes. */
   readonly newest: number;
   /** The format they have; undefined while there are none. Changes nothing; a newer format than ours is refused. */
@@ -53,6 +56,7 @@ export function tablesOf(thing: object): DatabaseTables | undefined {
     place: typeof source === "string" ? addressOf(source).place : "a PostgreSQL database",
     schema: options.schema ?? "openrath",
     url: typeof source === "string" ? source : undefined,
+    ...{ source, options },
     newest: format.steps.length,
     format: () =>
       connected(false, async () => format.steps.length).catch((error: unknown) => {

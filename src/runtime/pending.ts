@@ -1,11 +1,11 @@
 /** What waits for a person, a signal or a time, over all runs of a store. */
 import { parseEnvelope } from "../session/codec.ts";
-import { isStarted } from "../session/event.ts";
+import { type Event, isStarted } from "../session/event.ts";
 import { Log, type Node } from "../session/log.ts";
 import type { Pending } from "../session/session.ts";
 import { askedAt, pendingOf } from "../session/views.ts";
 import type { RunRow } from "../store/store.ts";
-import { fetchBlobs, fromStored } from "./load.ts";
+import { fetchBlobs, fromStored, readEvent } from "./load.ts";
 import { loadRun } from "./run-record.ts";
 import { rowOfRun } from "./run-row.ts";
 import { pendingIn } from "./run-view.ts";
@@ -36,11 +36,38 @@ export interface PendingOfRun {
 
 export async function pendingRuns(runtime: Runtime, query: PendingQuery): Promise<readonly Pending[]> {
   const found: Pending[] = [];
-  for await (const { pending } of pendingByRun(runtime, query))
+  const { run, session } = query;
+  const store = await runtime.store();
+  for await (const { run: of, pending } of pendingByRun(runtime, query)) {
+    const row = session === undefined || of === undefined || pending.length === 0 ? undefined : await rowOfRun(store, of);
     for (const one of pending)
-      if ((query.run === undefined || one.run === query.run) && (query.session === undefined || one.session === query.session))
-        found.push(one);
+      if ((run === undefined || one.run === run) && (session === undefined || (await isIn(runtime, one, session, row)))) found.push(one);
+  }
   return found;
+}
+
+/** What waits on a branch of a run, or nested in it, waits in the session that the run works on. */
+export async function isIn(runtime: Runtime, one: Pending, session: string, row: RunRow | undefined): Promise<boolean> {
+  if (one.session === session) return true;
+  if (row !== undefined || one.run === undefined) return row?.session === session;
+  return (await inputOf(runtime, one.run)) === session || (await beginsIn(runtime, one.session, session, one.run));
+}
+
+/** The session that a run without a row was given, as its own log says: a rerun, or a workflow that this process called. */
+async function inputOf(runtime: Runtime, run: string): Promise<string | undefined> {
+  const store = await runtime.store();
+  for await (const stored of store.events({ session: run, to: 1 })) {
+    const first = (await readEvent(runtime.platform, store, stored)) as Event;
+    return first.kind === "run.started" ? first.data?.input.session : undefined;
+  }
+  return undefined;
+}
+
+/** Whether a branch of a run is this session or begins in it, and the run made both: a rerun may go on elsewhere than where it was begun. */
+async function beginsIn(runtime: Runtime, branch: string, session: string, run: string): Promise<boolean> {
+  for await (const { run: made, parent } of (await runtime.store()).sessions({ id: branch }))
+    return made === run && (branch === session || (parent !== undefined && beginsIn(runtime, parent, session, run)));
+  return false;
 }
 
 /**

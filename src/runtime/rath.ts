@@ -80,7 +80,10 @@ export interface Rath extends AsyncDisposable {
   }): AsyncIterable<SandboxRecord>;
   /** What people ask of memory: search, evidence, uses, and taking it back. */
   readonly memory: Memory;
-  /** What waits for a person: questions, approvals, effects with an unknown outcome; and for timers and signals. */
+  /**
+   * What waits for a person: questions, approvals, effects with an unknown outcome; and for timers and signals. Of a session: what waits
+   * in it, and what waits on any branch of a run that works on it.
+   */
   pending(query?: { readonly run?: string | undefined; readonly session?: string | undefined }): Promise<readonly Pending[]>;
   /** Answers something pending. Exactly one answer wins; later ones are refused with `pending.answered`. */
   decide(pending: string, decision: Decision): Promise<void>;

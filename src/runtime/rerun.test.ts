@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Flow } from "../../test/support/flow.ts";
 import { composeRath } from "../openrath.ts";
 import type { Session } from "../session/session.ts";
+import { memoryStore } from "../store/memory.ts";
 import { beginRerun, rerun, withMessage } from "./rerun.ts";
 
 function memory() {
@@ -153,4 +154,30 @@ describe("rerun", () => {
     const done = await flow.forward(rath.session());
     await expect(rerun(done, flow, { change: { event: "0".repeat(64), output: 1 } })).rejects.toMatchObject({ code: "session.not-found" });
   });
+
+  test.each([
+    ["change", () => new Flow((session) => session.do("one", () => 1)), () => raise()],
+    ["workflow", () => new Flow(() => raise()), undefined],
+  ] as const)("a %s that throws at once ends the run, which stays on record as failed", async (_, workflow, change) => {
+    const store = memoryStore();
+    await using rath = composeRath({ store, implicitForks: "allow" }, {});
+    const done = await new Flow((session) => session.do("one", () => 1)).forward(rath.session());
+    await expect(rerun(done, workflow(), { change })).rejects.toThrow("not like this");
+    const ended: unknown[] = [];
+    for await (const { id } of store.sessions({ log: "run" }))
+      for await (const { envelope, data } of store.events({ session: id }))
+        if (Buffer.from(envelope).includes("run.ended"))
+          ended.push(
+            JSON.parse(
+              Buffer.from(data as Uint8Array)
+                .subarray(16)
+                .toString(),
+            ),
+          );
+    expect(ended).toMatchObject([{ status: "done" }, { status: "failed", message: "not like this" }]);
+  });
 });
+
+function raise(): never {
+  throw new Error("not like this");
+}

@@ -85,8 +85,6 @@ export async function beginRerun<W extends Workflow>(
       session,
     });
   }
-  const execution = new Execution(runtime, runtime.platform.newId(), "bare");
-  runtime.watch(execution);
   const latest = options.memory === "latest" && record.program.some(({ kind }) => kind === "recall.returned");
   const revision = latest ? await (await runtime.memories.store()).revision() : undefined;
   const captured = capturedBy(runtime, record);
@@ -94,6 +92,8 @@ export async function beginRerun<W extends Workflow>(
   // What the earlier run asked otherwise it asks otherwise again, unless something else is asked for now.
   const asked = change === undefined || output !== undefined ? undefined : insteadOf(runtime, record, change);
   const instead = asked ?? record.started.instead;
+  const execution = new Execution(runtime, runtime.platform.newId(), "bare");
+  runtime.watch(execution);
   const reuse = new Reuse(runtime, record.program, { effects: options.effects ?? "ask", change: output, captured, latest: revision });
   execution.memory = options.memory === "latest" ? "latest" : firstRevision(record.program, runtime.platform);
   const by = options.by ?? record.input.by;
@@ -116,8 +116,13 @@ export async function beginRerun<W extends Workflow>(
     changing === undefined ? node : placeOf(changing(new SessionValue(node, { ...context, by }))).node;
   if (changing !== undefined && options.from !== undefined) reuse.replaceAfter(start, changed);
   const within = <T>(work: () => T): T => inside.run({ execution, scope: execution.scope }, work);
-  const given = new SessionValue(options.from === undefined ? within(() => changed(input)) : input, context);
-  const forward = within(() => workflow.forward(given));
+  const first = async (): Promise<Node> => (options.from === undefined ? within(() => changed(input)) : input);
+  // A change that throws ends the run as the workflow would.
+  const given = await first().then(
+    (node) => new SessionValue(node, context),
+    (error: unknown) => conclude(runtime, execution, Promise.reject(error), start.by),
+  );
+  const forward = within(async () => workflow.forward(given));
   const ended = async (): Promise<Rerun<OutputOf<W>>> => {
     const concluded = (await conclude(runtime, execution, forward, start.by)) as Session<OutputOf<W>>;
     if (asked !== undefined && reuse.split === undefined)

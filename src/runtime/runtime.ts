@@ -100,7 +100,9 @@ export class Runtime implements Host, Services {
       );
     const log = new Log(this.platform.newId());
     this.assertOpen();
-    const by = maker ?? givenPrincipal(content, (text) => this.clean(text)) ?? "user";
+    // Checked whoever makes it: what no store can keep would stand in the way of all that is written after it.
+    const principal = givenPrincipal(content, (text) => this.clean(text));
+    const by = maker ?? principal ?? "user";
     const node = link(this, { log, parents: [], kind: "session.created", data: content, by });
     log.about = node.data<"session.created">(this.platform);
     return new SessionValue(node, this.#bare(by));

@@ -8,13 +8,24 @@ interface Place {
   /** A session as it stood: its id and an event in it. */
   readonly session: string;
   readonly head: string;
+  /** Of pages alone: whether the workflow is executed for it, which not everybody may ask for who may read the session. */
+  readonly replay?: boolean | undefined;
 }
 
 export type JobName =
   | (Place & { readonly kind: "export"; readonly options: ExportRequest })
   | (Place & { readonly kind: "dossier"; readonly options: Readonly<Record<string, never>> });
 
-const place = { session: z.string().regex(/^[0-9a-f-]{36}$/), head: z.string().regex(/^[0-9a-f]{64}$/) };
+/** Whether it makes a page, which says whether the workflow still does what is on record. */
+export function isPage(name: Pick<JobName, "kind" | "options">): boolean {
+  return name.kind === "dossier" || (name.options as ExportRequest).format === "html";
+}
+
+const place = {
+  session: z.string().regex(/^[0-9a-f-]{36}$/),
+  head: z.string().regex(/^[0-9a-f]{64}$/),
+  replay: z.boolean().optional(),
+};
 const shape = z.discriminatedUnion("kind", [
   z.strictObject({ ...place, kind: z.literal("export"), options: exportRequest }),
   z.strictObject({ ...place, kind: z.literal("dossier"), options: z.strictObject({}) }),
@@ -28,7 +39,7 @@ export function jobIdOf(name: JobName): string {
 export function readJobId(id: string): JobName {
   try {
     const name = shape.parse(JSON.parse(Buffer.from(id, "base64url").toString())) as JobName;
-    if (jobIdOf(name) === id) return name;
+    if (jobIdOf(name) === id && isPage(name) === (name.replay !== undefined)) return name;
   } catch {
     // It is none of ours.
   }

@@ -46,6 +46,8 @@ interface Job {
   readonly name: JobName;
   /** What was known to be erased when it was begun: what it made is not shown once that is more. */
   readonly erasures: number;
+  /** Up to where the store was known when it was begun. */
+  place: string;
   /** Only as long as it is needed: it holds a whole session in memory. */
   session: Session | undefined;
   readonly release: () => void;
@@ -59,6 +61,12 @@ interface Job {
   error?: { readonly code: string; readonly message: string };
   over: Promise<void>;
   expires?: NodeJS.Timeout;
+}
+
+/** What was known of a store when a job was asked for. */
+interface AsOf {
+  readonly erasures: number;
+  readonly place: string;
 }
 
 export class Jobs {
@@ -76,16 +84,21 @@ export class Jobs {
     this.#projects = projects;
   }
 
-  /** Begins it, unless it is under way or done. One that failed is tried again. */
-  begin(scope: Scope, name: JobName, session: Session, erasures: number): JobResource {
+  /**
+   * Begins it, unless it is under way or done. One that failed is tried again, and so is one that looked at a store which has more in it
+   * now: most say something of other branches, of runs or of decisions, which come after the place that a job is named by.
+   */
+  begin(scope: Scope, name: JobName, session: Session, { erasures, place }: AsOf): JobResource {
     const known = this.#known(scope, name, erasures);
-    if (known !== undefined && known.status !== "failed") return resourceOf(known);
+    // It has not looked yet.
+    if (known?.status === "queued") known.place = place;
+    if (known !== undefined && known.status !== "failed" && known.place === place) return resourceOf(known);
     if (known !== undefined) void this.#drop(known);
     this.#checkRoom(scope);
     const { release } = this.#projects.hold(scope);
     const { tenant, project } = scope;
     const job: Job = {
-      ...{ key: keyOf(scope, name), scope: { tenant, project }, name, session, erasures, release },
+      ...{ key: keyOf(scope, name), scope: { tenant, project }, name, session, erasures, place, release },
       ...{ status: "queued", done: 0, stopped: false, files: [], over: Promise.resolve(), base: name.kind },
     };
     this.#jobs.set(job.key, job);
@@ -130,7 +143,8 @@ export class Jobs {
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#jobs.values()].map((job) => this.#drop(job)));
-    if (this.#home !== undefined) await rm(await this.#home, { recursive: true, force: true });
+    const home = await this.#home?.catch(() => undefined);
+    if (home !== undefined) await this.#remove(home);
   }
 
   /** One project must not keep the others waiting; each that waits holds a session in memory. */
@@ -178,8 +192,7 @@ export class Jobs {
   async #make(job: Job): Promise<void> {
     job.status = "running";
     try {
-      this.#home ??= mkdtemp(join(tmpdir(), "openrath-jobs-"));
-      const folder = await mkdtemp(join(await this.#home, "job-"));
+      const folder = await mkdtemp(join(await this.#folder(), "job-"));
       job.folder = folder;
       job.files = await made(job, join(folder, job.base));
       if (bytesOf(job) > this.#limits.jobBytes)
@@ -198,7 +211,24 @@ export class Jobs {
       if (!RathError.is(error)) this.#projects.own.runtime.warn(`A ${job.name.kind} of ${job.name.session} failed: ${textOfThrown(error)}`);
     }
     job.session = undefined;
-    if ((job.stopped || job.status === "failed") && job.folder !== undefined) await rm(job.folder, { recursive: true, force: true });
+    if ((job.stopped || job.status === "failed") && job.folder !== undefined) await this.#remove(job.folder);
+  }
+
+  /** Where results are kept. One that could not be made, or that somebody cleared away, is made when the next job needs it. */
+  #folder(): Promise<string> {
+    const before: Promise<string | undefined> = this.#home ?? Promise.resolve(undefined);
+    // One after the other: two would make two.
+    this.#home = before.then(there, () => undefined).then((known) => known ?? mkdtemp(join(tmpdir(), "openrath-jobs-")));
+    return this.#home;
+  }
+
+  /** What cannot be removed is said, and stands in nobody's way: neither the next job's nor the end of the server's. */
+  async #remove(folder: string): Promise<void> {
+    try {
+      await rm(folder, { recursive: true, force: true });
+    } catch (error) {
+      this.#projects.own.runtime.warn(`What a job made could not be removed: ${textOfThrown(error)}`);
+    }
   }
 
   /** What is under way ends at its next step, and nothing of it is kept. */
@@ -212,7 +242,7 @@ export class Jobs {
       job.release();
     }
     await job.over;
-    if (job.folder !== undefined) await rm(job.folder, { recursive: true, force: true });
+    if (job.folder !== undefined) await this.#remove(job.folder);
   }
 
   #makeRoom(): void {
@@ -235,13 +265,24 @@ async function made(job: Job, folder: string): Promise<Job["files"]> {
     job.done += more;
   };
   if (name.kind === "dossier") {
-    const report = await dossier(session, folder, { onProgress });
+    const report = await dossier(session, folder, { onProgress, replay: name.replay === true });
     return [...report.files];
   }
   const [file] = files[name.options.format];
   await mkdir(folder);
-  await write(session, join(folder, file), { ...name.options, onProgress });
+  const options = name.options.format === "html" ? { ...name.options, replay: name.replay === true } : name.options;
+  await write(session, join(folder, file), { ...options, onProgress });
   return [{ path: file, bytes: (await stat(join(folder, file))).size }];
+}
+
+/** A folder that is still there. */
+async function there(folder: string | undefined): Promise<string | undefined> {
+  return folder === undefined
+    ? undefined
+    : stat(folder).then(
+        () => folder,
+        () => undefined,
+      );
 }
 
 function ofProject(jobs: Iterable<Job>, { tenant, project }: Scope): Job[] {

@@ -1,12 +1,9 @@
 /** A page of what waits. Runs are looked through in the order in which they were started, and no more of them than a call may take. */
 import { z } from "@hono/zod-openapi";
-import { readEvent } from "../runtime/load.ts";
-import { type PendingPlace, pendingByRun, placeOf } from "../runtime/pending.ts";
+import { isIn, type PendingPlace, pendingByRun, placeOf } from "../runtime/pending.ts";
 import { rowOfRun } from "../runtime/run-row.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { Event } from "../session/event.ts";
 import type { Pending } from "../session/session.ts";
-import type { RunRow } from "../store/store.ts";
 import type { pendingQuery } from "../wire/api/pending.ts";
 import type { Caller } from "./caller.ts";
 import { noSuchPlace, readCursor, writeCursor } from "./cursor.ts";
@@ -49,30 +46,6 @@ export async function listPending(
     if (items.length < limit) last = { run: of };
   }
   return { items };
-}
-
-/** What waits on a branch of a run, or nested in it, waits in the session that the run works on. */
-async function isIn(runtime: Runtime, one: Pending, session: string, row: RunRow | undefined): Promise<boolean> {
-  if (one.session === session) return true;
-  if (row !== undefined || one.run === undefined) return row?.session === session;
-  return (await inputOf(runtime, one.run)) === session || (await beginsIn(runtime, one.session, session, one.run));
-}
-
-/** The session that a run without a row was given, as its own log says: a rerun, or a workflow that this process called. */
-async function inputOf(runtime: Runtime, run: string): Promise<string | undefined> {
-  const store = await runtime.store();
-  for await (const stored of store.events({ session: run, to: 1 })) {
-    const first = (await readEvent(runtime.platform, store, stored)) as Event;
-    return first.kind === "run.started" ? first.data?.input.session : undefined;
-  }
-  return undefined;
-}
-
-/** Whether a branch of a run is this session or begins in it, and the run made both: a rerun may go on elsewhere than where it was begun. */
-async function beginsIn(runtime: Runtime, branch: string, session: string, run: string): Promise<boolean> {
-  for await (const { run: made, parent } of (await runtime.store()).sessions({ id: branch }))
-    return made === run && (branch === session || (parent !== undefined && beginsIn(runtime, parent, session, run)));
-  return false;
 }
 
 function fits(caller: Caller, one: Pending, { run, kind, to }: Query): boolean {

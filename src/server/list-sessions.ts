@@ -31,7 +31,7 @@ const rowsAtOnce = 100;
 type Summary = ReturnType<typeof summaryOf>;
 type Listed = Pick<Summary, "id" | "head" | "tags" | "step" | "changed"> & {
   readonly [Field in keyof Summary]?: Summary[Field] | undefined;
-} & Pick<SessionRow, "branches" | "run">;
+} & Pick<SessionRow, "children" | "run">;
 
 interface SessionPage {
   readonly items: readonly Listed[];
@@ -47,10 +47,10 @@ export async function listSessions(runtime: Runtime, query: SessionQuery): Promi
 async function withOthers(store: Store, items: readonly Listed[]): Promise<Listed[]> {
   const ids = items.map(({ id }) => id);
   if (ids.length === 0) return [];
-  const [branches, runs] = await Promise.all([store.branches(ids), runsOn(store, ids)]);
+  const [children, runs] = await Promise.all([store.branches(ids), runsOn(store, ids)]);
   return items.map((item) => {
     const run = runs.get(item.id);
-    return { ...item, branches: branches.get(item.id) ?? 0, ...(run === undefined ? {} : { run }) };
+    return { ...item, children: children.get(item.id) ?? 0, ...(run === undefined ? {} : { run }) };
   });
 }
 

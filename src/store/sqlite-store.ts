@@ -92,6 +92,6 @@ export function storeOn(path: string, options: SqliteOptions, open: OpenDatabase
       return closing;
     },
   };
-  keptIn(store, connection.path);
+  keptIn(store, connection.path, { tenant, project });
   return store;
 }

@@ -27,7 +27,7 @@ export interface StoredEvent {
 
 /** What is said of a log when its first event is written. Titles and tags are for finding it; they are not part of the chain. */
 export interface LogAbout {
-  /** A session of the user, the own log of a run, the answer to a question, or what was erased. */
+  /** A session of the user, the own log of a run, an answer or a mailbox, or what was erased. */
   readonly log: "session" | "run" | "answer" | "erasure";
   /** The session its first event continues. */
   readonly parent?: string | undefined;

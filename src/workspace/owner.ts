@@ -44,10 +44,13 @@ export async function orphans(home: string): Promise<readonly Orphan[]> {
   return found;
 }
 
-/** Throws the files of an orphan away. Refuses when somebody has opened it by now. */
-export async function removeOrphan(home: string, { id, directory }: Orphan): Promise<void> {
+/**
+ * Throws the files of an orphan away. Refuses when somebody has opened it by now; of another machine only those are removed whose
+ * process is known to be gone by whoever asks.
+ */
+export async function removeOrphan(home: string, { id, directory }: Orphan, gone = false): Promise<void> {
   const owner = await readOwner(directory);
-  if (owner !== undefined && (owner.host !== machine() || isAlive(owner))) throw inUse(id);
+  if (owner !== undefined && (owner.host === machine() ? isAlive(owner) : !gone)) throw inUse(id);
   await emptyTrash(await toTrash(home, directory));
 }
 

@@ -129,6 +129,15 @@ describe("sandboxes on disk", () => {
     expect([...(await namesIn("sandboxes"))].sort()).toEqual(["far", "open"]);
   });
 
+  test("of a machine that is gone are removed when somebody says so, by name", async () => {
+    expect((await run(["sandbox", "rm", "far"])).both).toContain("openrath sandbox rm far --elsewhere");
+    expect(await run(["sandbox", "rm", "open", "--elsewhere", "--yes"])).toMatchObject({ exit: 6 });
+    expect(await run(["sandbox", "rm", "--orphans", "--elsewhere", "--yes"])).toMatchObject({ exit: 0, out: "gone\n" });
+    expect(await run(["sandbox", "rm", "far", "--elsewhere"])).toMatchObject({ exit: 2 });
+    expect(await run(["sandbox", "rm", "far", "--elsewhere", "--yes"])).toMatchObject({ exit: 0, out: "far\n" });
+    expect(await namesIn("sandboxes")).toEqual(["open"]);
+  });
+
   test("doctor tells of them, and gc removes them", async () => {
     expect((await run(["doctor"])).out).toContain("sandboxes\twarn\t1 sandbox whose process is gone");
     expect((await run(["gc", "--dry-run"])).out).toMatch(/^sandbox\tgone\t\d+\n$/);

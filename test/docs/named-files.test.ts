@@ -1,5 +1,6 @@
 /** Documents that name files of the repository name files that are there: a renamed one is found here, not by a reader. */
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { filesUnder } from "./files-under.ts";
@@ -24,6 +25,22 @@ async function notThere(document: string): Promise<readonly string[]> {
 
 test.each(["ARCHITECTURE.md", "docs/guides/security.md"])("%s names files that are there", async (document) => {
   expect(await notThere(document)).toEqual([]);
+});
+
+test("relative links of pages lead to files of the repository, so that they work there too", async () => {
+  const written = (await filesUnder(`${root}docs`, ".md")).filter((page) => !page.startsWith("reference/"));
+  const pages = [...readdirSync(root).filter((name) => name.endsWith(".md")), ...written.map((page) => `docs/${page}`)];
+  const links = pages.flatMap((page) =>
+    [...read(page).matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)].map(([, link = ""]) => ({
+      page,
+      link,
+      target: join(root, dirname(page), link),
+    })),
+  );
+  expect(links.length).toBeGreaterThan(100);
+  // References are written from the sources when the site is built.
+  const dead = links.filter(({ target }) => !existsSync(target) && !relative(root, target).startsWith("docs/reference/"));
+  expect(dead.map(({ page, link }) => `${page}: ${link}`)).toEqual([]);
 });
 
 test("ARCHITECTURE.md says what each folder of src is for", () => {

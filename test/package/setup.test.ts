@@ -40,26 +40,38 @@ function machineWith(
   };
   return { on, ran };
 }
+const looked = ["/usr/bin/bwrap --version", "/usr/bin/bwrap --unshare-user --ro-bind / / true"];
 const told = "installing the package bubblewrap with apt-get";
 const install = "/usr/bin/apt-get install --yes --no-install-recommends bubblewrap";
 
 test("what is there is left as it is", () => {
   const { on, ran } = machineWith(["bwrap", "apt-get"]);
   expect(checkSandbox(on)).toEqual({ found: "bubblewrap 0.8.0" });
-  expect(ran).toEqual(["/usr/bin/bwrap --version"]);
+  expect(ran).toEqual(looked);
 });
 
 test("root of Debian gets it, and is told so", () => {
   const { on, ran } = machineWith(["apt-get"]);
   expect(checkSandbox(on)).toEqual({ found: "bubblewrap 0.8.0, installed now" });
-  expect(ran).toEqual([told, install, "/usr/bin/bwrap --version"]);
+  expect(ran).toEqual([told, install, ...looked]);
   expect(checkSandbox(on)).toEqual({ found: "bubblewrap 0.8.0" });
 });
 
 test("the lists of packages are fetched only when it is not in them", () => {
   const { on, ran } = machineWith(["apt-get"], { lists: false });
   expect(checkSandbox(on)).toEqual({ found: "bubblewrap 0.8.0, installed now" });
-  expect(ran).toEqual([told, install, "/usr/bin/apt-get update", install, "/usr/bin/bwrap --version"]);
+  expect(ran).toEqual([told, install, "/usr/bin/apt-get update", install, ...looked]);
+});
+
+test("one that is there and may not make namespaces is no sandbox", () => {
+  const run: Machine["run"] = (_, [first]) =>
+    first === "--version"
+      ? { status: 0, stdout: "bubblewrap 0.8.0\n", stderr: "" }
+      : { status: 1, stdout: "", stderr: "bwrap: setting up uid map: Permission denied\n" };
+  const { found, warning } = checkSandbox(machineWith(["bwrap"], { run }).on);
+  expect(found).toContain("may not isolate (bwrap: setting up uid map: Permission denied)");
+  expect(warning).toContain("kernel.apparmor_restrict_unprivileged_userns=0");
+  expect(checkSandbox(machineWith(["bwrap"], { run, strict: true }).on)).toMatchObject({ next: warning });
 });
 
 test("an installation that fails is told with its reason, and in CI a failure", () => {

@@ -1,15 +1,17 @@
 /** Exports and dossiers as jobs, and imports: made by any server that is asked, fetched by whoever may read the session. */
 import { createHash } from "node:crypto";
-import { readdir } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { describe, expect, test } from "vitest";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { writeFormats } from "../../src/audit/export/write.ts";
 import { openrath } from "../../src/openrath.ts";
 import { heedErasures } from "../../src/runtime/heed-erasures.ts";
 import { runtimeOf } from "../../src/runtime/replay.ts";
 import { Jobs } from "../../src/server/jobs.ts";
 import { Projects } from "../../src/server/projects.ts";
-import type { Answer, Caller, ServedRath } from "../support/served.ts";
+import { Flow } from "../support/flow.ts";
+import { type Answer, type Caller, type ServedRath, serve } from "../support/served.ts";
 import { worked } from "../support/worked.ts";
 
 async function session(caller: Caller, message = "Hello"): Promise<Answer> {
@@ -29,6 +31,19 @@ const upload = (
   headers: Record<string, string> = {},
 ): Promise<Response> =>
   server.fetch(new Request("http://localhost/v1/imports", { method: "POST", body: bytes, headers, duplex: "half" } as RequestInit));
+
+// A folder of its own: other files make jobs too, at the same time.
+const { TMPDIR } = process.env;
+let temporary: string;
+beforeAll(async () => {
+  temporary = await mkdtemp(join(tmpdir(), "openrath-jobs-test-"));
+  process.env["TMPDIR"] = temporary;
+});
+afterAll(async () => {
+  if (TMPDIR === undefined) delete process.env["TMPDIR"];
+  else process.env["TMPDIR"] = TMPDIR;
+  await rm(temporary, { recursive: true });
+});
 
 const folders = async (): Promise<number> => (await readdir(tmpdir())).filter((name) => name.startsWith("openrath-jobs-")).length;
 
@@ -128,6 +143,46 @@ describe("an export", () => {
     expect(await (await server.response("getJobResult", { job })).text()).not.toContain("a secret");
   });
 
+  // Mutants: what is done is handed out whatever was written since; what is asked for again is always made again.
+  test("is made again when something was written beside it, but not while somebody fetches it", async () => {
+    await using server = await worked();
+    const { id } = await session(server);
+    const ask = (): Promise<Answer> => server.ask("startExport", { session: id }, { format: "mermaid" });
+    const { id: job } = await ask();
+    await over(server, job);
+    expect(await ask()).toMatchObject({ id: job, status: "done" });
+    await server.ask("forkSession", { session: id }, { label: "beside" });
+    // A fork is a session of its own: the one that was asked for stands where it stood.
+    expect(await server.ask("getJob", { job })).toMatchObject({ status: "done" });
+    expect(await (await server.response("getJobResult", { job })).text()).not.toContain("beside");
+    const again = await ask();
+    expect([again.id, again.status]).toEqual([job, expect.stringMatching(/queued|running/)]);
+    await over(server, job);
+    expect(await (await server.response("getJobResult", { job })).text()).toContain("beside");
+  });
+
+  // Mutants: a folder that could not be made is kept as such; nobody looks whether it is still there; closing waits for it.
+  test("is made once there is a place for it again, and its server ends without one", async () => {
+    await using server = await worked();
+    const { id } = await session(server);
+    const exported = async (one: ServedRath): Promise<Answer> =>
+      over(one, (await one.ask("startExport", { session: id }, { format: "markdown" })).id);
+    process.env["TMPDIR"] = join(temporary, "not", "there");
+    try {
+      for (const one of [server, server.another()])
+        expect(await exported(one)).toMatchObject({ status: "failed", error: { code: "export.failed" } });
+    } finally {
+      process.env["TMPDIR"] = temporary;
+    }
+    expect(await exported(server)).toMatchObject({ status: "done" });
+    const [made = "", ...others] = (await readdir(temporary)).filter((name) => name.startsWith("openrath-jobs-"));
+    expect(others).toEqual([]);
+    // As whatever tidies folders of temporary files does.
+    await rm(join(temporary, made), { recursive: true });
+    await server.ask("noteInSession", { session: id }, { text: "more" });
+    expect(await exported(server)).toMatchObject({ status: "done" });
+  });
+
   // Mutant: those of all projects are counted alone.
   test("of one project leaves room for those of others", async () => {
     await using server = await worked();
@@ -136,7 +191,10 @@ describe("an export", () => {
     const jobs = new Jobs({ jobs: 0, jobBytes: 1 }, projects); // none is made
     const place = { session: "s", head: "h", kind: "export" } as const;
     const begin = (longest: number, project = projects.own.project): string =>
-      jobs.begin({ ...projects.own, project }, { ...place, options: { format: "markdown", longest } }, rath.session(), 0).status;
+      jobs.begin({ ...projects.own, project }, { ...place, options: { format: "markdown", longest } }, rath.session(), {
+        erasures: 0,
+        place: "",
+      }).status;
     for (let i = 1; i <= 20; i++) expect(begin(i)).toBe("queued");
     expect(() => begin(21)).toThrow(/20 exports of this project already in the queue/);
     expect([begin(20), begin(21, "other")]).toEqual(["queued", "queued"]);
@@ -191,6 +249,46 @@ describe("a dossier", () => {
   });
 });
 
+describe("a page for somebody who may only read", () => {
+  // Mutants: the job replays whoever asks; whether it does is no part of its name.
+  test("is made without executing the workflow, says so, and is not the one of somebody who may", async () => {
+    let executed = 0;
+    const count = new Flow((session) => {
+      executed++;
+      return session.do("work", () => 1);
+    }, "count");
+    await using server = serve(openrath({ store: "memory", workflows: { count } }));
+    const { id } = await (await server.rath.run("count", server.rath.session("Go"))).result();
+    const before = executed;
+    const [viewer, operator] = [await server.as("human:vi", ["viewer"]), await server.as("human:op", ["operator"])];
+    const read = async (caller: Caller, job: string, file?: string): Promise<string> => {
+      expect(await over(caller, job)).toMatchObject({ status: "done" });
+      return (await caller.response("getJobResult", { job, file })).text();
+    };
+    const pages = async (caller: Caller): Promise<[string, string]> => [
+      (await caller.ask("startDossier", { session: id })).id,
+      (await caller.ask("startExport", { session: id }, { format: "html" })).id,
+    ];
+    const theirs = await pages(viewer);
+    for (const job of theirs) expect(await read(viewer, job)).toContain("not asked for when this was written");
+    expect(JSON.parse(await read(viewer, theirs[0], "verification.json")).replay).toMatchObject({ done: false, workflow: "count" });
+    expect(executed).toBe(before);
+    const [dossier, page] = await pages(operator);
+    for (const job of [dossier, page]) {
+      // Nobody has made it yet where the viewer asks.
+      await operator.response("cancelJob", { job });
+      expect(await viewer.refused("getJob", { job })).toMatchObject({ status: 403, details: { needs: "runs:write" } });
+      expect(await read(operator, job)).not.toContain("not asked for");
+    }
+    expect(executed).toBeGreaterThan(before);
+    const now = executed;
+    // What was made is a file like any other.
+    expect(await read(viewer, page)).not.toContain("not asked for");
+    expect(executed).toBe(now);
+    expect([theirs, dossier, page].flat()).toHaveLength(new Set([theirs, dossier, page].flat()).size);
+  });
+});
+
 describe("hostile input", () => {
   const place = { session: "00000000-0000-7000-8000-000000000000", head: "0".repeat(64) };
   const named = (value: unknown): string => Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
@@ -199,7 +297,10 @@ describe("hostile input", () => {
     ["another kind", named({ ...place, kind: "shell", options: {} })],
     ["a session that is a path", named({ ...place, session: "../../../../../../../../../etc/passwd", kind: "dossier", options: {} })],
     ["options of its own", named({ ...place, kind: "dossier", options: { directory: "/tmp/x" } })],
-    ["a session that is not there", named(`{"head":"${place.head}","kind":"dossier","options":{},"session":"${place.session}"}`)],
+    [
+      "a session that is not there",
+      named(`{"head":"${place.head}","kind":"dossier","options":{},"replay":false,"session":"${place.session}"}`),
+    ],
   ])("a job with %s is none", async (_, job) => {
     await using server = await worked({ idle: true });
     for (const route of ["getJob", "getJobResult"]) expect((await server.refused(route, { job })).status).toBe(404);

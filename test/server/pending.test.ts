@@ -218,6 +218,10 @@ describe("the list", () => {
     expect(onBranches.map(({ run }) => run)).toEqual([three.id, three.id, three.id]);
     expect(new Set(onBranches.map(({ session }) => session)).size).toBe(3);
     expect(await listed(server, { session: onBranches[0].session })).toEqual([onBranches[0]]);
+    // Whoever asks the library is told the same.
+    for (const session of [three.session, onBranches[0].session])
+      expect(await server.rath.pending({ session })).toMatchObject(await listed(server, { session }));
+    expect(await server.rath.pending({ session: three.session })).toHaveLength(3);
   });
 
   // Mutant: the cursor is the run alone, or the page ends before the filter.

@@ -81,6 +81,16 @@ describe("answers are the library's", () => {
     expect(await server.refused("grepProject", { q: "(a+)+", regex: "true" })).toMatchObject({ status: 400, code: "request.invalid" });
   });
 
+  // Mutant: `next` grows by a digit that `after` does not take.
+  test("has pages as far as there are hits, however many they are", async () => {
+    await using server = serve(openrath({ store: "memory" }));
+    const { id: session } = await server.ask("createSession", {}, { message: "hit\n".repeat(100_200) });
+    const page = await server.ask("grepSession", { session, q: "hit", limit: 200, after: "99900" });
+    expect([page.items.length, page.next]).toEqual([200, "100100"]);
+    const last = await server.ask("grepSession", { session, q: "hit", limit: 200, after: page.next });
+    expect([last.items.length, last.next]).toEqual([100, undefined]);
+  });
+
   test("verify and replay; an anchor is a statement, never a file of the server", async () => {
     const { server, ofSession } = await world();
     await using _ = server;

@@ -102,7 +102,7 @@ describe("sessions are listed", () => {
     expect(await ids({ status: "rejected", fields: "index" })).toEqual(rejected.items.map(({ id }: { id: string }) => id));
     const { text: _, placement: _1, stop: _2, ...whole } = await server.ask("getSession", { session: session.id });
     const { items } = await server.ask("getSessions", { roots: "true" });
-    expect(items[1]).toEqual({ ...whole, branches: 2 });
+    expect(items[1]).toEqual({ ...whole, children: 2 });
     const [, index] = (await server.ask("getSessions", { roots: "true", fields: "index" })).items;
     const { id, head, step, title, tags, principal, changed } = whole;
     expect(index).toEqual({ id, head, step, title, tags, principal, changed });
@@ -114,16 +114,18 @@ describe("sessions are listed", () => {
     const plain = await server.ask("createSession", {}, { message: "Hello" });
     const rows = async () => new Map((await server.ask("getSessions", {})).items.map((row: { id: string }) => [row.id, row]));
     const own = await server.ask("getEvents", { session: session.id, of: "log", limit: 500 });
-    expect((await rows()).get(session.id)).toMatchObject({ events: own.items.length, branches: 2, agents: ["coding/coder"] });
+    expect((await rows()).get(session.id)).toMatchObject({ events: own.items.length, children: 2, agents: ["coding/coder"] });
     const quiet = (await rows()).get(plain.id);
-    expect(quiet).toMatchObject({ events: 2, branches: 0, agents: [] });
+    expect(quiet).toMatchObject({ events: 2, children: 0, agents: [] });
     expect(quiet).not.toHaveProperty("run");
     const first = await server.ask("startRun", {}, { workflow: "coding", session: plain.id });
     const second = await server.ask("startRun", {}, { workflow: "coding", session: plain.id });
     expect((await rows()).get(plain.id)).toMatchObject({ run: { id: second.id, workflow: "coding", status: "queued" } });
     const fork = await server.ask("forkSession", { session: plain.id }, {});
-    expect((await rows()).get(plain.id)).toMatchObject({ branches: 1 });
-    expect((await rows()).get(fork.id)).toMatchObject({ branches: 0, events: 1 });
+    // Children alone: what continues those is counted with them.
+    await server.ask("forkSession", { session: fork.id }, {});
+    expect((await rows()).get(plain.id)).toMatchObject({ children: 1 });
+    expect((await rows()).get(fork.id)).toMatchObject({ children: 1, events: 1 });
     for (const { id } of [first, second]) await server.ask("cancelRun", { run: id }, {});
     expect((await rows()).get(plain.id)).not.toHaveProperty("run");
   });

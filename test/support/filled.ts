@@ -23,9 +23,9 @@ const failing = new Flow(async () => {
 }, "failing");
 const simple = new Flow((session) => session.do("work", () => ({ n: 1 })), "simple");
 
-export async function filled(): Promise<Filled> {
+export async function filled(store = "memory"): Promise<Filled> {
   const workflows = { coding: coding(), asking, hearing, failing, simple };
-  const rath = openrath({ store: "memory", workflows, implicitForks: "allow" });
+  const rath = openrath({ store, workflows, implicitForks: "allow" });
   const server = serve(rath, { limits: { rate: 1e6 } });
   const admin = await server.as("human:ada", ["admin"]);
   const main = await coded(rath);

@@ -1,4 +1,4 @@
-/** Lends all test files of one run the same PostgreSQL: `DATABASE_URL`, or a server that is started when the first file asks. */
+/** Lends all test files of one run the same PostgreSQL: `TEST_DATABASE_URL`, or a server that is started when the first file asks. */
 import type { TestProject } from "vitest/node";
 import { lend } from "./lender.ts";
 import { type PostgresServer, startServer } from "./postgres-server.ts";
@@ -13,7 +13,7 @@ declare module "vitest" {
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   let server: Promise<PostgresServer> | undefined;
   const lender = await lend(async () => {
-    const given = process.env["DATABASE_URL"];
+    const given = process.env["TEST_DATABASE_URL"];
     if (given !== undefined && given !== "") return given;
     // Nobody kills it: what it keeps need not outlive a loss of power.
     server ??= startServer(["-c", "fsync=off", "-c", "full_page_writes=off"]);

@@ -8,21 +8,15 @@ import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/p
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { RathError } from "../../session/errors.ts";
 import type { Session } from "../../session/session.ts";
-import type { Workflow } from "../../workflow/workflow.ts";
 import { toSvg } from "../graph-svg.ts";
 import { callLines } from "./calls-file.ts";
 import { dossierFormat, type Environment, environmentOf } from "./manifest.ts";
 import { pageOf } from "./page.ts";
-import { type Proof, prove } from "./proof.ts";
+import { type Proof, type ProofOptions, prove } from "./proof.ts";
 import { type Dossier, readDossier } from "./read.ts";
 
 /** How a dossier is made. */
-export interface DossierOptions {
-  /** Executed against the record to say whether it still does the same. Default: the one of the recorded name, where this Rath knows it. */
-  readonly workflow?: Workflow | undefined;
-  /** Told how many more events were read. What it throws ends the work, and nothing is written. */
-  readonly onProgress?: ((events: number) => void) | undefined;
-}
+export interface DossierOptions extends ProofOptions {}
 
 /** What was written. */
 export interface DossierReport {
@@ -35,6 +29,9 @@ export interface DossierReport {
   /** Whether the record is what was written, and whether the program still does what is on record; undefined where nobody could say. */
   readonly verified: boolean;
   readonly replayed: boolean | undefined;
+  /** Why it is not verified: how many problems were found, and who signed it that is not known here. */
+  readonly problems: number;
+  readonly unknownKeys: readonly string[];
   /** Secrets that were replaced only now: there should be none. */
   readonly redacted: number;
 }
@@ -57,6 +54,7 @@ export async function dossier(session: Session, directory: string, options: Doss
     await putInPlace(folder, target);
     return {
       ...{ directory: target, page: join(target, "index.html"), files, verified: proof.verification.ok },
+      ...{ problems: proof.verification.problems.length, unknownKeys: proof.verification.unknownKeys },
       ...{ replayed: proof.replay.done ? proof.replay.identical : undefined, redacted: environment.redacted.again },
     };
   } catch (error) {

@@ -25,6 +25,8 @@ export interface DossiersOptions {
   readonly title?: string | undefined;
   /** The workflow behind each session. Default: the one of the recorded name, where its Rath knows it. */
   readonly workflow?: ((session: Session) => Workflow | undefined) | undefined;
+  /** Keys of other homes whose signatures count, as for `verify`. */
+  readonly keys?: readonly string[] | undefined;
   /** What you found out about all of them: shown as you say it. */
   readonly claims?: readonly Claim[] | undefined;
 }
@@ -81,7 +83,7 @@ export async function dossiers(sessions: Iterable<Session>, directory: string, o
 
 async function entryOf(session: Session, into: string, before: readonly DossierEntry[], options: DossiersOptions): Promise<DossierEntry> {
   const partial = join(into, randomUUID());
-  const { read, proof } = await fillDossier(session, partial, { workflow: options.workflow?.(session) });
+  const { read, proof } = await fillDossier(session, partial, { workflow: options.workflow?.(session), keys: options.keys });
   const folder = folderFor(read, new Set(before.map((entry) => entry.folder.toLowerCase())));
   await putInPlace(partial, join(into, folder));
   const { rows, total, interrupted } = await cost(session, { by: "model" });
@@ -103,6 +105,8 @@ async function entryOf(session: Session, into: string, before: readonly DossierE
       usd: total.usage.usd,
     },
     verified: proof.verification.ok,
+    problems: proof.verification.problems.length,
+    unknownKeys: proof.verification.unknownKeys,
     replayed: proof.replay.done ? proof.replay.identical : undefined,
   };
 }
@@ -113,7 +117,11 @@ function folderFor({ title, session }: Dossier, taken: ReadonlySet<string>): str
     .replace(/[^\w-]+/g, "-")
     .replace(/^-+|-+$/g, "")
     .slice(0, 60);
-  return name === "" || taken.has(name.toLowerCase()) ? session.id : name;
+  if (name !== "" && !taken.has(name.toLowerCase())) return name;
+  for (let nth = 1; ; nth++) {
+    const own = nth === 1 ? session.id : `${session.id}-${nth}`;
+    if (!taken.has(own)) return own;
+  }
 }
 
 function keysOf(items: readonly { readonly key: string }[]): readonly string[] {

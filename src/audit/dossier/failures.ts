@@ -49,10 +49,18 @@ export function failuresOf(dossier: Dossier): Failures {
   return {
     failed: [...failed, ...stopped.map(stopOf)].sort((a, b) => a.step - b.step),
     retried: effects.filter(({ attempts }) => attempts > 1).map((effect) => ({ effect, failures: attemptsOf(effect) })),
-    unknown: effects.filter(({ outcome }) => outcome === "unknown" || outcome === "open"),
+    unknown: effects.filter(isUnknown),
     crossed: [...journals, ...events].filter((event) => event.kind === "budget.crossed"),
     interrupted: runs.flatMap(({ id, journal }) => journal.flatMap((event) => interruptionOf(id, event))),
   };
+}
+
+/** What has not begun is not unknown, nor what waits for somebody, itself or inside. */
+function isUnknown({ op, outcome, call, started }: Effect): boolean {
+  if (outcome !== "open") return outcome === "unknown";
+  const { repeat } = dataOf(call, "tool.called") ?? dataOf(call, "do.called") ?? {};
+  const waits = op === "ask" || op === "wait" || op === "receive" || op === "route" || repeat === "nested";
+  return !waits && (call.facts.started === true || started !== undefined);
 }
 
 /** A check that says no is an answer of the check, and a failure of what it judged. */

@@ -3,6 +3,7 @@ import type { Session } from "../../session/session.ts";
 import { count, money, plural } from "../../wire/format.ts";
 import { type Html, html, page } from "../html.ts";
 import { brief, mark, none, table } from "./blocks.ts";
+import { recordWord } from "./proof.ts";
 import { style } from "./style.ts";
 
 /** Something that was found out about all of the sessions, and whether it holds. */
@@ -36,6 +37,8 @@ export interface DossierEntry {
   readonly spent: { readonly models: number; readonly tokens: number; readonly usd: number };
   /** As in the report of its dossier. */
   readonly verified: boolean;
+  readonly problems: number;
+  readonly unknownKeys: readonly string[];
   readonly replayed: boolean | undefined;
 }
 
@@ -99,7 +102,10 @@ function entryTable(entries: readonly DossierEntry[]): Html {
       { name: "Decided", cell: ({ decisions }) => html`${decisions.map(decisionText)}` },
       { name: "Taken over", kind: "figure", cell: ({ takenOver }) => (takenOver === 0 ? "" : count(takenOver)) },
       { name: "Cost", kind: "figure", cell: ({ spent }) => `${count(spent.tokens)} tokens, ${money(spent.usd)}` },
-      { name: "Record", cell: ({ verified, replayed }) => html`${recordMark(verified)} ${replayMark(replayed)}` },
+      {
+        name: "Record",
+        cell: ({ verified, problems, replayed }) => html`${mark(...recordWord(verified, problems))} ${replayMark(replayed)}`,
+      },
       { name: "Answer", kind: "wide", cell: ({ answer }) => brief(answer, 200) },
     ],
     "manifest.json",
@@ -119,10 +125,6 @@ function memoryText({ memory: { read, written } }: DossierEntry): string {
 
 function decisionText({ about, by, approve, reason }: DossierEntry["decisions"][number]): Html {
   return html`<p>${about}${approve === undefined ? "" : approve ? " granted" : " refused"} by ${by}: ${brief(reason ?? "no reason given", 120)}</p>`;
-}
-
-function recordMark(verified: boolean): Html {
-  return verified ? mark("intact", "good") : mark("in doubt", "bad");
 }
 
 function replayMark(replayed: boolean | undefined): Html {

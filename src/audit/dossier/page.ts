@@ -16,10 +16,16 @@ import { contextSection, memorySection, patchSection, placementSection } from ".
 import { environmentSection, limitsSection, replaySection, verificationSection } from "./trust.ts";
 import { checkSection, modelSection, roleSection, toolSection } from "./work.ts";
 
+/** How the page of a session is made. */
+export interface PageOptions {
+  /** Whether the workflow is executed against the record, where it is at hand. Default true; where it is not, the page says so. */
+  readonly replay?: boolean | undefined;
+}
+
 /** Writes the page of a session to a file that appears under its name only when all of it is there. */
-export async function writePage(session: Session, file: string): Promise<void> {
+export async function writePage(session: Session, file: string, options: PageOptions = {}): Promise<void> {
   const dossier = await readDossier(session);
-  const proof = await prove(session);
+  const proof = await prove(session, { replay: options.replay });
   const text = pageOf(dossier, proof, await environmentOf(dossier), { alone: true });
   const path = resolve(file);
   const partial = `${path}.${randomUUID()}.partial`;

@@ -7,6 +7,7 @@ import { textOfThrown } from "../../session/thrown.ts";
 import { placeOf } from "../../session/value.ts";
 import { Workflow } from "../../workflow/workflow.ts";
 import { type Verification, verify } from "../verify.ts";
+import type { Tone } from "./blocks.ts";
 
 /** The program executed again against its record, or why it was not. */
 export type Replayed =
@@ -18,20 +19,42 @@ export interface Proof {
   readonly replay: Replayed;
 }
 
-/** Verifies a session, and replays it where its workflow is at hand. Calls nothing. */
-export async function prove(
-  session: Session,
-  { workflow, onProgress }: { readonly workflow?: Workflow | undefined; readonly onProgress?: ((events: number) => void) | undefined } = {},
-): Promise<Proof> {
-  return { verification: await verify(session, { onProgress }), replay: await replayed(session, workflow) };
+/** What a proof needs besides the session. */
+export interface ProofOptions {
+  /** Executed against the record to say whether it still does the same. Default: the one of the recorded name, where this Rath knows it. */
+  readonly workflow?: Workflow | undefined;
+  /** Whether it is executed at all. Default true; where it is not, the page says so. */
+  readonly replay?: boolean | undefined;
+  /** Keys of other homes whose signatures count, as for `verify`. */
+  readonly keys?: readonly string[] | undefined;
+  /** Told how many more events were read. What it throws ends the work, and nothing is written. */
+  readonly onProgress?: ((events: number) => void) | undefined;
 }
 
-async function replayed(session: Session, given: Workflow | undefined): Promise<Replayed> {
+/** Verifies a session, and replays it where its workflow is at hand. Calls nothing. */
+export async function prove(session: Session, { workflow, keys, replay: replays = true, onProgress }: ProofOptions = {}): Promise<Proof> {
+  return { verification: await verify(session, { keys, onProgress }), replay: await replayed(session, workflow, replays) };
+}
+
+/** What is to be said of a record, in a word: where nothing is wrong, but strangers signed it, nothing is proven either. */
+export function recordWord(verified: boolean, problems: number): readonly [word: string, tone: Tone] {
+  if (verified) return ["intact", "good"];
+  return problems === 0 ? ["not proven", "warn"] : ["in doubt", "bad"];
+}
+
+/** The keys that whoever reads the record elsewhere has to trust. */
+export function signersOf({ statement, unknownKeys }: Verification): readonly string[] {
+  const own = statement === undefined ? [] : [(JSON.parse(statement) as { readonly statement: { readonly key: string } }).statement.key];
+  return [...new Set([...own, ...unknownKeys])];
+}
+
+async function replayed(session: Session, given: Workflow | undefined, replays: boolean): Promise<Replayed> {
   const runtime = runtimeOf(session);
   let name: string | undefined;
   try {
     const { started } = await runBehind(runtime, placeOf(session).node);
     name = started.workflow;
+    if (!replays) return { done: false, workflow: name, words: "it was not asked for when this was written" };
     const known = Object.hasOwn(runtime.workflows, name) ? runtime.workflows[name] : undefined;
     const workflow = given ?? (known instanceof Workflow ? known : undefined);
     if (workflow === undefined)

@@ -9,7 +9,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { sandboxRecords } from "../../runtime/sandbox-records.ts";
 import type { Given } from "../../runtime/services.ts";
 import type { Event } from "../../session/event.ts";
-import { ancestorsOf, type Log } from "../../session/log.ts";
+import { ancestorsOf, type Log, type Node } from "../../session/log.ts";
 import type { Change, SandboxRecord, Session } from "../../session/session.ts";
 import { placeOf } from "../../session/value.ts";
 import { valueText } from "../../wire/event-line.ts";
@@ -63,6 +63,8 @@ export interface Dossier {
   /** What a branch is called. */
   readonly nameOf: (session: string) => string;
   readonly runs: readonly RunLog[];
+  /** The newest run of a workflow that the session itself came out of; others made its branches, or went on from it. */
+  readonly run: RunLog | undefined;
   readonly sandboxes: readonly SandboxRecord[];
   /** What people said, by the call they were asked about. */
   readonly decisions: ReadonlyMap<string, Given>;
@@ -90,6 +92,7 @@ export async function readDossier(session: Session): Promise<Dossier> {
   const task = clean.text(taskOf(session));
   return {
     ...{ session, tags, principal, task, events, find, effects, ways, runs, clean },
+    run: runBehind(session, runs),
     title: title === "" ? firstLine(task) : title,
     output: clean.text(outputOf(session)),
     at: runtime.platform.time(),
@@ -168,6 +171,15 @@ async function runsOf(runtime: Runtime, branches: readonly Branch[], clean: Clea
     runs.push({ id, started, status, journal });
   }
   return runs;
+}
+
+function runBehind(session: Session, runs: readonly RunLog[]): RunLog | undefined {
+  const byId = new Map(runs.flatMap((run) => (run.started === undefined ? [] : [[run.id, run] as const])));
+  for (let node: Node | undefined = placeOf(session).node; node !== undefined; node = node.parent) {
+    const run = byId.get(node.run ?? "");
+    if (run !== undefined) return run;
+  }
+  return undefined;
 }
 
 /** The run for effects outside any workflow is shared by sessions that have nothing to do with each other. */

@@ -5,7 +5,7 @@ import { type Html, html } from "../html.ts";
 import { block, brief, drawing, facts, folded, idForCommand, idOf, mark, none, type Section, type Tone, table } from "./blocks.ts";
 import { dataOf } from "./effects.ts";
 import { sourceOf } from "./model-source.ts";
-import type { Proof } from "./proof.ts";
+import { type Proof, recordWord } from "./proof.ts";
 import type { Dossier, Part, Way } from "./read.ts";
 import { timelineOf } from "./timeline.ts";
 import { timelineSvg } from "./timeline-svg.ts";
@@ -36,13 +36,12 @@ ${tile("Branches", count(shown.length), rejected === 0 ? "none rejected" : `${co
 ${tile("Model steps", count(models.length), live === 0 ? "none depends on a provider" : `${count(live)} depend on a provider`)}
 ${tile("Cost", money(spent.usd), `${plural(spent.input + spent.output, "token")}${unpriced > 0 ? ", some without a price" : ""}`)}
 ${tile("Time", seconds(busyMs), busyMs > (to - from) * 0.9 ? "of work" : `of work in ${seconds(to - from)}`)}
-${tile("Record", proof.verification.ok ? "intact" : "in doubt", `${plural(events.length, "event")} on its branches`)}
+${tile("Record", recordWord(proof.verification.ok, proof.verification.problems.length)[0], `${plural(events.length, "event")} on its branches`)}
 </div>
 </header>`;
 }
 
-function endOf({ session, runs }: Dossier): readonly [string, Tone] {
-  const run = runs.findLast(({ started }) => started !== undefined);
+function endOf({ session, run }: Dossier): readonly [string, Tone] {
   if (session.status !== "idle") return [session.status, session.status === "waiting" ? "warn" : "bad"];
   if (run !== undefined && run.status !== "done")
     return [`run ${run.status}`, run.status === "failed" || run.status === "cancelled" ? "bad" : "warn"];
@@ -55,7 +54,7 @@ export function taskSection(dossier: Dossier): Section {
   const [first] = events;
   const placed = events.find((event) => event.kind === "placement.changed");
   const captured = runs.flatMap(({ journal }) => journal).find((event) => event.kind === "workspace.captured");
-  const started = runs.findLast((run) => run.started !== undefined)?.started;
+  const started = dossier.run?.started;
   const input = started === undefined ? undefined : dataOf(started, "run.started");
   const directory = captured?.kind === "workspace.captured" ? captured.data : undefined;
   const body = html`<blockquote>${dossier.task === "" ? "Nothing was said." : html`${block(dossier.task)}`}</blockquote>

@@ -82,7 +82,8 @@ function sandboxOf(effect: Effect): Html {
 
 /** One block for each file, coloured by line. */
 function patchBlocks(patch: string): Html {
-  const files = patch.split(/^(?=diff --git |# )/m).filter((part) => part.trim() !== "");
+  // Lines of a patch end with a line feed alone: other breaks are content of files.
+  const files = patch.split(/(?<=^|\n)(?=diff --git |# )/).filter((part) => part.trim() !== "");
   let room = longestPatch;
   const shown: Html[] = [];
   for (const part of files) {
@@ -109,8 +110,9 @@ function titleOf(part: string): string {
 }
 
 function linesOf(part: string): Html {
-  const added = (part.match(/^\+(?!\+\+ )/gm) ?? []).length;
-  const removed = (part.match(/^-(?!-- )/gm) ?? []).length;
+  const lines = part.split("\n");
+  const added = lines.filter((line) => /^\+(?!\+\+ )/.test(line)).length;
+  const removed = lines.filter((line) => /^-(?!-- )/.test(line)).length;
   return html`<span class="added">+${added}</span> <span class="removed">−${removed}</span>`;
 }
 
@@ -230,7 +232,7 @@ ${
         100,
       )
 }
-<p class="note">That a memory was given to a model says that it was in context, not that it was the cause. Why one is there: <code>openrath memory why KEY</code>; to take one back with all that was made of it: <code>openrath memory retract KEY</code>. States are those on record when the run returned.</p>`;
+<p class="note">That a memory was given to a model says that it was in context, not that it was the cause. Why one is there: <code>openrath memory why KEY</code>; to take one back with all that was made of it: <code>openrath memory retract KEY --reason TEXT</code>. States are those on record when the run returned.</p>`;
   return { id: "memory", title: "Memory", body };
 }
 

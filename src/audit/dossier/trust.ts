@@ -4,7 +4,7 @@ import { type Html, html } from "../html.ts";
 import { block, brief, facts, folded, idOf, mark, none, type Section, table } from "./blocks.ts";
 import type { Environment } from "./manifest.ts";
 import type { ModelSource } from "./model-source.ts";
-import type { Proof } from "./proof.ts";
+import { type Proof, recordWord, signersOf } from "./proof.ts";
 import type { Dossier } from "./read.ts";
 import { sourceMark } from "./work.ts";
 
@@ -80,7 +80,7 @@ export function verificationSection(proof: Proof): Section {
   const body = html`${facts([
     [
       "Record",
-      html`${mark(ok ? "intact" : "in doubt", ok ? "good" : "bad")} ${plural(events, "event")} read again: hashes, order, contents and signatures`,
+      html`${mark(...recordWord(ok, problems.length))} ${plural(events, "event")} read again: hashes, order, contents and signatures`,
     ],
     [
       "Not signed",
@@ -88,7 +88,12 @@ export function verificationSection(proof: Proof): Section {
         ? "none: a signed statement vouches for every event"
         : `${plural(unsigned, "event")}, written after the last statement`,
     ],
-    ["Unknown keys", unknownKeys.length === 0 ? "none" : html`${unknownKeys.slice(0, 10).map((key) => html`${idOf(key)} `)}`],
+    [
+      "Unknown keys",
+      unknownKeys.length === 0
+        ? "none"
+        : html`${unknownKeys.slice(0, 10).map((key) => html`${idOf(key)} `)} <span class="quiet">signed it, and were not known where this was written</span>`,
+    ],
     [
       "Replay",
       html`${replay.done ? mark(replay.identical ? "identical" : "differs", replay.identical ? "good" : "bad") : mark("not done", "warn")} ${brief(replay.words.replace(/^(?:identical: |diverged )/, ""), 400)}`,
@@ -123,7 +128,10 @@ export function replaySection(dossier: Dossier, proof: Proof, alone: boolean): S
           ["sha256sum -c SHA256SUMS", "are the files of this folder as they were written?"],
           ["openrath import session", "takes the session into another store, checking every hash"],
         ] as const)),
-    [`openrath verify ${id}`, "reads the whole record again; exit code 4 when something is wrong"],
+    [
+      ["openrath verify", id, ...signersOf(proof.verification).map((key) => `--key ${key}`)].join(" "),
+      "reads the whole record again; exit code 4 when something is wrong. Ask whoever signed it whether the key is theirs: openrath doctor shows it to them",
+    ],
     ...(workflow === undefined
       ? []
       : ([[`openrath replay ${id}`, `executes ${brief(workflow, 60)} against the record; calls nothing, costs nothing`]] as const)),

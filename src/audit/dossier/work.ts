@@ -168,7 +168,7 @@ ${table(
   "session/session.jsonl",
   120,
 )}
-<p class="note">What exactly a model read at a step is rebuilt from the record and checked against its digest: <code>openrath show ${idForCommand(dossier.session.id)}@STEP</code>.</p>`;
+<p class="note">What exactly a model read at a step is rebuilt from the record and checked against its digest: <code>openrath show ${idForCommand(dossier.session.id)}@STEP --request</code>.</p>`;
   return { id: "models", title: "Model steps", body };
 }
 

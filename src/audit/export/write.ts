@@ -1,6 +1,7 @@
 /** Writing sessions to files, one function for all formats. */
 import { RathError } from "../../session/errors.ts";
 import type { Session } from "../../session/session.ts";
+import type { PageOptions } from "../dossier/page.ts";
 import type { AtifOptions } from "./atif.ts";
 import type { ChatOptions } from "./chat.ts";
 import type { MarkdownOptions } from "./markdown.ts";
@@ -15,7 +16,8 @@ export interface WriteProgress {
 /** How a session is written. The default is "bundle", which `rath.import` takes in again. */
 export type WriteOptions = WriteProgress &
   (
-    | { readonly format?: "bundle" | "lineage-jsonl" | "mermaid" | "dot" | "svg" | "html" | undefined }
+    | { readonly format?: "bundle" | "lineage-jsonl" | "mermaid" | "dot" | "svg" | undefined }
+    | ({ readonly format: "html" } & PageOptions)
     | ({ readonly format: "otlp" } & OtlpOptions)
     | ({ readonly format: "chat-jsonl" } & ChatOptions)
     | ({ readonly format: "atif" } & AtifOptions)
@@ -36,7 +38,7 @@ const known: Readonly<Record<WriteFormat, readonly string[]>> = {
   mermaid: [],
   dot: [],
   svg: [],
-  html: [],
+  html: ["replay"],
 };
 
 /** The names of all formats. */
@@ -60,9 +62,9 @@ export async function write(session: Session, file: string, options: WriteOption
     const { writeBundle } = await import("./bundle-write.ts");
     return writeBundle(session, file, onProgress);
   }
-  if (format === "html") {
+  if (options.format === "html") {
     const { writePage } = await import("../dossier/page.ts");
-    return writePage(session, file);
+    return writePage(session, file, options);
   }
   const [{ writeLines }, { runtimeOf }] = await Promise.all([import("./lines.ts"), import("../../runtime/replay.ts")]);
   await runtimeOf(session).save(session);

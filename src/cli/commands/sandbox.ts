@@ -13,6 +13,12 @@ import { execIn } from "../sandbox-exec.ts";
 import { openSession, shortIds } from "../sessions.ts";
 import { show } from "../shown.ts";
 
+interface Removing {
+  readonly orphans?: boolean;
+  readonly elsewhere?: boolean;
+  readonly yes?: boolean;
+}
+
 interface Row extends Orphan {
   readonly status: "open" | "orphaned" | "elsewhere";
 }
@@ -44,7 +50,9 @@ export function define(command: Command, cli: Cli): void {
     .summary("remove sandboxes whose process is gone")
     .argument("[ids...]", "beginnings of their ids")
     .option("--orphans", "all of them")
-    .action((ids: readonly string[], options: { readonly orphans?: boolean }) => rm(cli, ids, options.orphans === true));
+    .option("--elsewhere", "also those you name of a machine or container that is gone for good: nobody here can see that")
+    .option("-y, --yes", "do not ask")
+    .action((ids: readonly string[], options: Removing) => rm(cli, ids, options));
 }
 
 async function rowsOf(cli: Cli): Promise<readonly Row[]> {
@@ -120,14 +128,17 @@ async function onRecord(cli: Cli, session: string | undefined): Promise<void> {
   });
 }
 
-async function rm(cli: Cli, ids: readonly string[], all: boolean): Promise<void> {
+async function rm(cli: Cli, ids: readonly string[], { orphans: all = false, elsewhere = false, yes }: Removing): Promise<void> {
   if (all === ids.length > 0) throw new Fault(exits.usage, "Name sandboxes, or say --orphans for all whose process is gone.");
   const rows = await rowsOf(cli);
   const chosen = all ? rows.filter(({ status }) => status === "orphaned") : ids.map((id) => named(rows, id));
   // All are looked at before any is removed.
-  for (const row of chosen) refuseInUse(row);
+  for (const row of chosen) refuseInUse(row, elsewhere);
+  const far = chosen.filter(({ status }) => status === "elsewhere");
+  const hosts = [...new Set(far.map(({ owner }) => owner?.host ?? ""))].join(", ");
+  if (far.length > 0) await cli.confirm(`Remove ${plural(far.length, "sandbox")} of ${hosts}? What still runs there loses its files.`, yes);
   const home = (await homeOf(cli)) ?? "";
-  for (const row of chosen) await removeOrphan(home, row);
+  for (const row of chosen) await removeOrphan(home, row, elsewhere);
   if (cli.asJson) return cli.data({ removed: chosen.map(({ id }) => id) });
   for (const { id } of chosen) cli.print(show`${id}`);
   cli.note(chosen.length === 0 ? show`There are no sandboxes whose process is gone.` : show`removed ${plural(chosen.length, "sandbox")}`);
@@ -143,10 +154,21 @@ function named(rows: readonly Row[], id: string): Row {
 }
 
 /** Files under a running process are not taken away: it would work on with others. */
-function refuseInUse({ id, status, owner }: Row): void {
-  if (status === "orphaned") return;
-  const where = status === "elsewhere" ? `on ${owner?.host ?? "another machine"}` : `by process ${owner?.pid ?? "that is just starting"}`;
-  throw new Fault(exits.notAllowed, `Sandbox ${id} is in use ${where}: end that first. Nothing was removed.`, {
-    next: "openrath sandbox ls",
-  });
+function refuseInUse({ id, status, owner }: Row, elsewhere: boolean): void {
+  if (status === "orphaned" || (status === "elsewhere" && elsewhere)) return;
+  if (status === "elsewhere")
+    throw new Fault(
+      exits.notAllowed,
+      `Sandbox ${id} is of ${owner?.host ?? "another machine"}, which cannot be seen from here. Nothing was removed.`,
+      {
+        next: `openrath sandbox rm ${id} --elsewhere, if that machine or container is gone`,
+      },
+    );
+  throw new Fault(
+    exits.notAllowed,
+    `Sandbox ${id} is in use by process ${owner?.pid ?? "that is just starting"}: end that first. Nothing was removed.`,
+    {
+      next: "openrath sandbox ls",
+    },
+  );
 }

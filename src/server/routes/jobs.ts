@@ -5,7 +5,7 @@ import { RathError } from "../../session/errors.ts";
 import { exportRequest, jobId, jobResource, jobResultQuery } from "../../wire/api/job.ts";
 import { atPlace, ofSession } from "../../wire/api/place.ts";
 import { plainJson } from "../../wire/neutral.ts";
-import { type JobName, readJobId } from "../job-name.ts";
+import { isPage, type JobName, readJobId } from "../job-name.ts";
 import { openSession } from "../open-session.ts";
 import { type Call, route } from "../route.ts";
 
@@ -21,7 +21,7 @@ export const startExport = route({
   body: exportRequest,
   answer: jobResource,
   status: 202,
-  handle: async (call) => begin(call, (place) => ({ ...place, kind: "export", options: call.body })),
+  handle: async (call) => begin(call, { kind: "export", options: call.body }),
 });
 
 export const startDossier = route({
@@ -33,16 +33,20 @@ export const startDossier = route({
   query: z.strictObject(atPlace),
   answer: jobResource,
   status: 202,
-  handle: async (call) => begin(call, (place) => ({ ...place, kind: "dossier", options: {} })),
+  handle: async (call) => begin(call, { kind: "dossier", options: {} }),
 });
 
 type Starting = Call<{ readonly session: string }, { readonly at?: string | undefined }>;
+type Wanted =
+  | Pick<Extract<JobName, { kind: "export" }>, "kind" | "options">
+  | Pick<Extract<JobName, { kind: "dossier" }>, "kind" | "options">;
 
-async function begin(call: Starting, nameOf: (place: Pick<JobName, "session" | "head">) => JobName) {
-  // Asked for first: what is erased after that is not in what was opened, or makes it be made again.
-  const erasures = await heedErasures(call.runtime);
+async function begin(call: Starting, wanted: Wanted) {
+  const asOf = await nowIn(call);
   const session = await openSession(call, call.params.session, call.query.at);
-  return call.server.jobs.begin(call, nameOf({ session: session.id, head: session.head }), session, erasures);
+  // A page for somebody who may not execute workflows is another page: what is made for one is shown to all who ask for the same.
+  const replay = isPage(wanted) ? { replay: mayReplay(call) } : {};
+  return call.server.jobs.begin(call, { ...wanted, session: session.id, head: session.head, ...replay }, session, asOf);
 }
 
 export const getJob = route({
@@ -94,11 +98,24 @@ export const cancelJob = route({
 
 /** What was made before somebody erased something, here or in another process, is made again. The session is looked up in the caller's own project: a job of another one cannot be begun. */
 async function begun(call: Call, name: JobName) {
-  const erasures = await heedErasures(call.runtime);
-  const known = call.server.jobs.find(call, name, erasures);
+  const asOf = await nowIn(call);
+  const known = call.server.jobs.find(call, name, asOf.erasures);
   if (known !== undefined) return known;
+  if (name.replay === true && !mayReplay(call))
+    throw new RathError("access.forbidden", "This key may not do that: this page executes a workflow, and needs runs:write.", {
+      details: { needs: "runs:write" },
+    });
   const session = await openSession(call, name.session, name.head);
   if (session.id !== name.session || session.head !== name.head)
     throw new RathError("request.not-found", "There is no such job: its session does not have this place.");
-  return call.server.jobs.begin(call, name, session, erasures);
+  return call.server.jobs.begin(call, name, session, asOf);
+}
+
+/** Asked for first: what is erased or written after that is not in what was opened, or makes it be made again. */
+async function nowIn({ runtime }: Pick<Call, "runtime">) {
+  return { erasures: await heedErasures(runtime), place: await (await runtime.store()).fedTo() };
+}
+
+function mayReplay({ caller }: Pick<Call, "caller">): boolean {
+  return caller.permissions.has("runs:write");
 }

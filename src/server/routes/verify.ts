@@ -96,7 +96,7 @@ export const rerunSession = route({
     const workflow = await workflowFor(call.runtime, session, from, name);
     await refuseToAnswer(call, call.body);
     const options = { from, effects, memory, change: changeOf(call.body), by: call.caller.identity };
-    const begun = await bounded(call.runtime, () => beginRerun(session, workflow, options));
+    const begun = await bounded(call, () => beginRerun(session, workflow, options));
     await begun.stored();
     return { run: begun.run, session: begun.session, of: session.id };
   },
@@ -143,21 +143,27 @@ async function workflowFor(runtime: Runtime, session: Session, from: number | un
 const mostAtOnce = 16;
 const goingOn = new WeakMap<Runtime, number>();
 
-async function bounded<T extends { readonly ended: Promise<unknown> }>(runtime: Runtime, begin: () => Promise<T>): Promise<T> {
+async function bounded<T extends { readonly ended: Promise<unknown> }>(call: Call, begin: () => Promise<T>): Promise<T> {
+  const { runtime, server } = call;
   const count = (by: number): void => void goingOn.set(runtime, (goingOn.get(runtime) ?? 0) + by);
   if ((goingOn.get(runtime) ?? 0) >= mostAtOnce)
     throw new RathError("server.busy", `${mostAtOnce} reruns of this project go on: try again when one of them has ended.`, {
       retryable: true,
     });
+  // No row says that it is under way, and the call is over long before: without this its project would be closed to make room.
+  const { release } = server.projects.hold(call);
   count(1);
+  const over = (): void => {
+    count(-1);
+    release();
+  };
   try {
     const begun = await begin();
     // How it ended is on record.
-    const over = (): void => count(-1);
     begun.ended.then(over, over);
     return begun;
   } catch (error) {
-    count(-1);
+    over();
     throw error;
   }
 }

@@ -44,10 +44,29 @@ describe("the verdict", () => {
     ["another tool that passes", 0, "12 passing", "", { passed: true, reason: "exit code 0" }],
     ["another tool that fails", 2, "", "boom", { passed: false, reason: "exit code 2" }],
     ["all pass and the command does not", 1, "ok 1 - a\n", "", { passed: false, score: 1, reason: "exit code 1" }],
+    ["a test that fails behind a pipe", 0, "ok 1 - a\nnot ok 2 - b\n", "", { passed: false, score: 0.5, reason: "1 of 2 tests fail: b" }],
+    ["lines of Windows", 1, "not ok 1 - a\r\nok 2 - b\r\n", "", { passed: false, score: 0.5, reason: "1 of 2 tests fail: a" }],
     ["no such command", 127, "", "not found", { passed: false, reason: "exit code 127" }],
   ] as const)("%s", async (_, exitCode, stdout, stderr, verdict) => {
     expect(await written(exitCode, stdout, stderr)).toEqual(verdict);
   });
+});
+
+test("hostile output takes no longer to read than other output", async () => {
+  const begun = performance.now();
+  const digits = `ok ${"1".repeat(3_000_000)} # SKIP`;
+  await written(1, `${"\n".repeat(3_000_000)}${" ".repeat(1_000_000)}${digits}\nnot ok 1 - ${"a ... ".repeat(300)}`);
+  expect(performance.now() - begun).toBeLessThan(5000);
+});
+
+test("many failed tests are counted, and some are named", async () => {
+  const { reason = "" } = (await written(
+    1,
+    Array.from({ length: 30 }, (_, index) => `not ok ${index} - ${"n".repeat(300)}`).join("\n"),
+  )) as {
+    readonly reason?: string;
+  };
+  expect(reason).toMatch(/^30 of 30 tests fail: n{200}…; .*; 10 more$/);
 });
 
 test("it judges the files of the session, and what it writes is not kept", async () => {

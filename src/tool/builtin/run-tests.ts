@@ -2,8 +2,8 @@
 import type { CheckResult, CommandResult, EffectContext } from "../../session/session.ts";
 
 /**
- * A check that runs a command, such as `npm test`, on the files of the session. It passes when the command exits with 0 and some test
- * was run. Where the command writes TAP (`node --test --test-reporter=tap`, and many others) or what `python3 -m unittest -v` writes,
+ * A check that runs a command, such as `npm test`, on the files of the session. It passes when the command exits with 0, no
+ * test failed and some test was run. Where the command writes TAP (`node --test --test-reporter=tap`, and many others) or what `python3 -m unittest -v` writes,
  * the score is the share of tests that passed, and the reason names those that failed. What the command writes to files is not kept.
  *
  * @example
@@ -14,18 +14,46 @@ export function runTests(command: string): (context: EffectContext) => Promise<C
   return async ({ sandbox }) => verdict(await sandbox.exec(command));
 }
 
-const passedTest = /^\s*ok \d+(?![^\n]*# (?:SKIP|TODO))|^.* \.\.\. ok$/gim;
-const failedTest = /^\s*not ok \d+(?: -)? ?((?![^\n]*# (?:SKIP|TODO)).*)$|^(\w+) \(.*\) \.\.\. (?:FAIL|ERROR)$/gim;
-const noTest = /^1\.\.0\b|^Ran 0 tests\b/m;
+/** Lines of TAP, without those of tests that are left out, and lines of unittest. What is longer than a line of either is neither. */
+const tapLine = /^[ \t]{0,200}(not )?ok \d{1,9}\b(?: -)? ?(.*)$/i;
+const leftOut = /# (?:SKIP|TODO)/i;
+const passedUnittest = / \.\.\. ok$/i;
+const failedUnittest = /^(\w+) \(.*\) \.\.\. (?:FAIL|ERROR)$/i;
+const noTest = /^1\.\.0\b|^Ran 0 tests\b/;
+const longestLine = 2000;
+/** So many names of failed tests are told, each so long. */
+const [mostNamed, longestName] = [20, 200];
 
 function verdict({ exitCode, stdout, stderr }: CommandResult): CheckResult {
-  const output = `${stdout}\n${stderr}`;
-  const failed = [...output.matchAll(failedTest)].map(([, tap, unittest]) => tap || unittest || "a test without a name");
-  const passed = [...output.matchAll(passedTest)].length;
+  const { passed, failed, none } = counted([...stdout.split(/\r?\n/), ...stderr.split(/\r?\n/)]);
   const all = passed + failed.length;
-  const counted = all === 0 ? {} : { score: passed / all };
-  if (noTest.test(output) && all === 0) return { passed: false, reason: "no test was run" };
-  if (exitCode === 0) return { passed: true, ...counted, reason: all === 0 ? "exit code 0" : `all ${passed} tests pass` };
-  const reason = failed.length === 0 ? `exit code ${exitCode}` : `${failed.length} of ${all} tests fail: ${failed.join("; ")}`;
-  return { passed: false, ...counted, reason };
+  const score = all === 0 ? {} : { score: passed / all };
+  if (none && all === 0) return { passed: false, reason: "no test was run" };
+  if (failed.length > 0) return { passed: false, ...score, reason: `${failed.length} of ${all} tests fail: ${namesOf(failed)}` };
+  if (exitCode !== 0) return { passed: false, ...score, reason: `exit code ${exitCode}` };
+  return { passed: true, ...score, reason: all === 0 ? "exit code 0" : `all ${passed} tests pass` };
+}
+
+/** Line by line: a pattern over the whole output would take forever on hostile output. */
+function counted(lines: readonly string[]): { readonly passed: number; readonly failed: readonly string[]; readonly none: boolean } {
+  const short = lines.filter(({ length }) => length <= longestLine);
+  const tests = short.flatMap(testIn);
+  const failed = tests.flatMap(({ ok, name }) => (ok ? [] : [name]));
+  return { passed: tests.length - failed.length, failed, none: short.some((line) => noTest.test(line)) };
+}
+
+function testIn(line: string): readonly { readonly ok: boolean; readonly name: string }[] {
+  const tap = tapLine.exec(line);
+  if (tap !== null) {
+    const [, not, title = ""] = tap;
+    return leftOut.test(title) ? [] : [{ ok: not === undefined, name: title || "a test without a name" }];
+  }
+  if (passedUnittest.test(line)) return [{ ok: true, name: line }];
+  const name = failedUnittest.exec(line)?.[1];
+  return name === undefined ? [] : [{ ok: false, name }];
+}
+
+function namesOf(failed: readonly string[]): string {
+  const named = failed.slice(0, mostNamed).map((name) => (name.length <= longestName ? name : `${name.slice(0, longestName)}…`));
+  return [...named, ...(failed.length > mostNamed ? [`${failed.length - mostNamed} more`] : [])].join("; ");
 }

@@ -16,7 +16,7 @@ export const grepQuery = z.strictObject({
   limit: usually(wholeNumber(1, 500), 100),
   after: z
     .string()
-    .regex(/^\d{1,5}$/, "is not the `next` of a page")
+    .regex(/^\d{1,9}$/, "is not the `next` of a page")
     .optional()
     .describe("Where the page before ended: its `next`."),
 });

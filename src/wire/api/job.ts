@@ -1,5 +1,6 @@
 /** Long work whose result is a file: exports and dossiers. */
 import { z } from "@hono/zod-openapi";
+import { name } from "./session.ts";
 
 /** A job is named by what it makes, so that any server can make it. */
 export const jobId = z
@@ -11,7 +12,7 @@ export const jobId = z
 export const exportRequest = z
   .discriminatedUnion("format", [
     z.strictObject({ format: z.enum(["bundle", "lineage-jsonl", "mermaid", "dot", "svg", "html"]) }),
-    z.strictObject({ format: z.literal("otlp"), content: z.boolean().optional(), service: z.string().min(1).max(200).optional() }),
+    z.strictObject({ format: z.literal("otlp"), content: z.boolean().optional(), service: name.optional() }),
     z.strictObject({
       format: z.literal("chat-jsonl"),
       branches: z.enum(["all", "session"]).optional(),

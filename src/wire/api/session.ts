@@ -4,11 +4,13 @@ import { givenContent } from "./content.ts";
 import { words } from "./place.ts";
 import { usage } from "./totals.ts";
 
-/** Half characters become whole ones, as they do on record: rows and events say the same. */
+/** Half characters become whole ones, as they do on record: rows and events say the same. No NUL: not every store can keep one. */
 export const name = z
   .string()
   .min(1)
   .max(200)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: this is what must not be in it
+  .regex(/^[^\u0000]*$/, "has a NUL character")
   .overwrite((text) => (text as string & { toWellFormed(): string }).toWellFormed());
 
 export const sessionStatus = z.enum(["idle", "waiting", "failed", "cancelled", "rejected"]);
@@ -45,7 +47,7 @@ const folded = {
 
 /** What others say of it: it is read for a whole page at once. */
 const around = {
-  branches: z.number().int().describe("How many sessions continue it."),
+  children: z.number().int().describe("How many sessions continue it directly: their own children are counted with them."),
   run: z
     .object({ id: z.string(), workflow: z.string(), status: z.enum(["running", "queued"]) })
     .describe("The newest run at work on it, or else the newest that waits for somebody who takes it up.")

@@ -1,0 +1,80 @@
+/** What a dossier says of a session is about that session: not about what went on from it, and not about what merely waits. */
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Flow } from "../../../test/support/flow.ts";
+import { openrath, type Rath, rerun, type Session } from "../../index.ts";
+import { writeFile } from "../../tool/builtin/tools.ts";
+import { write } from "../export/write.ts";
+import { verify } from "../verify.ts";
+import { dossier } from "./dossier.ts";
+import { dossiers } from "./dossiers.ts";
+
+let folder = "";
+let rath: Rath;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "openrath-story-"));
+  rath = openrath({ store: "memory" });
+});
+afterAll(async () => {
+  await rath.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function pageOf(session: Session, name: string): Promise<string> {
+  const { page } = await dossier(session, join(folder, name));
+  return (await readFile(page, "utf8")).replace(/<[^>]*>/g, " ").replace(/\s+/g, " ");
+}
+
+test("it ended as its own run did, also when a rerun of it failed", async () => {
+  const good = new Flow((session) => session.do("work", () => 1), "work");
+  const session = await (await rath.run(good, rath.session("Do it"))).result();
+  const bad = new Flow(async (at) => {
+    await at.do("work", () => 1);
+    throw new Error("broken by now");
+  }, "work");
+  await expect(rerun(session, bad, { effects: "live" })).rejects.toThrow("broken by now");
+  const page = await pageOf(session, "rerun");
+  expect(page).toContain("Do it finished");
+  expect(page).not.toContain("run failed");
+});
+
+test("a question that waits for its answer is not unknown", async () => {
+  const asking = new Flow((session) => session.ask("May I?"), "asking");
+  const { session } = await (await rath.run(asking, rath.session("Ask"))).settle();
+  expect(session.status).toBe("waiting");
+  expect(await pageOf(session, "waiting")).not.toMatch(/no known outcome|1 effect stayed/);
+});
+
+test("a record that strangers signed is not proven, and is not in doubt; whoever knows the key sees that it is intact", async () => {
+  const session = await (await rath.run(new Flow((at) => at.do("work", () => 1), "work"), rath.session("Sign it"))).result();
+  const bundle = join(folder, "signed");
+  await write(session, bundle);
+  const { statement } = await verify(session);
+  const { key } = (JSON.parse(statement as string) as { readonly statement: { readonly key: string } }).statement;
+  expect(await pageOf(session, "own")).toContain(`openrath verify ${session.id} --key ${key}`);
+  await using elsewhere = openrath({ store: "memory" });
+  const same = await elsewhere.import(bundle);
+  const there = join(folder, "elsewhere");
+  expect(await dossier(same, there)).toMatchObject({ verified: false, problems: 0, unknownKeys: [key] });
+  expect(await readFile(join(there, "index.html"), "utf8")).toContain("not proven");
+  expect(await dossier(same, there, { keys: [key] })).toMatchObject({ verified: true, problems: 0, unknownKeys: [] });
+});
+
+test("places of one session have a folder each", async () => {
+  const session = await rath.session("走る").do("a", () => 1);
+  await dossiers([session.at(1), session.at(2), session, session], join(folder, "places"));
+  const folders = (await readdir(join(folder, "places"), { withFileTypes: true })).filter((entry) => entry.isDirectory());
+  expect(folders).toHaveLength(4);
+});
+
+test("a line of a file that looks like the head of a patch is content", async () => {
+  const content = "x\u2028diff --git a/src/auth.ts b/src/auth.ts\ry\r# heading\n";
+  const session = await rath.session("Write").to("memory").call(writeFile, { path: "a.txt", content });
+  const { page } = await dossier(session, join(folder, "patch"));
+  const text = await readFile(page, "utf8");
+  expect(text.match(/<code>[^<]*<\/code> <span class="added">\+\d+<\/span>/g)).toEqual([
+    '<code>a.txt</code> <span class="added">+1</span>',
+  ]);
+});
