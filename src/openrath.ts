@@ -9,6 +9,7 @@ import { type Prices, priceOf } from "./model/prices.ts";
 import { windowOf } from "./model/windows.ts";
 import { home, makeHome } from "./runtime/home.ts";
 import { Key } from "./runtime/key.ts";
+import { nameStore, storeOfEnvironment } from "./runtime/named-store.ts";
 import { nodePlatform, onClock } from "./runtime/platform.ts";
 import { type Rath, RathOnStore } from "./runtime/rath.ts";
 import { RathMemory } from "./runtime/rath-memory.ts";
@@ -36,9 +37,10 @@ import type { Checkouts } from "./workspace/checkout.ts";
 /** Where adapters and workflows are named. */
 export interface RathOptions {
   /**
-   * A path (SQLite), "postgres://…", "memory", or any Store. Default: SQLite under `OPENRATH_HOME`, else `./.openrath/`. What is recorded
-   * is signed with `signing-key.pem`, made at first use: beside the file of a store, given as its path or as `sqliteStore(path)`; under
-   * `OPENRATH_HOME` for databases and stores of your own. A store in memory, whose `kind` is "memory", has a key for as long as it lives.
+   * A path (SQLite), "postgres://…", "memory", or any Store. Default: what `OPENRATH_STORE` names, else SQLite under `OPENRATH_HOME`, else
+   * under `./.openrath/`. What is recorded is signed with `signing-key.pem`, made at first use: beside the file of a store, given as its
+   * path or as `sqliteStore(path)`; under `OPENRATH_HOME` for databases and stores of your own. A store in memory, whose `kind` is
+   * "memory", has a key for as long as it lives.
    */
   readonly store?: Store | "memory" | (string & {}) | undefined;
   /** Names for models: aliases in production ("fast"), substitutes in tests ("openai/*": scripted(…)). */
@@ -77,7 +79,7 @@ export interface RathOptions {
  * console.log(session.output); // "hi", and it is on disk
  */
 export function openrath(options: RathOptions = {}): Rath {
-  return composeRath(options, {});
+  return nameStore(composeRath({ ...options, store: options.store ?? storeOfEnvironment() }, {}), options.store);
 }
 
 const times: RuntimeOptions["times"] = {

@@ -9,9 +9,9 @@ import { answerCommand } from "./session-text.ts";
 import { shortIds } from "./sessions.ts";
 import { show } from "./shown.ts";
 
-/** Who decides, unless the command says it. */
+/** Who does it, unless the command says it: named as keys name people, so that a record has one name for somebody. */
 export function personHere({ host: { env } }: Cli): string {
-  return env["USER"] ?? env["LOGNAME"] ?? nameOfUser();
+  return `human:${env["USER"] || env["LOGNAME"] || nameOfUser()}`;
 }
 
 /** In a container a user may be a number and nothing else: then there is no entry to read its name from. */

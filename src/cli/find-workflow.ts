@@ -17,7 +17,7 @@ export async function findWorkflow(cli: Cli, what: string): Promise<Found> {
   const [path = "", exported] = what.split("#");
   const file = resolve(cli.host.cwd, path);
   const isFile = existsSync(file);
-  // A file may bring the workflow for a project that has no configuration, and no store yet.
+  // A file may bring the workflow for a project that has no project file, and no store yet.
   const { workflows } = await cli.project({ make: true });
   const named = Object.hasOwn(workflows, what) ? workflows[what] : undefined;
   if (named !== undefined) return { workflow: named, name: what };

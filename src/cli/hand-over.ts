@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { configOf } from "./project.ts";
 
-/** The configuration a call names. Read by hand: what parses the rest belongs to the copy that is handed over to. */
+/** The project file a call names. Read by hand: what parses the rest belongs to the copy that is handed over to. */
 function named(argv: readonly string[]): string | undefined {
   const at = argv.findIndex((word) => word === "--config" || word.startsWith("--config="));
   const word = argv[at];

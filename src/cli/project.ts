@@ -1,6 +1,6 @@
 /**
  * The project a command works on. `openrath.config.ts`, found from the current folder upwards, exports `rath`; without one it is
- * `openrath()`, on the store at `OPENRATH_STORE`, else in `.openrath/`. There is no other configuration.
+ * `openrath()`. Where that file names no store, it is the one at `OPENRATH_STORE`, else in `.openrath/`. There is no other project file.
  */
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -15,23 +15,23 @@ export interface Project {
   readonly runtime: Runtime;
   /** What `openrath({ workflows })` names. */
   readonly workflows: Readonly<Record<string, Workflow>>;
-  /** The configuration it comes from. */
+  /** The project file it comes from. */
   readonly config: string | undefined;
 }
 
 export interface OpenOptions {
-  /** The configuration that was named. */
+  /** The project file that was named. */
   readonly config?: string | undefined;
   /** Make a store where there is none. */
   readonly make?: boolean | undefined;
-  /** The address of a store, instead of any configuration's. */
+  /** The address of a store, instead of any project file's. */
   readonly store?: string | undefined;
 }
 export type Open = (host: Host, options: OpenOptions) => Promise<Project>;
 
 const names = ["openrath.config.ts", "openrath.config.mts", "openrath.config.js", "openrath.config.mjs"];
 
-/** The nearest configuration, from a folder upwards. */
+/** The nearest project file, from a folder upwards. */
 export function findConfig(from: string): string | undefined {
   for (let folder = resolve(from); ; folder = dirname(folder)) {
     const found = names.map((name) => join(folder, name)).find((file) => existsSync(file));
@@ -39,16 +39,16 @@ export function findConfig(from: string): string | undefined {
   }
 }
 
-/** The configuration a call names, or the nearest one. */
+/** The project file a call names, or the nearest one. */
 export function configOf(given: string | undefined, cwd: string): string | undefined {
   return given === undefined ? findConfig(cwd) : resolve(cwd, given);
 }
 
-export const openProject: Open = async ({ cwd, env }, { config: named, make, store: given }) => {
+export const openProject: Open = async ({ cwd, env, err }, { config: named, make, store: given }) => {
   const config = given === undefined ? configOf(named, cwd) : undefined;
-  const address = config === undefined ? (given ?? env["OPENRATH_STORE"] ?? "") : "";
-  if (address !== "") {
-    const store = isUrl(address) ? address : resolve(cwd, address);
+  const address = given ?? env["OPENRATH_STORE"] ?? "";
+  const store = address === "" || isUrl(address) ? address : resolve(cwd, address);
+  if (config === undefined && store !== "") {
     if (make !== true && !isUrl(store) && !existsSync(store)) throw missing(store);
     const { openrath } = await import("../openrath.ts");
     return projectOf(openrath({ store }), undefined);
@@ -67,13 +67,30 @@ export const openProject: Open = async ({ cwd, env }, { config: named, make, sto
     return projectOf(openrath(), undefined);
   }
   if (!existsSync(config)) throw new Fault(exits.notFound, `There is no file ${config}: --config names the file that exports rath.`);
+  // What the environment names means the folder in which the command is called.
+  if (store !== "") process.env["OPENRATH_STORE"] = store;
   // Relative paths in it mean its own folder, wherever the command is called from. A file named by hand is taken as it stands.
   if (named === undefined && process.cwd() !== dirname(config)) process.chdir(dirname(config));
   const { importFile } = await import("./import-file.ts");
   const { rath } = (await importFile(config)) as { readonly rath?: unknown };
   if (!isRath(rath)) throw new Fault(exits.invalid, `${config} exports no rath: write export const rath = openrath({ workflows: { … } }).`);
+  if (store !== "") await warnOfAnother(rath, { config, store, err });
   return projectOf(rath, config);
 };
+
+/** Whoever set the variable must not think that their work is in the store that it names. */
+async function warnOfAnother(
+  rath: Rath,
+  { config, store, err }: { readonly config: string; readonly store: string } & Pick<Host, "err">,
+): Promise<void> {
+  const { storeNamedBy } = await import("../runtime/named-store.ts");
+  const named = storeNamedBy(rath);
+  if (named === undefined || named === store) return;
+  const [{ placeNamed }, { neutral }] = await Promise.all([import("./store-place.ts"), import("../wire/neutral.ts")]);
+  const [used, instead] = [placeNamed(named), placeNamed(store)];
+  if (used !== instead)
+    err.write(neutral(`warning: the store is ${used}, which ${config} names; OPENRATH_STORE names ${instead} and is not used\n`));
+}
 
 function isUrl(address: string): boolean {
   return /^[a-z]+:\/\//.test(address);

@@ -3,6 +3,7 @@ import { cancelOf } from "../runtime/cancel.ts";
 import { loadRun } from "../runtime/run-record.ts";
 import { hasEnded } from "../runtime/run-row.ts";
 import { pendingIn } from "../runtime/run-view.ts";
+import type { Runtime } from "../runtime/runtime.ts";
 import { isDeadHere } from "../runtime/worker-id.ts";
 import { parseEnvelope } from "../session/codec.ts";
 import type { DataOf } from "../session/event.ts";
@@ -116,8 +117,8 @@ export async function showRun(cli: Cli, row: RunRow): Promise<void> {
   const record = await loadRun(runtime, row.id);
   const { started, journal, ended } = record;
   const item = await itemOf(cli, row);
-  const taken = journal.filter(({ kind }) => kind === "run.resumed");
-  const deaths = taken.filter((node) => node.data<"run.resumed">(runtime.platform).abandoned === true).length;
+  const takenUp = journal.filter(({ kind }) => kind === "run.resumed").map((node) => takenUpData(node, runtime));
+  const deaths = takenUp.filter(({ abandoned }) => abandoned === true).length;
   const cancel = await cancelOf(runtime, (record.log.first as Node).id);
   const pending = row.status === "waiting" ? pendingIn(runtime, record) : [];
   if (cli.asJson) {
@@ -125,9 +126,9 @@ export async function showRun(cli: Cli, row: RunRow): Promise<void> {
       ...dataOf(item),
       ...{ input: { session: record.input.log.id, head: record.input.id, step: record.input.step } },
       ...{ deadline: started.deadline ?? null, limits: started.limits ?? null, parent: started.parent ?? null },
-      ...{ compensates: started.compensates ?? null, takenUp: taken.length, abandoned: deaths },
-      ...{ cancel: cancel === undefined ? null : { by: cancel.by, reason: cancel.data.reason ?? null } },
-      ...{ ended: endedData(ended), pending },
+      ...{ compensates: started.compensates ?? null, takenUp },
+      ...{ cancel: cancel === undefined ? null : { by: cancel.by, at: cancel.at, reason: cancel.data.reason ?? null } },
+      ...{ ended: journal.findLast(({ kind }) => kind === "run.ended")?.at ?? null, ...outcomeData(row.status, ended), pending },
     });
     return;
   }
@@ -151,7 +152,9 @@ export async function showRun(cli: Cli, row: RunRow): Promise<void> {
     ...field("makes good", started.compensates === undefined ? undefined : id(started.compensates)),
     ...field(
       "taken up",
-      taken.length === 0 ? undefined : `${plural(taken.length, "time")}${deaths === 0 ? "" : `, ${count(deaths)} after its worker died`}`,
+      takenUp.length === 0
+        ? undefined
+        : `${plural(takenUp.length, "time")}${deaths === 0 ? "" : `, ${count(deaths)} after its worker died`}`,
     ),
     ...field("to cancel", cancel === undefined ? undefined : `asked by ${cancel.by}: ${cancel.data.reason ?? "no reason"}`),
     ...field("because", ended?.message ?? ended?.reason),
@@ -160,8 +163,18 @@ export async function showRun(cli: Cli, row: RunRow): Promise<void> {
   tellNext(cli, row, pending, short);
 }
 
-function endedData(ended: DataOf<"run.ended"> | undefined): object | null {
-  return ended === undefined ? null : { code: ended.code ?? null, message: ended.message ?? null, reason: ended.reason ?? null };
+/** As `takenUp` of a run over HTTP. */
+function takenUpData(node: Node, { platform }: Runtime): Pick<DataOf<"run.resumed">, "worker" | "abandoned"> & { readonly at: string } {
+  const { worker, abandoned } = node.data<"run.resumed">(platform);
+  return { at: node.at, worker, ...(abandoned === undefined ? {} : { abandoned }) };
+}
+
+/** As in the outcome of a run over HTTP. */
+function outcomeData(status: string, { code, message, reason }: Partial<DataOf<"run.ended">> = {}): object {
+  return {
+    error: status === "failed" ? { code: code ?? "run.failed", message: message ?? "the run failed" } : null,
+    reason: status === "cancelled" ? (reason ?? "cancelled") : null,
+  };
 }
 
 function field(name: string, value: Showable | undefined): readonly Field[] {

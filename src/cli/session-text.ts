@@ -33,7 +33,7 @@ export function answerCommand(pending: Pending, id: string): string | undefined 
     case "approval":
       return `openrath approvals approve ${id}`;
     case "unknown":
-      return `openrath resolve ${id}`;
+      return `openrath resolve ${id} with --ok JSON, --error "…" or --again`;
     case "signal":
       return pending.run === undefined ? undefined : `openrath send ${pending.run} ${shellWord(pending.signal)}`;
     case "timer":

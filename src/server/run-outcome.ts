@@ -77,7 +77,7 @@ export async function detailOf(call: Calling, row: RunRow) {
     ...(parent === undefined ? {} : { parent }),
     ...(compensates === undefined ? {} : { compensates }),
     children: spawned.map(({ data: { run, workflow } }) => ({ run, workflow })),
-    attempts: resumed.map(({ at, data: { worker, abandoned } }) => ({ at, worker, ...(abandoned === undefined ? {} : { abandoned }) })),
+    takenUp: resumed.map(({ at, data: { worker, abandoned } }) => ({ at, worker, ...(abandoned === undefined ? {} : { abandoned }) })),
     ...(asked === undefined ? {} : { cancel: { by: asked.by, at: asked.at, reason: asked.data.reason } }),
     ...(session === undefined ? {} : { usage: session.usage }),
     outcome: { ...outcome, ...(session === undefined ? {} : { session }) },

@@ -1,4 +1,5 @@
 /** What `openrath db` needs to know of a store in PostgreSQL. */
+import { addressOf } from "../postgres/address.ts";
 import { type DatabaseTables, tablesOf } from "../postgres/upkeep.ts";
 import type { Store } from "./store.ts";
 
@@ -7,6 +8,11 @@ export type { DatabaseTables } from "../postgres/upkeep.ts";
 /** The tables of a store that `postgresStore` made; nothing is connected for this. */
 export function storeTablesOf(store: Store): DatabaseTables | undefined {
   return tablesOf(store);
+}
+
+/** Where the database of a URL is, without user and password. */
+export function placeOfDatabase(url: string): string {
+  return addressOf(url).place;
 }
 
 /** What the server and the tables say of themselves. */

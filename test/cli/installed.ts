@@ -77,7 +77,7 @@ export function openrath(built: string, argv: readonly string[], how: How): Prom
 }
 
 export function node(argv: readonly string[], { cwd, env, node: binary = process.execPath, watch }: How): Promise<Ended> {
-  const { NODE_OPTIONS: _, NODE_V8_COVERAGE: __, OPENRATH_HOME: ___, ...inherited } = process.env;
+  const { NODE_OPTIONS: _, NODE_V8_COVERAGE: __, OPENRATH_HOME: ___, OPENRATH_STORE: ____, ...inherited } = process.env;
   return new Promise((resolve, reject) => {
     const start = performance.now();
     const child = spawn(binary, argv, { cwd, env: { ...inherited, ...env }, stdio: ["ignore", "pipe", "pipe"] });

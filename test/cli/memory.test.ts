@@ -64,7 +64,7 @@ describe("openrath memory", () => {
     expect(await jsonOf(["memory", "history", "guide"])).toMatchObject([
       { version: 1, state: "published" },
       { version: 2, state: "retracted", by: "human:ada" },
-      { version: 3, state: "published", by: "ada", reason: "it held" },
+      { version: 3, state: "published", by: "human:ada", reason: "it held" },
     ]);
     // Mutant: rolling back to what holds already writes it again.
     expect(await run(["memory", "rollback", "2", "--reason", "again", "--yes"])).toMatchObject({ exit: 0, out: "" });

@@ -1,7 +1,7 @@
 /** The command line as a process: exit codes, streams, Ctrl+C, how fast it starts, and whose code it runs. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { cp, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { transformSync } from "esbuild";
@@ -141,6 +141,35 @@ describe("the process", () => {
     const { out, code } = await openrath(own(), ["ls", "--jsonl"], { cwd: inside });
     expect(code).toBe(0);
     expect(out).toContain('"title":"to be cancelled"');
+  });
+
+  // Mutant: the variable is read only where no project file is found.
+  test("takes the store of OPENRATH_STORE where the project file names none, from the folder of the call; import says which it was", async () => {
+    const bundle = join(folder, "greeting.jsonl");
+    const { session: id } = JSON.parse((await call("run", "greet", "--json")).out) as { readonly session: string };
+    expect(await call("export", id, bundle)).toMatchObject({ code: 0 });
+    const inside = join(folder, "inside");
+    await mkdir(inside);
+    const other = { cwd: inside, env: { OPENRATH_STORE: "other.db" } };
+    const taken = await openrath(own(), ["import", bundle], other);
+    expect(taken).toMatchObject({ code: 0, err: expect.stringContaining(`imported into ${join(inside, "other.db")}`) });
+    expect(taken.err).not.toContain("warning");
+    expect(JSON.parse((await openrath(own(), ["ls", "--json"], other)).out)).toMatchObject([{ id }]);
+  });
+
+  // Mutant: the variable is ignored in silence.
+  test("says so where the project file names another store than OPENRATH_STORE, without a password", async () => {
+    const named = (store: string): string => `import { openrath } from "openrath"; export const rath = openrath({ store: ${store} });`;
+    await writeFile(join(folder, "named.config.js"), named('"named.db"'));
+    await writeFile(join(folder, "same.config.js"), named('process.env.OPENRATH_STORE ?? "named.db"'));
+    const ls = (config: string, store: string) =>
+      openrath(own(), ["ls", "-q", "--config", config], { cwd: folder, env: { OPENRATH_STORE: store } });
+    const { code, err } = await ls("named.config.js", "postgres://ada:hunter2@db.example/agents");
+    expect(code).toBe(0);
+    expect(err).toBe(
+      `warning: the store is ${join(folder, "named.db")}, which ${join(folder, "named.config.js")} names; OPENRATH_STORE names PostgreSQL at db.example:5432/agents and is not used\n`,
+    );
+    expect(await ls("same.config.js", "same.db")).toMatchObject({ code: 0, err: "" });
   });
 
   test("a reader that has seen enough is no error", async () => {

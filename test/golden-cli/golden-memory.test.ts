@@ -14,6 +14,7 @@ const files: Readonly<Record<string, readonly Line<MemoryWorld>[]>> = {
     line(() => ["memory", "search", "npm test"]),
     line(() => ["memory", "search", "submarine"]),
     line(() => ["memory", "show", "test-command"]),
+    line(() => ["memory", "show", "guide"], { only: "piped" }),
     line(() => ["memory", "show", "memory://project/guide@1", "--json"], { only: "piped" }),
     line(() => ["memory", "show", "nothing"]),
     line(() => ["memory", "why", "guide"]),

@@ -190,7 +190,7 @@ inBrowser("the screens of a project", buildStage, (there) => {
 
   test("a run that waits is resumed, and the next worker takes it up; Escape asks before it throws away what was typed", async () => {
     const { nap } = there.stage.desk.runs;
-    const taken = async (): Promise<number> => (await client().runs.get(nap)).attempts.length;
+    const taken = async (): Promise<number> => (await client().runs.get(nap)).takenUp.length;
     const before = await taken();
     await using shown = await there.open(`runs?run=${nap}`);
     const { page, problems } = shown;

@@ -277,7 +277,7 @@ test("Q21 Why was this memory present in the run: what was retrieved, which sess
 test("Q22 What evidence justified this memory write, from which kind of source, at what scope, can it be rolled back?", async () => {
   const shown = await cli("memory", "show", "slug-rule");
   expect(shown).toContain("memory\tmemory://project/slug-rule");
-  expect(shown).toContain("from\tvalidation");
+  expect(shown).toContain("origin\tvalidation");
   expect(shown).toContain(`because\t${session.checks[2]?.event}`);
   const [, justified] = await json<readonly Hop[]>("memory", "why", "slug-rule");
   expect(justified).toMatchObject({ relation: "justified", event: session.checks[2]?.event });

@@ -46,7 +46,7 @@ test("serves the project while it is written", async () => {
   await writeFile(join(folder, "gate"), "");
   expect((await client.runs.done(slow.id)).status).toBe("done");
   await streaming;
-  expect((await client.runs.get(slow.id)).attempts.length).toBeGreaterThan(1);
+  expect((await client.runs.get(slow.id)).takenUp.length).toBeGreaterThan(1);
 
   // What does not start is not started again before it was changed.
   const broken = dev.err.length;

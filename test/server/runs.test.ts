@@ -32,7 +32,7 @@ describe("a run", () => {
       id: run.id,
       status: "done",
       limits: { usd: 1 },
-      attempts: [{ worker: expect.any(String) }],
+      takenUp: [{ worker: expect.any(String) }],
       children: [],
     });
     expect(detail.outcome).toEqual(outcome);
@@ -87,9 +87,9 @@ describe("a run", () => {
     await using server = await worked();
     const { id } = await server.ask("startRun", {}, { workflow: "askAny", message: "x" });
     await settled(server, id);
-    const taken = (await server.ask("getRun", { run: id })).attempts.length;
+    const taken = (await server.ask("getRun", { run: id })).takenUp.length;
     await server.ask("resumeRun", { run: id }, {});
-    await expect.poll(async () => (await server.ask("getRun", { run: id })).attempts.length).toBeGreaterThan(taken);
+    await expect.poll(async () => (await server.ask("getRun", { run: id })).takenUp.length).toBeGreaterThan(taken);
     expect(await settled(server, id)).toMatchObject({ status: "waiting", pending: [{ kind: "question" }] });
   });
 });

@@ -5,6 +5,7 @@ import { hasEnded, rowOfRun } from "../../runtime/run-row.ts";
 import { RathError } from "../../session/errors.ts";
 import type { RunRow } from "../../store/store.ts";
 import type { Cli } from "../cli.ts";
+import { personHere } from "../decide.ts";
 import { exits, Fault } from "../fault.ts";
 import { progressing } from "../progress.ts";
 import { findOpenRun, shortIds } from "../sessions.ts";
@@ -29,12 +30,12 @@ async function cancel(cli: Cli, name: string, reason: string | undefined): Promi
   const { rath, runtime } = await cli.project();
   const { id } = await findOpenRun(cli, name);
   const run = await rath.attach(id);
-  await run.cancel(reason);
+  await run.cancel(reason, { by: personHere(cli) });
   const store = await runtime.store();
   const look = async (): Promise<RunRow> => {
     const row = (await rowOfRun(store, id)) as RunRow;
     if (row.owner !== undefined || hasEnded(row.status)) return row;
-    await run.cancel(reason).catch((error: unknown) => {
+    await run.cancel(reason, { by: personHere(cli) }).catch((error: unknown) => {
       if (!RathError.is(error, "run.ended")) throw error;
     });
     return (await rowOfRun(store, id)) as RunRow;

@@ -25,7 +25,7 @@ export function define(command: Command, cli: Cli): void {
       "Talks to an agent or workflow; each turn is a durable run on one session. An empty line ends it. Without a terminal every line of stdin is a turn.",
     )
     .argument("[id]", "the session to go on with; default: a new one")
-    .option("-w, --workflow <name>", "a name of the configuration, or FILE[#export]; default: the only one there is")
+    .option("-w, --workflow <name>", "a name of the project file, or FILE[#export]; default: the only one there is")
     .action((id: string | undefined, options: Options) => chat(cli, id, options));
 }
 

@@ -39,7 +39,7 @@ export function define(command: Command, cli: Cli): void {
   command
     .summary("migrate, check and back up the database of the store")
     .description(
-      "Looks after the databases of the store, of its memory and of its keys. Without --store it is the one of the configuration, of OPENRATH_STORE, or in .openrath/.",
+      "Looks after the databases of the store, of its memory and of its keys. Without --store it is the one of the project file, of OPENRATH_STORE, or in .openrath/.",
     );
   const verb = (name: string, summary: string): Command =>
     command.command(name).summary(summary).option("--store <address>", "a file, or the URL of a PostgreSQL database");

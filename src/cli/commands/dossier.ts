@@ -26,7 +26,7 @@ export function define(command: Command, cli: Cli): void {
     )
     .argument("<id>", "a session, or a place in it: ID@step")
     .argument("[dir]", "where to; default: dossier-ID here")
-    .option("-w, --workflow <name>", "replayed to see whether it still does the same: a name of the configuration, or FILE[#export]")
+    .option("-w, --workflow <name>", "replayed to see whether it still does the same: a name of the project file, or FILE[#export]")
     .option("--key <key>", "a key of another home whose signatures count; may be given again", collected)
     .option("-y, --yes", "replace a dossier that is there")
     .action((id: string, directory: string | undefined, options: Options) => writeDossier(cli, id, directory, options));

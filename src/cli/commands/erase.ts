@@ -4,6 +4,7 @@ import type { EraseOptions, EraseTarget } from "../../runtime/erase.ts";
 import type { EraseReport } from "../../runtime/erase-report.ts";
 import { plural, shortEvent } from "../../wire/format.ts";
 import type { Cli } from "../cli.ts";
+import { personHere } from "../decide.ts";
 import { exits, Fault } from "../fault.ts";
 import { collected, textOf } from "../options.ts";
 import { printList } from "../print-list.ts";
@@ -41,14 +42,14 @@ export function define(command: Command, cli: Cli): void {
     .option("--principal <id>", "all sessions of a person")
     .option("--tag <tag>", "all sessions with a tag")
     .requiredOption("--reason <text>", "why, for the record: without what is erased")
-    .option("--by <id>", "who erases, for the record", "user")
+    .option("--by <person>", "who erases, for the record; default: the user of this machine")
     .option("-n, --dry-run", "only show what would go")
     .option("-y, --yes", "do not ask")
     .action((id: string | undefined, options: Options) => eraseFor(cli, id, options));
 }
 
 async function eraseFor(cli: Cli, id: string | undefined, options: Options): Promise<void> {
-  const { reason = "", by = "user", dryRun = false, yes } = options;
+  const { reason = "", by = personHere(cli), dryRun = false, yes } = options;
   const target = await targetOf(cli, id, options);
   const { rath } = await cli.project();
   const run = (how: EraseOptions): Promise<EraseReport> =>

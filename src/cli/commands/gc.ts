@@ -5,6 +5,7 @@ import type { Duration } from "../../session/session.ts";
 import { plural, size } from "../../wire/format.ts";
 import { type Leftover, leftovers, removeLeftovers } from "../../workspace/leftovers.ts";
 import type { Cli } from "../cli.ts";
+import { personHere } from "../decide.ts";
 import { exits, Fault } from "../fault.ts";
 import { durationOf } from "../options.ts";
 import { printList } from "../print-list.ts";
@@ -17,7 +18,7 @@ interface Options {
   readonly sessionsOlderThan?: string;
   readonly tag?: string;
   readonly keepTag?: string;
-  readonly by: string;
+  readonly by?: string;
   readonly yes?: boolean;
 }
 interface Row {
@@ -40,13 +41,13 @@ export function define(command: Command, cli: Cli): void {
     .option("--sessions-older-than <time>", "remove sessions made and last changed longer ago, like 90d")
     .option("--tag <tag>", "of those, only sessions with this tag")
     .option("--keep-tag <tag>", "of those, not the ones with this tag")
-    .option("--by <id>", "who removes sessions, for the record", "user")
+    .option("--by <person>", "who removes sessions, for the record; default: the user of this machine")
     .option("-y, --yes", "do not ask before sessions are removed")
     .action((options: Options) => gc(cli, options));
 }
 
 async function gc(cli: Cli, options: Options): Promise<void> {
-  const { dryRun = false, olderThan, sessionsOlderThan, tag, keepTag, by, yes } = options;
+  const { dryRun = false, olderThan, sessionsOlderThan, tag, keepTag, by = personHere(cli), yes } = options;
   const before = cli.host.now().getTime() - ageOf(olderThan, "--older-than");
   if (sessionsOlderThan !== undefined) ageOf(sessionsOlderThan, "--sessions-older-than");
   else if (tag !== undefined || keepTag !== undefined)

@@ -7,6 +7,7 @@ import type { Cli } from "../cli.ts";
 import { progressing } from "../progress.ts";
 import { shortIds } from "../sessions.ts";
 import { show } from "../shown.ts";
+import { placeOf } from "../store-place.ts";
 
 export function define(command: Command, cli: Cli): void {
   command
@@ -22,20 +23,21 @@ async function importFile(cli: Cli, file: string): Promise<void> {
   const { runtime } = await cli.project({ make: true });
   const imported = await progressing(cli, "importing", "events", () => importSessions(runtime, resolve(cli.host.cwd, file)));
   const { format, session } = imported;
+  const place = placeOf(await runtime.store());
   if (cli.asJson)
     return cli.data({
       ...session.toJSON(),
-      format,
+      ...{ format, store: place },
       sessions: imported.sessions.map(({ session: one, ...about }) => ({ ...one.toJSON(), ...about })),
     });
-  if (format !== "bundle") return printForeign(cli, imported);
+  if (format !== "bundle") return printForeign(cli, imported, place);
   const short = await shortIds(cli);
   cli.print(show`${cli.onTerminal ? short(session.id) : session.id}`);
-  cli.note(show`imported, at step ${session.step}. If it was signed elsewhere, verify takes that key with --key.`);
+  cli.note(show`imported into ${place}, at step ${session.step}. If it was signed elsewhere, verify takes that key with --key.`);
   cli.next(`openrath show ${short(session.id)}`);
 }
 
-async function printForeign(cli: Cli, { session, sessions }: Imported): Promise<void> {
+async function printForeign(cli: Cli, { session, sessions }: Imported, place: string): Promise<void> {
   const short = await shortIds(cli);
   for (const { session: one, source, known, interrupted } of sessions) {
     cli.print(show`${cli.onTerminal ? short(one.id) : one.id}`);
@@ -49,7 +51,7 @@ async function printForeign(cli: Cli, { session, sessions }: Imported): Promise<
   }
   const fresh = sessions.filter(({ known }) => !known).length;
   cli.note(
-    show`recognised: ${sessions.length === 1 ? "a session" : plural(sessions.length, "session")} of OpenRath 1; ${plural(fresh, "session")} imported`,
+    show`recognised: ${sessions.length === 1 ? "a session" : plural(sessions.length, "session")} of OpenRath 1; ${plural(fresh, "session")} imported into ${place}`,
   );
   cli.next(`openrath show ${short(session.id)}`);
 }

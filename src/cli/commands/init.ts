@@ -1,4 +1,4 @@
-/** `openrath init [DIR]`: a small project that runs at once, offline from a script and live when a key is set. */
+/** `openrath init [DIR]`: a small project that runs at once, offline from a script, and live when MODEL names a model. */
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
@@ -18,7 +18,7 @@ export function define(command: Command, cli: Cli): void {
   command
     .summary("make a small project")
     .description(
-      "Makes a small TypeScript project: a configuration, one agent with one tool, and a test. It runs offline, and live when a key is set.",
+      "Makes a small TypeScript project: a project file, one agent with one tool, and a test. It runs offline, and live when MODEL names a model.",
     )
     .argument("[dir]", "the folder; default: this one")
     .option("-y, --yes", "write over files that are there")

@@ -29,8 +29,8 @@ export function define(command: Command, cli: Cli): void {
     command.command(name).summary(summary).option("--store <address>", "a file, or the URL of a PostgreSQL database");
   const scoped = (one: Command): Command =>
     one
-      .option("--tenant <name>", "of this tenant; default: that of the configuration")
-      .option("--project <name>", "of this project; default: that of the configuration");
+      .option("--tenant <name>", "of this tenant; default: that of the project file")
+      .option("--project <name>", "of this project; default: that of the project file");
   scoped(verb("create", "make a key and print it, once"))
     .description(`Makes a key and prints it: it is shown once. A role is one of ${allRoles.join(", ")}.`)
     .requiredOption("--role <role>", "what it may be used for; may be given again", collected)
@@ -85,11 +85,11 @@ interface CreateOptions extends Options {
 }
 
 async function create(cli: Cli, options: CreateOptions): Promise<void> {
-  const { role, identity = `human:${personHere(cli)}`, permission, expires } = options;
+  const { role, identity = personHere(cli), permission, expires } = options;
   const { access, scope } = await opened(cli, options);
   const now = cli.host.now();
   const asked = {
-    ...{ ...scope, identity, by: `human:${personHere(cli)}`, expires: timeOf(expires, now) },
+    ...{ ...scope, identity, by: personHere(cli), expires: timeOf(expires, now) },
     ...{ roles: role as readonly Role[], permissions: permission as readonly Permission[] | undefined },
   };
   printMade(cli, await closing(access, makeKey(access, asked, now)), now);
@@ -190,7 +190,7 @@ async function rotate(cli: Cli, given: string, options: RotateOptions): Promise<
   const graceMs = durationOf(options.grace, "--grace");
   const { access } = await opened(cli, options);
   const now = cli.host.now();
-  const rotation = { graceMs, expires: timeOf(options.expires, now), by: `human:${personHere(cli)}` };
+  const rotation = { graceMs, expires: timeOf(options.expires, now), by: personHere(cli) };
   const work = async (): Promise<MadeKey> => rotateKey(access, await findKey(access, given), rotation, now);
   const made = await closing(access, work());
   printMade(cli, made, now);

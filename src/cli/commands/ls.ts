@@ -78,7 +78,7 @@ async function ls(cli: Cli, options: Options): Promise<void> {
     data: ({ session, row, branches: made }) => ({
       ...session.toJSON(),
       ...{ status: session.status, title: row.title ?? null, label: session.lineage.label ?? null, parent: row.parent ?? null },
-      ...{ tags: row.tags ?? [], branches: made, usage: session.usage, updated: session.now().toISOString() },
+      ...{ tags: row.tags ?? [], branches: made, usage: session.usage, changed: session.now().toISOString() },
     }),
     empty:
       options.tag === undefined && options.status === undefined
@@ -117,7 +117,7 @@ function columns(cli: Cli, short: (id: string) => string, parents: ReadonlyMap<s
       optional: true,
     },
     {
-      name: "UPDATED",
+      name: "CHANGED",
       cell: ({ session }) => ago(session.now().toISOString(), cli.host.now()),
       plain: ({ session }) => session.now().toISOString(),
     },

@@ -93,7 +93,7 @@ function itemColumns(cli: Cli): readonly Column<MemoryItem>[] {
     { name: "V", cell: ({ version }) => version, right: true },
     { name: "STATE", cell: ({ state }) => (state === "published" ? "" : cli.ink.dim(state)), plain: ({ state }) => state, optional: true },
     { name: "TRUST", cell: ({ trust }) => (trust === "trusted" ? trust : cli.ink.yellow(trust)), plain: ({ trust }) => trust },
-    { name: "FROM", cell: ({ origin }) => origin },
+    { name: "ORIGIN", cell: ({ origin }) => origin },
     { name: "CONTENT", cell: ({ content }) => clip(content, longestCell), plain: ({ content }) => content, rest: true },
     { name: "WRITTEN", cell: ({ at }) => ago(at, cli.host.now()), plain: ({ at }) => at },
   ];
@@ -111,13 +111,13 @@ async function showOne(cli: Cli, name: string): Promise<void> {
     ["version", item.version],
     ["state", item.state],
     ["trust", item.trust === "trusted" ? item.trust : cli.ink.yellow(item.trust)],
-    ["from", item.origin],
+    ["origin", item.origin],
     ["written", `${item.at} by ${item.by}`],
     ...(item.session === undefined ? [] : [["session", short(item.session)] as const, ["event", event(item.event)] as const]),
     ...(item.expires === undefined ? [] : [["expires", item.expires] as const]),
     ...(item.reason === undefined ? [] : [["reason", item.reason] as const]),
     ...item.because.map((id) => ["because", event(id)] as const),
-    ...item.from.map((version) => ["after", version] as const),
+    ...item.from.map((version) => ["from", version] as const),
     ["content", item.content],
   ]);
   cli.next(`openrath memory why ${typed(name)}`, `openrath memory used-by ${typed(name)}`);

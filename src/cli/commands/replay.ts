@@ -22,7 +22,7 @@ export function define(command: Command, cli: Cli): void {
       "Executes the workflow that made a session again and compares what it asks for with the record. Calls nothing and costs nothing. Exit 4 when it differs.",
     )
     .argument("<id>", "a session")
-    .option("-w, --workflow <name>", "a name of the configuration, or FILE[#export]; default: the recorded name")
+    .option("-w, --workflow <name>", "a name of the project file, or FILE[#export]; default: the recorded name")
     .option("--from <step>", "the run that wrote this step; default: the newest", numberOf("--from"))
     .action((id: string, options: Options) => replaySession(cli, id, options));
 }

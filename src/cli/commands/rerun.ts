@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { lineageEvents } from "../../audit/lineage-events.ts";
 import { runtimeOf } from "../../runtime/replay.ts";
-import { type RerunOptions, rerun, withMessage } from "../../runtime/rerun.ts";
+import { type BegunRerun, beginRerun, type RerunOptions, withMessage } from "../../runtime/rerun.ts";
 import { runBehind } from "../../runtime/run-record.ts";
 import { byStep } from "../../session/log.ts";
 import type { Pending, Session } from "../../session/session.ts";
@@ -42,7 +42,7 @@ export function define(command: Command, cli: Cli): void {
       collected,
     )
     .option("--live", "let effects happen that may not be repeated; else they ask (exit 8)")
-    .option("-w, --workflow <name>", "a name of the configuration, or FILE[#export]; default: the recorded name")
+    .option("-w, --workflow <name>", "a name of the project file, or FILE[#export]; default: the recorded name")
     .action((id: string, options: Options) => rerunSession(cli, id, options));
 }
 
@@ -51,9 +51,8 @@ async function rerunSession(cli: Cli, id: string, options: Options): Promise<voi
   const project = await cli.project();
   const session = await openSession(cli, id);
   const change = await changeOf(session, options);
-  const before = new Set((await project.rath.pending()).map((pending) => pending.id));
-  const work = rerun(session, workflow, { from: options.from, change, effects: options.live === true ? "live" : "ask" });
-  const again = await Promise.race([work, asksFirst(project, before, work)]);
+  const begun = await beginRerun(session, workflow, { from: options.from, change, effects: options.live === true ? "live" : "ask" });
+  const again = await Promise.race([begun.ended, asksFirst(project, begun)]);
   if ("asks" in again) {
     refused(cli, again.asks, options.live === true);
     return;
@@ -79,23 +78,20 @@ async function rerunSession(cli: Cli, id: string, options: Options): Promise<voi
   cli.next(`openrath log ${short(made.id)} --graph`);
 }
 
-/** Resolves when an effect of the rerun stops and asks; nobody could answer it from another process. */
-async function asksFirst(
-  { rath }: Project,
-  before: ReadonlySet<string>,
-  work: Promise<unknown>,
-): Promise<{ readonly asks: readonly Pending[] }> {
+/**
+ * Resolves when an effect of the rerun stops and asks; nobody could answer it from another process. What other runs ask is theirs, also
+ * of those that were started inside it: they are answered like any run.
+ */
+async function asksFirst({ rath }: Project, { run, ended }: BegunRerun<unknown>): Promise<{ readonly asks: readonly Pending[] }> {
   let over = false;
   const end = (): void => {
     over = true;
   };
-  work.then(end, end);
+  ended.then(end, end);
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, 50));
     if (over) return new Promise(() => {});
-    const asks = (await rath.pending()).filter(
-      (pending) => !before.has(pending.id) && pending.kind !== "timer" && pending.kind !== "signal",
-    );
+    const asks = (await rath.pending({ run })).filter(({ kind }) => kind !== "timer" && kind !== "signal");
     if (asks.length > 0) return { asks };
   }
 }

@@ -21,7 +21,7 @@ export function define(command: Command, cli: Cli): void {
       "Executes an interrupted or parked run here. What is on record is taken from there; the rest runs. One that another process executes is followed.",
     )
     .argument("<id>", "a run, or a session whose newest run it is")
-    .option("-w, --workflow <file>", "FILE[#export] of the workflow, where no configuration names it")
+    .option("-w, --workflow <file>", "FILE[#export] of the workflow, where no project file names it")
     .addOption(
       new Option("--on-divergence <what>", "when the program does not ask for what it recorded").choices(["pause", "fork", "fail"]),
     )

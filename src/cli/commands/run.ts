@@ -26,9 +26,9 @@ export function define(command: Command, cli: Cli): void {
   command
     .summary("start a run and follow it")
     .description(
-      "Starts a workflow of the configuration, or one that a file exports, and follows it. The result goes to stdout. Killed on the way, it goes on with: openrath resume.",
+      "Starts a workflow of the project file, or one that a file exports, and follows it. The result goes to stdout. Killed on the way, it goes on with: openrath resume.",
     )
-    .argument("<what>", "a name of the configuration, or FILE[#export]")
+    .argument("<what>", "a name of the project file, or FILE[#export]")
     .option("-i, --input <text>", "what is said first: text, @FILE, or - for stdin")
     .option("-s, --session <id>", "go on with this session instead of a new one")
     .option("-b, --budget <usd>", "stop before more than this is spent, in US dollars", numberOf("--budget"))

@@ -74,7 +74,9 @@ function tell(cli: Cli, { clean, findings, unreadable, looked }: ScanReport): vo
     const events = [...new Set(findings.flatMap(({ event }) => event ?? []))];
     const [first] = events;
     if (first !== undefined)
-      cli.next(`openrath erase --event ${first}${events.length > 1 ? `, and ${plural(events.length - 1, "more event")}` : ""}`);
+      cli.next(
+        `openrath erase --event ${first} --reason "…"${events.length > 1 ? `, and ${plural(events.length - 1, "more event")}` : ""}`,
+      );
     cli.afterwards("change what became known: whoever could read the store may have it");
   } else if (!clean)
     cli.warn(

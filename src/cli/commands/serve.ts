@@ -37,7 +37,7 @@ export function define(command: Command, cli: Cli): void {
   command
     .summary("serve the project over HTTP")
     .description(
-      "Answers under /v1 (described at /openapi.json) and works on the runs of the store. Every call needs a key: openrath keys create makes one. SIGTERM and Ctrl+C end it: calls under way are answered, streams are told to come back, runs are given time or left for others; a second one stops it at once.",
+      "Answers under /v1 (described at /openapi.json) and works on the runs of the store. Every call needs a key: openrath keys create --role operator makes one. SIGTERM and Ctrl+C end it: calls under way are answered, streams are told to come back, runs are given time or left for others; a second one stops it at once.",
     )
     .option("--host <address>", "where to listen; loopback unless told otherwise", "127.0.0.1")
     .option("-p, --port <number>", "which port; 0 takes a free one", numberOf("--port"), 7284)

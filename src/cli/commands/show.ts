@@ -73,7 +73,7 @@ async function showSession(cli: Cli, id: string): Promise<void> {
     ["status", show`${statusInk(cli, session.status)}, ${stepText(session)}`],
     ...field("rejected", rejectionOf(session)),
     ["head", cli.onTerminal ? shortEvent(session.head) : session.head],
-    ["updated", session.now().toISOString()],
+    ["changed", session.now().toISOString()],
     ...lineageFields(session),
     ...(row?.tags === undefined || row.tags.length === 0 ? [] : [["tags", row.tags.join(", ")] as const]),
     ...(session.usage.input + session.usage.output === 0 ? [] : [["usage", usageText(session.usage)] as const]),

@@ -39,7 +39,7 @@ export function define(command: Command, cli: Cli): void {
     .option("--anchor <file>", "statements kept elsewhere, against a record that was cut back")
     .option("--write-anchor <file>", "add the newest statement to a file, if nothing is wrong: keep it elsewhere, for --anchor")
     .option("--replay", "execute the runs behind it again, too, and compare each step; calls nothing")
-    .option("-w, --workflow <name>", "with --replay, a name of the configuration, or FILE[#export]; default: the recorded names")
+    .option("-w, --workflow <name>", "with --replay, a name of the project file, or FILE[#export]; default: the recorded names")
     .option("--key <key>", "a key of another home whose signatures count; may be given again", collected)
     .action((id: string | undefined, options: Options) =>
       options.all === true ? verifyAll(cli, id, options) : verifyOne(cli, id, options),

@@ -23,7 +23,7 @@ export function define(command: Command, cli: Cli): void {
   command
     .summary("execute the runs that wait in the store")
     .description(
-      "Takes runs of the workflows that the configuration names and executes them: queued ones, those whose time or answer has come, and those whose worker died. Any number may work on one store. SIGTERM and Ctrl+C end it: what is under way is given time, the rest is left for others; a second one stops it at once.",
+      "Takes runs of the workflows that the project file names and executes them: queued ones, those whose time or answer has come, and those whose worker died. Any number may work on one store. SIGTERM and Ctrl+C end it: what is under way is given time, the rest is left for others; a second one stops it at once.",
     )
     .option("-c, --concurrency <number>", "how many runs at once", numberOf("--concurrency"), 16)
     .option("--drain <time>", "how long effects under way get when it ends, like 10s or 2m", "10s")

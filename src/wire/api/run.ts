@@ -116,7 +116,7 @@ export const runDetail = runResource
     parent: z.string().optional().describe("The run inside which it was started."),
     compensates: z.string().optional().describe("The cancelled run that it makes good."),
     children: z.array(z.object({ run: z.string(), workflow: z.string() })),
-    attempts: z
+    takenUp: z
       .array(z.object({ at: z.string(), worker: z.string(), abandoned: z.literal(true).optional() }))
       .describe("Each time it was taken up again; abandoned: its worker before died."),
     cancel: z.object({ by: z.string(), at: z.string(), reason: z.string().optional() }).optional().describe("Who asked for its end."),

@@ -76,11 +76,11 @@ function textOf(pending: PendingResource): string {
 
 /** How often it was taken up; more than once: somebody left it, or it waited. */
 function Lives({ detail }: { readonly detail: RunDetail | undefined }) {
-  if (detail === undefined || detail.attempts.length === 0) return null;
-  const died = detail.attempts.filter(({ abandoned }) => abandoned === true).length;
+  if (detail === undefined || detail.takenUp.length === 0) return null;
+  const died = detail.takenUp.filter(({ abandoned }) => abandoned === true).length;
   return (
     <>
-      {detail.attempts.length}
+      {detail.takenUp.length}
       {died > 0 && <span title="Times that the worker before had died"> ({died} died)</span>}
     </>
   );

@@ -59,7 +59,7 @@ export function RunFacts({ run }: { readonly run: RunDetail }) {
           </Fact>
         )}
       </dl>
-      <Attempts run={run} />
+      <TakenUp run={run} />
       <Children run={run} />
     </>
   );
@@ -84,13 +84,13 @@ function RunLink({ run }: { readonly run: string }) {
 
 const most = 20;
 
-function Attempts({ run: { attempts } }: { readonly run: RunDetail }) {
-  if (attempts.length === 0) return null;
+function TakenUp({ run: { takenUp } }: { readonly run: RunDetail }) {
+  if (takenUp.length === 0) return null;
   return (
-    <section aria-label="Attempts">
-      <h3>Taken up {plural(attempts.length, "time")}</h3>
-      <ul className={classes["attempts"]}>
-        {attempts.slice(-most).map(({ at, worker, abandoned }) => (
+    <section aria-label="Taken up">
+      <h3>Taken up {plural(takenUp.length, "time")}</h3>
+      <ul className={classes["list"]}>
+        {takenUp.slice(-most).map(({ at, worker, abandoned }) => (
           <li key={at}>
             <span className="quiet number">
               <Ago at={at} />
@@ -109,7 +109,7 @@ function Children({ run: { children } }: { readonly run: RunDetail }) {
   return (
     <section aria-label="Runs it started">
       <h3>Started {plural(children.length, "run")}</h3>
-      <ul className={classes["attempts"]}>
+      <ul className={classes["list"]}>
         {children.slice(0, most).map(({ run, workflow }) => (
           <li key={run}>
             <span className="given">{workflow}</span> <RunLink run={run} />

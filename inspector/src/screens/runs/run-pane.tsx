@@ -52,7 +52,7 @@ function Shown({ run, close }: { readonly run: RunDetail; readonly close: () => 
   const [verb, setVerb] = useState<RunVerb>();
   const { id, workflow, status, session, outcome, cancel } = run;
   const isOpen = !ended.has(status);
-  const stuck = stuckWhy({ run, pending: outcome.pending, since: run.attempts.at(-1)?.at ?? run.started }, now);
+  const stuck = stuckWhy({ run, pending: outcome.pending, since: run.takenUp.at(-1)?.at ?? run.started }, now);
   useKeys(
     mayWrite && isOpen
       ? [

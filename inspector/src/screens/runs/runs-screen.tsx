@@ -44,10 +44,8 @@ export function RunsScreen() {
     (run: RunResource): boolean => {
       const detail = of(run);
       return (
-        stuckWhy(
-          { run, pending: detail?.outcome.pending, since: detail?.attempts.at(-1)?.at ?? detail?.started ?? madeAt(run.id) },
-          now,
-        ) !== undefined
+        stuckWhy({ run, pending: detail?.outcome.pending, since: detail?.takenUp.at(-1)?.at ?? detail?.started ?? madeAt(run.id) }, now) !==
+        undefined
       );
     },
     [of, now],
