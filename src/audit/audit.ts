@@ -41,6 +41,7 @@ export {
 export { type DossierOptions, type DossierReport, dossier } from "./dossier/dossier.ts";
 export { type DossiersOptions, type DossiersReport, dossiers } from "./dossier/dossiers.ts";
 export type { Claim, DossierEntry } from "./dossier/list-page.ts";
+export type { PageOptions } from "./dossier/page.ts";
 export type { AtifOptions } from "./export/atif.ts";
 export type { ChatOptions } from "./export/chat.ts";
 export type { LineageRow } from "./export/lineage.ts";

@@ -12,11 +12,10 @@ import { toSvg } from "../graph-svg.ts";
 import { callLines } from "./calls-file.ts";
 import { dossierFormat, type Environment, environmentOf } from "./manifest.ts";
 import { pageOf } from "./page.ts";
-import { type Proof, type ProofOptions, prove } from "./proof.ts";
+import { type DossierOptions, type Proof, prove } from "./proof.ts";
 import { type Dossier, readDossier } from "./read.ts";
 
-/** How a dossier is made. */
-export interface DossierOptions extends ProofOptions {}
+export type { DossierOptions } from "./proof.ts";
 
 /** What was written. */
 export interface DossierReport {

@@ -19,8 +19,8 @@ export interface Proof {
   readonly replay: Replayed;
 }
 
-/** What a proof needs besides the session. */
-export interface ProofOptions {
+/** How a dossier is made. */
+export interface DossierOptions {
   /** Executed against the record to say whether it still does the same. Default: the one of the recorded name, where this Rath knows it. */
   readonly workflow?: Workflow | undefined;
   /** Whether it is executed at all. Default true; where it is not, the page says so. */
@@ -32,7 +32,7 @@ export interface ProofOptions {
 }
 
 /** Verifies a session, and replays it where its workflow is at hand. Calls nothing. */
-export async function prove(session: Session, { workflow, keys, replay: replays = true, onProgress }: ProofOptions = {}): Promise<Proof> {
+export async function prove(session: Session, { workflow, keys, replay: replays = true, onProgress }: DossierOptions = {}): Promise<Proof> {
   return { verification: await verify(session, { keys, onProgress }), replay: await replayed(session, workflow, replays) };
 }
 
