@@ -224,7 +224,7 @@ const meanings = {
   "request.limited": { what: "Too many calls.", next: "Come back after `Retry-After` seconds." },
   "access.unauthenticated": {
     what: "The call needs a valid key.",
-    next: "`openrath keys create`; send it as `Authorization: Bearer rath_…`.",
+    next: "`openrath keys create --role operator`; send it as `Authorization: Bearer rath_…`.",
   },
   "access.forbidden": {
     what: "The key may not do this, or the page comes from another origin.",

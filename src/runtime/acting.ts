@@ -186,9 +186,11 @@ export class Acting implements Sandbox {
     const doing = this.#last.then(async () => {
       this.#assertGoing();
       this.#placed ??= await this.#stage.placed();
+      // It may have been ended while its place was made ready: a turn taken now would never be given back.
+      this.#assertGoing();
       if (writes) await this.#take();
       await this.#begin();
-      // It may have been ended while it waited for its turn.
+      // Or while it waited for its turn.
       this.#assertGoing();
       const acting = act(this.#stage.trees);
       this.#busy = acting;

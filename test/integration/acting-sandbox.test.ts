@@ -218,6 +218,22 @@ describe.skipIf(noLocal !== undefined)("a command that is stopped", () => {
     await rath.close();
   });
 
+  test("by the time of its tool while its sandbox is only just opening keeps nobody from the files", async () => {
+    for (const timeout of ["1ms", "20ms", "60ms", "100ms"]) {
+      const { rath } = fresh();
+      const timed = acts("timed", ({ sandbox }) => sandbox.exec(long("1005")), { timeout });
+      const failed = (await rath
+        .session("go")
+        .to("local", {})
+        .call(timed, {})
+        .catch((error: unknown) => error)) as RathError;
+      expect(RathError.is(failed, "effect.failed")).toBe(true);
+      const after = await (failed.session as Session).call(shell, { command: "echo on" });
+      expect((after.output as CommandResult).stdout).toBe("on\n");
+      await rath.close();
+    }
+  });
+
   test("by cancelling its run is dead within a second, and says so", async () => {
     const { rath, home } = fresh();
     const run = await rath.run(new Flow((session) => session.call(shell, { command: long("1003") })), rath.session("go").to("local", {}));
