@@ -28,6 +28,7 @@ import { RathError } from "./session/errors.ts";
 import type { Redact } from "./session/json.ts";
 import type { Model, ModelLike } from "./session/model.ts";
 import type { PostgresPool } from "./store/postgres.ts";
+import { storePathOf, storeScopeOf } from "./store/sqlite-place.ts";
 import type { Store } from "./store/store.ts";
 import type { TextIndex } from "./store/text-index.ts";
 import { type Policy, Rules } from "./tool/policy.ts";
@@ -273,8 +274,8 @@ async function openAccess({ store }: RathOptions): Promise<AccessStore | undefin
 }
 
 async function accessOf(store: Store): Promise<AccessStore | undefined> {
-  const file = (await import("./store/sqlite-upkeep.ts")).storeFileOf(store);
-  if (file !== undefined) return (await import("./access/sqlite.ts")).sqliteAccess(accessBeside(file.path));
+  const file = storePathOf(store);
+  if (file !== undefined) return (await import("./access/sqlite.ts")).sqliteAccess(accessBeside(file));
   const { url, schema } = (await import("./store/postgres-upkeep.ts")).storeTablesOf(store) ?? {};
   return url === undefined ? undefined : (await import("./access/postgres.ts")).postgresAccess(url, { schema, max: 4 });
 }
@@ -300,9 +301,8 @@ async function openMemory(options: RathOptions, { share }: Internals): Promise<M
 
 /** Of a store that `sqliteStore` or `postgresStore` made, where it would be had the store been named. */
 async function memoryOf(store: Store): Promise<MemoryStore | undefined> {
-  const { storeFileOf, storeScopeOf } = await import("./store/sqlite-upkeep.ts");
-  const file = storeFileOf(store);
-  if (file !== undefined) return (await import("./memory/sqlite.ts")).sqliteMemory(memoryBeside(file.path), storeScopeOf(store));
+  const file = storePathOf(store);
+  if (file !== undefined) return (await import("./memory/sqlite.ts")).sqliteMemory(memoryBeside(file), storeScopeOf(store));
   const { source, options } = (await import("./store/postgres-upkeep.ts")).storeTablesOf(store) ?? {};
   if (source === undefined) return undefined;
   const { tenant, project, schema, migrate, max, patienceMs } = options ?? {};
@@ -325,8 +325,8 @@ async function openIndex(options: RathOptions): Promise<TextIndex | undefined> {
 async function indexPath(store: RathOptions["store"]): Promise<string | undefined> {
   if (store === "memory") return undefined;
   if (typeof store === "object") {
-    const file = (await import("./store/sqlite-upkeep.ts")).storeFileOf(store);
-    return file === undefined ? undefined : indexBeside(file.path);
+    const file = storePathOf(store);
+    return file === undefined ? undefined : indexBeside(file);
   }
   if (isPostgres(store)) return join(await makeHome(), `index-${digestOf(store)}.db`);
   return indexBeside(store ?? join(await makeHome(), "store.db"));
@@ -354,7 +354,7 @@ async function isFolder(path: string): Promise<boolean> {
 /** Beside the file it signs for. Another store has one on each machine: whoever may read a database must not be able to sign for it. */
 async function openKey({ store }: RathOptions): Promise<Key> {
   if (store === "memory" || (typeof store === "object" && store.kind === "memory")) return new Key(undefined);
-  const given = typeof store === "object" ? (await import("./store/sqlite-upkeep.ts")).storeFileOf(store)?.path : store;
+  const given = typeof store === "object" ? storePathOf(store) : store;
   return signingKeyIn(given === undefined || isPostgres(given) ? await makeHome() : dirname(resolve(given)));
 }
 
@@ -461,20 +461,14 @@ function workspaceHome(options: RathOptions): {
       await mkdir(path(), { recursive: true, mode: 0o700 });
       return path();
     };
-    const own = (): readonly string[] => {
-      if (store === undefined) return [home()];
-      const file = resolve(store);
-      const databases = [file, memoryBeside(file), indexBeside(file), accessBeside(file)].flatMap((one) =>
-        ["", "-wal", "-shm", "-journal"].map((end) => one + end),
-      );
-      return [...databases, path(), join(dirname(file), "signing-key.pem")];
-    };
+    const own = (): readonly string[] => (store === undefined ? [home()] : [...ownBeside(resolve(store)), path()]);
     return { path, folder, own, close: async () => {} };
   }
+  const kept = typeof store === "object" ? storePathOf(store) : undefined;
   let made: Promise<string> | undefined;
   return {
     path: () => undefined,
-    own: () => [],
+    own: () => (kept === undefined ? [] : ownBeside(kept)),
     folder: () => {
       made ??= mkdtemp(join(tmpdir(), "openrath-"));
       return made;
@@ -483,6 +477,12 @@ function workspaceHome(options: RathOptions): {
       if (made !== undefined) await rm(await made, { recursive: true, force: true });
     },
   };
+}
+
+/** What a store in a file has on disk. */
+function ownBeside(file: string): readonly string[] {
+  const databases = [file, memoryBeside(file), indexBeside(file), accessBeside(file)];
+  return [...databases.flatMap((one) => ["", "-wal", "-shm", "-journal"].map((end) => one + end)), join(dirname(file), "signing-key.pem")];
 }
 
 /** Files are looked through in pieces that overlap, as bytes. */

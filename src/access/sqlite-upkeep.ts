@@ -1,5 +1,6 @@
 /** What `openrath db` needs to know of keys and an access log in a file. */
-import { type DatabaseFile, databaseFile, pathOf } from "../sqlite/upkeep.ts";
+import { pathOf } from "../sqlite/kept.ts";
+import { type DatabaseFile, databaseFile } from "../sqlite/upkeep.ts";
 import type { AccessStore } from "./access.ts";
 import { accessFormat } from "./sqlite-format.ts";
 

@@ -7,7 +7,7 @@ import { resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { Connection } from "../sqlite/connection.ts";
 import { openDatabase, type SqlValue } from "../sqlite/driver.ts";
-import { keptIn } from "../sqlite/upkeep.ts";
+import { keptIn } from "../sqlite/kept.ts";
 import type { AccessEntry, AccessStore, EntryQuery, KeyQuery, NotedEntry, Scope, StoredKey } from "./access.ts";
 import { keyConflict } from "./key.ts";
 import { type EntryRow, entryColumns, entryOf, type KeyRow, keyColumns, keyOf, keyValues } from "./rows.ts";

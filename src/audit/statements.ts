@@ -243,6 +243,8 @@ function countBefore(events: readonly Ordered[], order: number): number {
 export function signatureProblem({ statement, signature }: Signed, keys: TrustedKeys): string | undefined {
   let holds = false;
   try {
+    // Base64 is read leniently, and keys are shown to people in commands.
+    if (!/^[\w-]{43}$/.test(statement.key)) throw new Error("not 32 bytes in base64url");
     const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: statement.key }, format: "jwk" });
     holds = verify(null, statementBytes(statement), key, Buffer.from(signature, "base64url"));
   } catch {

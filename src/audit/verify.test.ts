@@ -384,6 +384,13 @@ describe("verify", () => {
     };
     expect(await verifiedAfter(resigned(forge))).toMatchObject({ ok: false, problems: [], unknownKeys: [other.id], unsigned: 7 });
     expect(await verifiedAfter(resigned(forge), { keys: [other.id] })).toMatchObject({ ok: true, unknownKeys: [], unsigned: 0 });
+    // Base64 with other signs in it is the same key to a lenient reader, and would be shown to people in a command.
+    const odd = `${other.id.slice(0, 20)};. ~/x;${other.id.slice(20)}`;
+    const forgeOdd = (signed: DataOf<"run.signed">) => {
+      const statement = { ...signed.statement, key: odd };
+      return canonical({ statement, signature: other.sign(statement) });
+    };
+    expect((await verifiedAfter(resigned(forgeOdd))).problems).toMatchObject([{ problem: expect.stringContaining("not an ed25519") }]);
   });
 
   it("shows a record that was cut back to an older statement only against an anchor", async () => {

@@ -8,6 +8,7 @@ import { dirname, sep } from "node:path";
 import { emitKeypressEvents } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Cli } from "./cli.ts";
+import { storeAddress } from "./project.ts";
 import { show } from "./shown.ts";
 
 interface Developed {
@@ -64,9 +65,12 @@ export class Dev {
   /** Until it ends. */
   #serve(first: boolean): Promise<number | null> {
     const { config, port, open } = this.#about;
+    const { cwd, env } = this.#cli.host;
     const argv = ["serve", "--dev", "--port", String(port), "--drain", "2s", ...(first ? [open ? "--open" : "--link"] : [])];
     this.#server = spawn(process.execPath, [...process.execArgv, command, ...argv, "--config", config], {
       cwd: this.#folder,
+      // A path in it means the folder in which the command was called, not the project's.
+      env: { ...process.env, OPENRATH_STORE: storeAddress(env["OPENRATH_STORE"] ?? "", cwd) },
       stdio: ["ignore", "inherit", "inherit", "ipc"],
     });
     return new Promise((resolve) => this.#server?.once("close", resolve));

@@ -47,9 +47,9 @@ export function configOf(given: string | undefined, cwd: string): string | undef
 export const openProject: Open = async ({ cwd, env, err }, { config: named, make, store: given }) => {
   const config = given === undefined ? configOf(named, cwd) : undefined;
   const address = given ?? env["OPENRATH_STORE"] ?? "";
-  const store = address === "" || isUrl(address) ? address : resolve(cwd, address);
+  const store = storeAddress(address, cwd);
   if (config === undefined && store !== "") {
-    if (make !== true && !isUrl(store) && !existsSync(store)) throw missing(store);
+    if (make !== true && isPath(store) && !existsSync(store)) throw missing(store);
     const { openrath } = await import("../openrath.ts");
     return projectOf(openrath({ store }), undefined);
   }
@@ -88,12 +88,17 @@ async function warnOfAnother(
   if (named === undefined || named === store) return;
   const [{ placeNamed }, { neutral }] = await Promise.all([import("./store-place.ts"), import("../wire/neutral.ts")]);
   const [used, instead] = [placeNamed(named), placeNamed(store)];
-  if (used !== instead)
+  if (used !== instead && !used.startsWith(`${instead}, `))
     err.write(neutral(`warning: the store is ${used}, which ${config} names; OPENRATH_STORE names ${instead} and is not used\n`));
 }
 
-function isUrl(address: string): boolean {
-  return /^[a-z]+:\/\//.test(address);
+/** A path means the folder in which the command is called. */
+export function storeAddress(address: string, cwd: string): string {
+  return isPath(address) ? resolve(cwd, address) : address;
+}
+
+function isPath(address: string): boolean {
+  return address !== "" && address !== "memory" && address !== ":memory:" && !/^[a-z]+:\/\//.test(address);
 }
 
 function missing(store: string): Fault {

@@ -14,5 +14,14 @@ export function placeNamed(store: Store | string): string {
   if (typeof store !== "string") return placeOf(store);
   const [, scheme] = /^([a-z]+):\/\//.exec(store) ?? [];
   if (scheme === undefined) return store === "memory" ? "in memory" : resolve(store);
-  return scheme.startsWith("postgres") ? placeOfDatabase(store) : `${scheme}://…`;
+  return scheme.startsWith("postgres") ? databasePlace(store) : `${scheme}://…`;
+}
+
+/** What is no address is refused by whoever opens it. */
+function databasePlace(url: string): string {
+  try {
+    return placeOfDatabase(url);
+  } catch {
+    return "a PostgreSQL database";
+  }
 }

@@ -1,5 +1,6 @@
 /** What `openrath db` needs to know of a memory in a file. */
-import { type DatabaseFile, databaseFile, pathOf } from "../sqlite/upkeep.ts";
+import { pathOf } from "../sqlite/kept.ts";
+import { type DatabaseFile, databaseFile } from "../sqlite/upkeep.ts";
 import type { MemoryStore } from "./memory.ts";
 import { memoryFormat } from "./sqlite-format.ts";
 

@@ -85,16 +85,17 @@ export class Jobs {
   }
 
   /**
-   * Begins it, unless it is under way or done. One that failed is tried again, and so is one that looked at a store which has more in it
-   * now: most say something of other branches, of runs or of decisions, which come after the place that a job is named by.
+   * Begins it, unless it is under way or done. One that failed is tried again, and so is one that is done and looked at a store which has
+   * more in it now: most say something of other branches, of runs or of decisions, which come after the place that a job is named by.
    */
   begin(scope: Scope, name: JobName, session: Session, { erasures, place }: AsOf): JobResource {
     const known = this.#known(scope, name, erasures);
-    // It has not looked yet.
+    // One that is queued has not looked yet; one that runs is not begun anew, whoever asks how often.
     if (known?.status === "queued") known.place = place;
-    if (known !== undefined && known.status !== "failed" && known.place === place) return resourceOf(known);
-    if (known !== undefined) void this.#drop(known);
+    if (known?.status === "running" || (known !== undefined && known.status !== "failed" && known.place === place))
+      return resourceOf(known);
     this.#checkRoom(scope);
+    if (known !== undefined) void this.#drop(known);
     const { release } = this.#projects.hold(scope);
     const { tenant, project } = scope;
     const job: Job = {

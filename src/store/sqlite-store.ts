@@ -6,8 +6,8 @@
 import { resolve } from "node:path";
 import { Connection } from "../sqlite/connection.ts";
 import type { OpenDatabase } from "../sqlite/driver.ts";
+import { keptIn } from "../sqlite/kept.ts";
 import { scrub } from "../sqlite/scrub.ts";
-import { keptIn } from "../sqlite/upkeep.ts";
 import { storeFormat } from "./migrations/migrations.ts";
 import { items } from "./pages.ts";
 import { Appends } from "./sqlite-append.ts";

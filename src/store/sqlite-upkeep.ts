@@ -1,5 +1,6 @@
 /** What `openrath db` needs to know of a store in a file. */
-import { type DatabaseFile, databaseFile, pathOf, scopeIn } from "../sqlite/upkeep.ts";
+import { pathOf } from "../sqlite/kept.ts";
+import { type DatabaseFile, databaseFile } from "../sqlite/upkeep.ts";
 import { storeFormat } from "./migrations/migrations.ts";
 import type { Store } from "./store.ts";
 
@@ -11,11 +12,6 @@ export function storeFile(path: string): DatabaseFile {
     runs: "SELECT count(*) AS number FROM runs",
     blobs: "SELECT count(*) AS number FROM blobs",
   });
-}
-
-/** Whose such a store is. */
-export function storeScopeOf(store: Store): ReturnType<typeof scopeIn> {
-  return scopeIn(store);
 }
 
 /** The file of a store that `sqliteStore` made; it is not opened for this. */

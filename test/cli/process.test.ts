@@ -170,6 +170,10 @@ describe("the process", () => {
       `warning: the store is ${join(folder, "named.db")}, which ${join(folder, "named.config.js")} names; OPENRATH_STORE names PostgreSQL at db.example:5432/agents and is not used\n`,
     );
     expect(await ls("same.config.js", "same.db")).toMatchObject({ code: 0, err: "" });
+    // Kept nowhere, so nothing lies about; and what is no address is no reason to fail where it is not used.
+    expect(await ls("same.config.js", "memory")).toMatchObject({ code: 0, err: "" });
+    expect(existsSync(join(folder, "memory"))).toBe(false);
+    expect(await ls("named.config.js", "postgres://ada:pa/ss@db.example/agents")).toMatchObject({ code: 0 });
   });
 
   test("a reader that has seen enough is no error", async () => {

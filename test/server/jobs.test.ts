@@ -11,6 +11,7 @@ import { runtimeOf } from "../../src/runtime/replay.ts";
 import { Jobs } from "../../src/server/jobs.ts";
 import { Projects } from "../../src/server/projects.ts";
 import { Flow } from "../support/flow.ts";
+import { until } from "../support/processes.ts";
 import { type Answer, type Caller, type ServedRath, serve } from "../support/served.ts";
 import { worked } from "../support/worked.ts";
 
@@ -181,6 +182,28 @@ describe("an export", () => {
     await rm(join(temporary, made), { recursive: true });
     await server.ask("noteInSession", { session: id }, { text: "more" });
     expect(await exported(server)).toMatchObject({ status: "done" });
+  });
+
+  // Mutants: a running one is begun anew when the store has more in it; a full queue drops what was made.
+  test("that is asked for again while it runs goes on, and what is done stays where there is no room for a new one", async () => {
+    await using server = await worked();
+    await using rath = openrath({ store: server.file });
+    const projects = new Projects(rath, 1);
+    const jobs = new Jobs({ jobs: 1, jobBytes: 1e9 }, projects);
+    const session = await rath.session("go").do("work", () => 1);
+    const begin = (longest: number, place: string) => {
+      const name = { session: session.id, head: session.head, kind: "export", options: { format: "markdown", longest } } as const;
+      return jobs.begin(projects.own, name, session, { erasures: 0, place }).status;
+    };
+    expect(["queued", "running"]).toContain(begin(5000, "1"));
+    expect([begin(5000, "2"), begin(5000, "3")]).toEqual(["running", "running"]);
+    await until(() => begin(5000, "1") === "done", "it to be done");
+    // One runs, and so many wait.
+    for (let i = 1; i <= 21; i++) begin(5000 + i, "1");
+    expect(() => begin(5000, "4")).toThrow(/already in the queue/);
+    expect(begin(5000, "1")).toBe("done");
+    await jobs.close();
+    await projects.close();
   });
 
   // Mutant: those of all projects are counted alone.

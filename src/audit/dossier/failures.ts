@@ -1,4 +1,5 @@
 /** What went wrong, what was tried again, what nobody knows, and what worked in the end: all from the record, nothing guessed. */
+import { startsLater } from "../../runtime/waits.ts";
 import type { Event } from "../../session/event.ts";
 import { count, money, seconds } from "../../wire/format.ts";
 import { dataOf, type Effect, problemOf } from "./effects.ts";
@@ -60,7 +61,7 @@ function isUnknown({ op, outcome, call, started }: Effect): boolean {
   if (outcome !== "open") return outcome === "unknown";
   const { repeat } = dataOf(call, "tool.called") ?? dataOf(call, "do.called") ?? {};
   const waits = op === "ask" || op === "wait" || op === "receive" || op === "route" || repeat === "nested";
-  return !waits && (call.facts.started === true || started !== undefined);
+  return !waits && (!startsLater(call) || started !== undefined);
 }
 
 /** A check that says no is an answer of the check, and a failure of what it judged. */

@@ -4,7 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Flow } from "../../../test/support/flow.ts";
-import { openrath, type Rath, rerun, type Session } from "../../index.ts";
+import { Agent, openrath, type Rath, rerun, type Session } from "../../index.ts";
+import type { Model } from "../../session/model.ts";
+import { memoryStore } from "../../store/memory.ts";
 import { writeFile } from "../../tool/builtin/tools.ts";
 import { write } from "../export/write.ts";
 import { verify } from "../verify.ts";
@@ -45,6 +47,28 @@ test("a question that waits for its answer is not unknown", async () => {
   const { session } = await (await rath.run(asking, rath.session("Ask"))).settle();
   expect(session.status).toBe("waiting");
   expect(await pageOf(session, "waiting")).not.toMatch(/no known outcome|1 effect stayed/);
+});
+
+test("a model that was asked under a limit and never answered is unknown", async () => {
+  const store = memoryStore();
+  let heard = (): void => {};
+  const asked = new Promise<void>((resolve) => {
+    heard = resolve;
+  });
+  const silent: Model = {
+    id: "test/silent",
+    stream: async function* () {
+      heard();
+      await new Promise(() => {});
+    },
+  };
+  const agent = new Agent({ name: "agent", model: silent, limits: { tokens: 1000 } });
+  const killed = openrath({ store });
+  const session = killed.session("Say something");
+  void (await killed.run(agent, session)).result().catch(() => undefined);
+  await asked;
+  await using later = openrath({ store });
+  expect(await pageOf(await later.open(session.id), "silent")).toContain("1 effect has no known outcome");
 });
 
 test("a record that strangers signed is not proven, and is not in doubt; whoever knows the key sees that it is intact", async () => {

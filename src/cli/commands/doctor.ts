@@ -1,7 +1,7 @@
 /** `openrath doctor`: what works on this machine, and what to do about the rest. Names of keys are shown, never their values. */
 import { access, constants, mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import { version } from "../../runtime/version.ts";
 import type { Cli } from "../cli.ts";
@@ -41,7 +41,8 @@ async function doctor(cli: Cli): Promise<void> {
     config === undefined
       ? { check: "project", status: "none", detail: "no openrath.config.ts here or above", fix: "openrath init" }
       : { check: "project", status: "ok", detail: config },
-    ...(await homeOf(home)),
+    await homeOf(home),
+    await signingKey(await keyFile(cli, home)),
     ...(await store(cli)),
     ...providers.map((provider) => model(cli, provider, config)),
     ...(await sandboxFindings(cli, config, home)),
@@ -90,20 +91,31 @@ async function driver(): Promise<Finding> {
   }
 }
 
-async function homeOf(home: string): Promise<readonly Finding[]> {
+async function homeOf(home: string): Promise<Finding> {
   const found = await stat(home).catch(() => undefined);
-  if (found === undefined) return [{ check: "home", status: "none", detail: `${home} is not there yet: the first session makes it` }];
+  if (found === undefined) return { check: "home", status: "none", detail: `${home} is not there yet: the first session makes it` };
   const open = (found.mode & 0o077) !== 0 && process.platform !== "win32";
   const writable = await access(home, constants.W_OK).then(
     () => true,
     () => false,
   );
-  const folder: Finding = !writable
+  return !writable
     ? { check: "home", status: "fail", detail: `${home} cannot be written`, fix: `chmod u+w ${home}` }
     : open
       ? { check: "home", status: "warn", detail: `${home} can be read by others`, fix: `chmod 700 ${home}` }
       : { check: "home", status: "ok", detail: `${home}, private` };
-  return [folder, await signingKey(join(home, "signing-key.pem"))];
+}
+
+/** Beside the file of a store; of another store, and of one that does not open, in the home. */
+async function keyFile(cli: Cli, home: string): Promise<string> {
+  const { storeNamedBy, storeOfEnvironment } = await import("../../runtime/named-store.ts");
+  const named = await cli.project().then(
+    ({ rath }) => storeNamedBy(rath) ?? storeOfEnvironment(),
+    () => undefined,
+  );
+  const { storePathOf } = await import("../../store/sqlite-place.ts");
+  const path = typeof named === "object" ? storePathOf(named) : named;
+  return join(path === undefined || path.includes("://") ? home : dirname(resolve(path)), "signing-key.pem");
 }
 
 async function signingKey(file: string): Promise<Finding> {

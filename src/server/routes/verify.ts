@@ -141,6 +141,8 @@ async function workflowFor(runtime: Runtime, session: Session, from: number | un
 
 /** Reruns are executed by the server itself: so many at once, of each project. */
 const mostAtOnce = 16;
+/** So long one keeps its project open: one that waits for a person must not keep others out for good. */
+const heldMs = 3_600_000;
 const goingOn = new WeakMap<Runtime, number>();
 
 async function bounded<T extends { readonly ended: Promise<unknown> }>(call: Call, begin: () => Promise<T>): Promise<T> {
@@ -152,9 +154,11 @@ async function bounded<T extends { readonly ended: Promise<unknown> }>(call: Cal
     });
   // No row says that it is under way, and the call is over long before: without this its project would be closed to make room.
   const { release } = server.projects.hold(call);
+  const held = setTimeout(release, heldMs).unref();
   count(1);
   const over = (): void => {
     count(-1);
+    clearTimeout(held);
     release();
   };
   try {
