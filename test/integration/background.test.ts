@@ -35,6 +35,8 @@ const server = (marker: string) =>
   `exec node -e 'require("http").createServer((q, s) => s.end(require("fs").readFileSync("page"))).listen(8099, () => console.log("up"))' ${marker}`;
 const get = `node -e 'fetch("http://127.0.0.1:8099").then((r) => r.text()).then(console.log, (e) => console.log("nobody", e.cause.code))'`;
 const running = (session: Session) => session.pending.filter(({ kind }) => kind === "process");
+/** Goes on once there is a file `go`. */
+const whenTold = "while [ ! -e go ]; do sleep 0.05; done";
 
 describe.skipIf(noLocal !== undefined)("a background process", () => {
   test("is pending, is reached on its port, sees the files, and is gone when it is stopped", { timeout: 60_000 }, async () => {
@@ -91,8 +93,9 @@ describe.skipIf(noLocal !== undefined)("a background process", () => {
     const started = await rath.session("go").to("local", {}).call(shell, { command: "echo failed >&2; exit 1", background: true });
     expect(started.output).toMatchObject({ exitCode: 1, stderr: "failed\n" });
     expect(running(started)).toEqual([]);
-    const slow = await started.call(shell, { command: "sleep 0.7; echo crashed >&2; exit 2", background: true });
-    const between = await slow.call(shell, { command: "sleep 0.5; echo between" });
+    const slow = await started.call(shell, { command: `${whenTold}; echo crashed >&2; exit 2`, background: true });
+    let between = await slow.call(shell, { command: "touch go; sleep 0.2; echo between" });
+    for (let left = 100; running(between).length > 0 && left > 0; left--) between = await between.call(shell, { command: "sleep 0.1" });
     expect(running(between)).toEqual([]);
     const read = await between.call(shell, { process: slow.output.process });
     expect(read.output).toMatchObject({ exitCode: 2, stderr: "crashed\n" });
@@ -101,11 +104,19 @@ describe.skipIf(noLocal !== undefined)("a background process", () => {
 
   test("that ends by itself is not pending any more, once somebody looked", { timeout: 60_000 }, async () => {
     const { rath } = fresh();
-    const started = await rath.session("go").to("local", {}).call(shell, { command: "sleep 0.7; echo over; exit 3", background: true });
+    const started = await rath
+      .session("go")
+      .to("local", {})
+      .call(shell, { command: `${whenTold}; echo over; exit 3`, background: true });
     expect(running(started).length).toBe(1);
-    await new Promise((resolve) => setTimeout(resolve, 600));
-    const after = await started.call(shell, { process: started.output.process });
-    expect(after.output).toMatchObject({ exitCode: 3, stdout: "over\n" });
+    const { process } = started.output;
+    let after = await (await started.call(shell, { command: "touch go" })).call(shell, { process });
+    let { stdout } = after.output;
+    for (let left = 100; running(after).length > 0 && left > 0; left--) {
+      after = await after.call(shell, { process });
+      stdout += after.output.stdout;
+    }
+    expect([after.output.exitCode, stdout]).toEqual([3, "over\n"]);
     expect(running(after)).toEqual([]);
     await rath.close();
   });

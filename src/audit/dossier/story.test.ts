@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Flow } from "../../../test/support/flow.ts";
+import { until } from "../../../test/support/processes.ts";
 import { Agent, openrath, type Rath, rerun, type Session } from "../../index.ts";
 import type { Model } from "../../session/model.ts";
 import { memoryStore } from "../../store/memory.ts";
@@ -51,14 +52,9 @@ test("a question that waits for its answer is not unknown", async () => {
 
 test("a model that was asked under a limit and never answered is unknown", async () => {
   const store = memoryStore();
-  let heard = (): void => {};
-  const asked = new Promise<void>((resolve) => {
-    heard = resolve;
-  });
   const silent: Model = {
     id: "test/silent",
     stream: async function* () {
-      heard();
       await new Promise(() => {});
     },
   };
@@ -66,7 +62,12 @@ test("a model that was asked under a limit and never answered is unknown", async
   const killed = openrath({ store });
   const session = killed.session("Say something");
   void (await killed.run(agent, session)).result().catch(() => undefined);
-  await asked;
+  // What may be repeated is asked before it is stored.
+  const isStored = async (): Promise<boolean> => {
+    for await (const { envelope } of store.events({ session: session.id })) if (Buffer.from(envelope).includes("model.called")) return true;
+    return false;
+  };
+  await until(isStored, "the call of the model to be stored");
   await using later = openrath({ store });
   expect(await pageOf(await later.open(session.id), "silent")).toContain("1 effect has no known outcome");
 });
