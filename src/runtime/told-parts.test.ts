@@ -92,6 +92,14 @@ function twoProcesses(pass: Pass): [Store, Store] {
   return [other(), other()];
 }
 
+/** Says what was there before nothing came any more. */
+async function silence(screen: Screen): Promise<never> {
+  await sleep(20_000, undefined, { ref: false });
+  throw new Error(
+    `nothing came for 20 s, after ${screen.deltas} deltas, ${JSON.stringify(screen.over)} and ${JSON.stringify(screen.left)}`,
+  );
+}
+
 async function followed(
   here: Store,
   there: Store,
@@ -109,7 +117,7 @@ async function followed(
   const working = worker.work({ signal: stop.signal, drain: "1s" });
   const screen = new Screen();
   for (;;) {
-    const told = await stream.next();
+    const told = await Promise.race([stream.next(), silence(screen)]);
     if (told === undefined || told.type === "end") break;
     screen.take(told);
     if (told.data.event?.kind === "run.ended") break;
@@ -128,7 +136,10 @@ async function followed(
 const heard = (schema: string): Promise<void> =>
   withClient(url, async (client) => {
     const listening = "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND query LIKE '%' || $1 || '%'";
-    while ((await client.query(listening, [schema])).rows.length === 0) await sleep(5);
+    for (let left = 2000; (await client.query(listening, [schema])).rows.length === 0; left--) {
+      if (left === 0) throw new Error(`nobody listens to the news of ${schema}`);
+      await sleep(5);
+    }
   });
 
 test("on PostgreSQL a reader sees what a worker in another process is saying", async () => {
