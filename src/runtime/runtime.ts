@@ -100,8 +100,7 @@ export class Runtime implements Host, Services {
       );
     const log = new Log(this.platform.newId());
     this.assertOpen();
-    // Checked whoever makes it: what no store can keep would stand in the way of all that is written after it.
-    const principal = givenPrincipal(content, (text) => this.clean(text));
+    const principal = givenPrincipal(content, (text) => this.clean(text)); // checked whoever makes it: a store may not take it
     const by = maker ?? principal ?? "user";
     const node = link(this, { log, parents: [], kind: "session.created", data: content, by });
     log.about = node.data<"session.created">(this.platform);
