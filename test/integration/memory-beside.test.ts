@@ -1,5 +1,5 @@
 /** What is remembered is kept where the sessions are, however their store was given. */
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -7,6 +7,7 @@ import { openrath } from "../../src/index.ts";
 import { postgresStore } from "../../src/store/postgres.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
+import { listFiles } from "../../src/tool/builtin/tools.ts";
 import { freshDatabase } from "../support/postgres.ts";
 
 async function remembered(store: Store | string, tenant?: string): Promise<readonly string[]> {
@@ -27,6 +28,19 @@ test("a store object of SQLite has its memory beside its file, for its own tenan
   expect(await remembered(sqliteStore(path, { tenant: "acme" }))).toEqual(["Deploys happen on Tuesdays."]);
   expect(await remembered(path, "acme")).toEqual(["Deploys happen on Tuesdays."]);
   expect(await remembered(path)).toEqual([]);
+});
+
+test("what a store object of SQLite has on disk is no part of a workspace", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "openrath-beside-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  await writeFile(join(folder, "mine.txt"), "mine");
+  const path = join(folder, "agents.db");
+  await remember(sqliteStore(path));
+  await using rath = openrath({ store: sqliteStore(path) });
+  const session = await rath.session().to("memory", { workspace: folder }).call(listFiles, { path: "." });
+  const listed: string[] = [];
+  for await (const file of session.files.list()) listed.push(file);
+  expect(listed).toEqual(["mine.txt"]);
 });
 
 test("a store object of PostgreSQL has its memory in the same database", async () => {
