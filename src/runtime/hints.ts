@@ -1,9 +1,13 @@
 /** What the store tells of changes made by anybody, for those who want to know sooner than by looking. Looking stays the truth. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { textOfThrown } from "../session/thrown.ts";
 import type { News, Wakeups } from "../store/store.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Services } from "./services.ts";
 import { isFinal } from "./worker.ts";
+
+const firstWaitMs = 200;
+const longestWaitMs = 60_000;
 
 const known = new WeakMap<Services, Hints>();
 
@@ -19,6 +23,7 @@ export class Hints {
   readonly #listeners = new Set<(news: News) => void>();
   readonly #words = new Set<(words: unknown) => void>();
   readonly #opened = new Set<() => void>();
+  readonly #closed = new AbortController();
   #watching: Promise<AsyncDisposable | undefined> | undefined;
 
   constructor(runtime: Services) {
@@ -39,23 +44,40 @@ export class Hints {
   }
 
   async close(): Promise<void> {
+    this.#closed.abort();
     this.#listeners.clear();
     await (await this.#watching)?.[Symbol.asyncDispose]();
   }
 
+  /** A store that cannot tell now is asked again, less and less often. */
   async #watch(): Promise<AsyncDisposable | undefined> {
-    try {
-      const store = await this.#runtime.store();
-      const watching = await store.watch?.((news) => {
-        if (news.words === undefined) for (const hear of [...this.#listeners]) hear(news);
-        else for (const hear of this.#words) hear(news.words);
-      });
-      if (watching !== undefined) for (const tell of this.#opened) tell();
-      return watching;
-    } catch (error) {
-      this.#runtime.warn(`The store does not tell of changes (${textOfThrown(error)}): they are seen by looking from time to time.`);
-      return undefined;
+    for (let waitMs = firstWaitMs; !this.#closed.signal.aborted; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
+      try {
+        return await this.#open(waitMs > firstWaitMs);
+      } catch (error) {
+        if (waitMs === firstWaitMs)
+          this.#runtime.warn(`The store does not tell of changes yet (${textOfThrown(error)}): they are seen by looking from time to time.`);
+        await sleep(waitMs, undefined, { signal: this.#closed.signal, ref: false }).catch(() => {});
+      }
     }
+    return undefined;
+  }
+
+  async #open(late: boolean): Promise<AsyncDisposable | undefined> {
+    const store = await this.#runtime.store();
+    const watching = await store.watch?.((news) => {
+      if (news.words === undefined) this.#tell(news);
+      else for (const hear of this.#words) hear(news.words);
+    });
+    if (watching === undefined) return undefined;
+    for (const tell of this.#opened) tell();
+    // Whatever happened before was missed.
+    if (late) this.#tell({ due: true, logs: [] });
+    return watching;
+  }
+
+  #tell(news: News): void {
+    for (const hear of [...this.#listeners]) hear(news);
   }
 }
 

@@ -90,6 +90,17 @@ test("a wake-up outlives who asked for it, is heard by one of those who listen, 
   await Promise.all(hearing.map((one) => one[Symbol.asyncDispose]()));
 });
 
+test("those who begin at once on a new database all hear wake-ups", async () => {
+  const name = schema();
+  const stores = Array.from({ length: 6 }, (_, at) => postgresStore(url, { schema: name, project: `p${at}` }));
+  await Promise.all(stores.map((store) => store.append({ branches: [] })));
+  const heard = new Set<number>();
+  const wakeups = await Promise.all(stores.map((store, at) => (store as Required<Store>).wakeups(() => heard.add(at))));
+  for (const one of wakeups) await one.at("r", past);
+  await until("the wake-up of each", () => heard.size === stores.length);
+  for (const one of [...wakeups, ...stores]) await one[Symbol.asyncDispose]();
+});
+
 test("a connection that breaks while a wake-up is finished ends nothing: the next one is heard", async () => {
   const connection = new Connection(url, { schema: schema() }, postgresFormat);
   let broken = 0;

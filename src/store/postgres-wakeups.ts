@@ -26,23 +26,13 @@ const jobsAtOnce = 500;
 export async function openWakeups(connection: Connection, hear: () => void): Promise<Wakeups> {
   const PgBoss = await loadBoss();
   await connection.open();
-  const boss = new PgBoss({
-    db: { executeSql: (text: string, values?: unknown[]) => connection.raw(text, values) },
-    schema: `${connection.schema}_boss`,
-    application_name: "openrath",
-    // It is asked to wake, not to repeat by itself: schedules are no business of its here.
-    schedule: false,
-    archiveCompletedAfterSeconds: 3600,
-    deleteAfterHours: 24,
-  });
   let open = true;
-  for (const event of ["error", "warning"] as const)
-    boss.on(event, (error) => {
-      if (open) process.emitWarning(`pg-boss: ${error instanceof Error ? error.message : String(error)}`, "OpenRathWarning");
-    });
+  const warn = (error: unknown): void => {
+    if (open) process.emitWarning(`pg-boss: ${error instanceof Error ? error.message : String(error)}`, "OpenRathWarning");
+  };
+  const boss = await startedBoss(PgBoss, connection, warn);
   // One queue for each tenant and project: what one of them hears, nobody else needs.
   const queue = `wake-${hash("sha256", JSON.stringify([connection.tenant, connection.project])).slice(0, 16)}`;
-  await boss.start();
   await boss.createQueue(queue, { name: queue, policy: "short", retryLimit: 2 });
   const listening = listen(boss, queue, hear);
   return {
@@ -56,6 +46,29 @@ export async function openWakeups(connection: Connection, hear: () => void): Pro
       await boss.stop({ graceful: true, wait: true, timeout: 1000, close: false }).catch(() => {});
     },
   };
+}
+
+/** Several that begin at once on a new database make its tables at once, and all but one of them are refused: those find them made. */
+async function startedBoss(PgBoss: BossClass, connection: Connection, warn: (error: unknown) => void): Promise<Boss> {
+  for (let left = 5; ; left--) {
+    const boss = new PgBoss({
+      db: { executeSql: (text: string, values?: unknown[]) => connection.raw(text, values) },
+      schema: `${connection.schema}_boss`,
+      application_name: "openrath",
+      // It is asked to wake, not to repeat by itself: schedules are no business of its here.
+      schedule: false,
+      archiveCompletedAfterSeconds: 3600,
+      deleteAfterHours: 24,
+    });
+    for (const event of ["error", "warning"] as const) boss.on(event, warn);
+    try {
+      await boss.start();
+      return boss;
+    } catch (error) {
+      if (left === 0 || connection.closed) throw error;
+      await setTimeout(50 * (1 + Math.random()));
+    }
+  }
 }
 
 /**
