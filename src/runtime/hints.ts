@@ -56,7 +56,9 @@ export class Hints {
         return await this.#open(waitMs > firstWaitMs);
       } catch (error) {
         if (waitMs === firstWaitMs)
-          this.#runtime.warn(`The store does not tell of changes yet (${textOfThrown(error)}): they are seen by looking from time to time.`);
+          this.#runtime.warn(
+            `The store does not tell of changes yet (${textOfThrown(error)}): they are seen by looking from time to time.`,
+          );
         await sleep(waitMs, undefined, { signal: this.#closed.signal, ref: false }).catch(() => {});
       }
     }
