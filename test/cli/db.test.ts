@@ -1,5 +1,6 @@
 /** `openrath db` on real databases: SQLite files and a PostgreSQL server, with the real pg_dump. */
 import { execFileSync } from "node:child_process";
+import { createPublicKey } from "node:crypto";
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -48,8 +49,11 @@ describe("a file", () => {
     await call(undefined, ["keys", "create", "--role", "viewer", "--store", file], { terminal: false, cwd: folder });
     const keys = join(folder, "used.access.db");
     await chmod(keys, 0o644);
-    const doctor = await call(undefined, ["doctor"], { terminal: false, cwd: folder, env: { OPENRATH_STORE: file } });
+    const doctor = await call(undefined, ["doctor"], { terminal: false, cwd: tmpdir(), env: { OPENRATH_STORE: file } });
     expect(doctor.out).toContain(`access keys\twarn\t${keys} can be read by others\n`);
+    // The key beside the store that is used, not one of the folder of the call.
+    const { x } = createPublicKey(await readFile(join(folder, "signing-key.pem"))).export({ format: "jwk" });
+    expect(doctor.out).toContain(`signing key\tok\tthere, private; others verify with --key ${x}\n`);
     await chmod(keys, 0o600);
     const copied = await db(["backup", "kept/copy.db", "--store", file, "--json"]);
     expect(copied).toMatchObject({ exit: 0, err: expect.stringContaining("signing-key.pem") });

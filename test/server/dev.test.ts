@@ -1,7 +1,8 @@
 /** `openrath dev`: a change restarts the server and open runs go on; what ends is replayed; a link lets one browser in, for good. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { connect } from "../../src/client/client.ts";
@@ -16,7 +17,10 @@ beforeAll(async () => {
 });
 
 test("serves the project while it is written", async () => {
-  const dev = new Called(["dev", "--no-open", "--port", "0"], folder);
+  const inside = join(folder, "inside");
+  await mkdir(inside);
+  // A path in the environment means the folder of the call, wherever the project's file lies.
+  const dev = new Called(["dev", "--no-open", "--port", "0"], inside, { OPENRATH_STORE: "kept.db" });
   const [, url = "", code] = await dev.says(/open (http:\/\/127\.0\.0\.1:\d+)\/#code=(\S+) \(it lets one browser in\)/);
   const exchange = (): Promise<Response> =>
     fetch(`${url}/v1/keys/exchange`, {
@@ -28,6 +32,7 @@ test("serves the project while it is written", async () => {
   const { token, roles } = (await invited.json()) as { readonly token: string; readonly roles: readonly string[] };
   expect(roles).toEqual(["admin"]);
   expect((await exchange()).status).toBe(401);
+  expect(existsSync(join(inside, "kept.db"))).toBe(true);
 
   const client = connect({ url, key: token });
   const quick = await client.runs.start({ workflow: "quick", message: "hello" });
