@@ -17,6 +17,8 @@ export type Replayed =
 export interface Proof {
   readonly verification: Verification;
   readonly replay: Replayed;
+  /** Keys of others that counted. */
+  readonly keys: readonly string[];
 }
 
 /** How a dossier is made. */
@@ -32,8 +34,9 @@ export interface DossierOptions {
 }
 
 /** Verifies a session, and replays it where its workflow is at hand. Calls nothing. */
-export async function prove(session: Session, { workflow, keys, replay: replays = true, onProgress }: DossierOptions = {}): Promise<Proof> {
-  return { verification: await verify(session, { keys, onProgress }), replay: await replayed(session, workflow, replays) };
+export async function prove(session: Session, options: DossierOptions = {}): Promise<Proof> {
+  const { workflow, keys = [], replay: replays = true, onProgress } = options;
+  return { verification: await verify(session, { keys, onProgress }), replay: await replayed(session, workflow, replays), keys };
 }
 
 /** What is to be said of a record, in a word: where nothing is wrong, but strangers signed it, nothing is proven either. */
@@ -43,9 +46,9 @@ export function recordWord(verified: boolean, problems: number): readonly [word:
 }
 
 /** The keys that whoever reads the record elsewhere has to trust. */
-export function signersOf({ statement, unknownKeys }: Verification): readonly string[] {
+export function signersOf({ verification: { statement, unknownKeys }, keys }: Proof): readonly string[] {
   const own = statement === undefined ? [] : [(JSON.parse(statement) as { readonly statement: { readonly key: string } }).statement.key];
-  return [...new Set([...own, ...unknownKeys])];
+  return [...new Set([...own, ...keys, ...unknownKeys])];
 }
 
 async function replayed(session: Session, given: Workflow | undefined, replays: boolean): Promise<Replayed> {

@@ -85,6 +85,13 @@ test("a record that strangers signed is not proven, and is not in doubt; whoever
   expect(await dossier(same, there)).toMatchObject({ verified: false, problems: 0, unknownKeys: [key] });
   expect(await readFile(join(there, "index.html"), "utf8")).toContain("not proven");
   expect(await dossier(same, there, { keys: [key] })).toMatchObject({ verified: true, problems: 0, unknownKeys: [] });
+  // Both must be known to whoever reads on: whose record it is, and who wrote it down here since.
+  const on = await (await elsewhere.run(new Flow((at) => at.do("more", () => 2), "more"), same)).result();
+  await dossier(on, there, { keys: [key] });
+  const [, named] = /openrath verify \S+((?: --key \S+)+)</.exec(await readFile(join(there, "index.html"), "utf8")) ?? [];
+  const { unknownKeys } = await verify(on, { keys: [] });
+  expect(unknownKeys).toEqual([key]);
+  expect(named?.split(" --key ").slice(1)).toEqual([expect.not.stringMatching(key), key]);
 });
 
 test("places of one session have a folder each", async () => {

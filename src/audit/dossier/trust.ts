@@ -129,7 +129,7 @@ export function replaySection(dossier: Dossier, proof: Proof, alone: boolean): S
           ["openrath import session", "takes the session into another store, checking every hash"],
         ] as const)),
     [
-      ["openrath verify", id, ...signersOf(proof.verification).map((key) => `--key ${key}`)].join(" "),
+      ["openrath verify", id, ...signersOf(proof).map((key) => `--key ${key}`)].join(" "),
       "reads the whole record again; exit code 4 when something is wrong. Ask whoever signed it whether the key is theirs: openrath doctor shows it to them",
     ],
     ...(workflow === undefined
