@@ -4,11 +4,24 @@ import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import type { WorkState } from "../runtime/worker.ts";
 import { type HealthServer, parseAddress, serveHealth } from "./health.ts";
+import { WorkStates } from "./work-states.ts";
 
 const at = "2026-01-01T00:00:00.000Z";
 const works: WorkState = { worker: "host:1:abc", status: "working", executing: 2, taken: 7, looked: at, problem: undefined };
 let server: HealthServer | undefined;
 afterEach(() => server?.[Symbol.asyncDispose]());
+
+const own = { tenant: "default", project: "default" };
+
+/** Of the own project, and of others. */
+function statesOf(...[state, ...others]: readonly (WorkState | undefined)[]): WorkStates {
+  const states = new WorkStates(own, 4);
+  others.forEach((other, index) => {
+    if (other !== undefined) states.tell({ ...own, project: `other ${index}` }, other);
+  });
+  if (state !== undefined) states.tell(own, state);
+  return states;
+}
 
 interface Answer {
   readonly status: number;
@@ -17,7 +30,7 @@ interface Answer {
 
 async function ask(state: WorkState | undefined, path = "/health", { method = "GET", afterMs = 1000, body = "" } = {}): Promise<Answer> {
   const now = (): Date => new Date(Date.parse(at) + afterMs);
-  server = await serveHealth("0", { state: () => state, concurrency: 4, now });
+  server = await serveHealth("0", { states: statesOf(state), now });
   const url = new URL(path, server.url);
   return new Promise((resolve, reject) => {
     const asked = request(url, { method, headers: { host: "elsewhere.example" } }, async (response) => {
@@ -61,6 +74,26 @@ describe("/health", () => {
   });
 });
 
+// Mutants: the worker of one project speaks for all; one that is busy in one project counts as busy in another.
+test("several projects are one worker: runs are added up, and one that cannot be worked for is enough to be failing", () => {
+  const now = new Date(Date.parse(at) + 1000);
+  const [later, problem] = ["2026-01-01T00:00:00.900Z", "the database is away"];
+  const two = statesOf(works, { ...works, worker: "host:1:def", executing: 1, taken: 3, looked: later });
+  expect([two.sum, two.workWell(now)]).toEqual([{ ...works, executing: 3, taken: 10 }, true]);
+  const failing = statesOf(works, { ...works, problem });
+  expect([failing.sum, failing.workWell(now)]).toMatchObject([{ worker: "host:1:abc", problem }, false]);
+  const stale = new Date(Date.parse(at) + 6000);
+  expect(statesOf({ ...works, executing: 4 }, works).workWell(stale)).toBe(false);
+  expect(statesOf({ ...works, executing: 4 }, { ...works, executing: 4 }).workWell(stale)).toBe(true);
+  const begins = statesOf(undefined, works);
+  expect([begins.sum, begins.workWell(now)]).toEqual([undefined, false]);
+  expect(statesOf({ ...works, status: "stopped" }, { ...works, status: "draining" }).sum).toMatchObject({ status: "draining", taken: 14 });
+  const ended = statesOf({ ...works, status: "stopped" }, { ...works, status: "stopped" });
+  expect([ended.sum?.status, ended.workWell(now)]).toEqual(["stopped", false]);
+  // One that could not be worked for is tried again; the rest goes on.
+  expect(statesOf(works, { ...works, status: "stopped" }).workWell(now)).toBe(true);
+});
+
 test("/ready is 200 only while new runs are taken", async () => {
   expect(await ask(works, "/ready?probe=1")).toMatchObject({ status: 200 });
   await server?.[Symbol.asyncDispose]();
@@ -76,7 +109,7 @@ test("other paths are 404, other methods 405; HEAD has no body; what is sent alo
 });
 
 test("a connection that asks for nothing does not keep it from closing", async () => {
-  server = await serveHealth("0", { state: () => works, concurrency: 1, now: () => new Date(at) });
+  server = await serveHealth("0", { states: statesOf(works), now: () => new Date(at) });
   const idle = connect(Number(new URL(server.url).port), "127.0.0.1");
   await new Promise((resolve) => idle.once("connect", resolve));
   const closed = new Promise((resolve) => idle.once("close", resolve));
@@ -93,13 +126,13 @@ test("an address is a port on loopback, or a host and a port", () => {
 });
 
 test("a port that is taken is named", async () => {
-  server = await serveHealth("0", { state: () => works, concurrency: 1, now: () => new Date(at) });
+  server = await serveHealth("0", { states: statesOf(works), now: () => new Date(at) });
   const { port } = new URL(server.url);
-  await expect(serveHealth(port, { state: () => works, concurrency: 1, now: () => new Date(at) })).rejects.toThrow(`127.0.0.1:${port}`);
+  await expect(serveHealth(port, { states: statesOf(works), now: () => new Date(at) })).rejects.toThrow(`127.0.0.1:${port}`);
 });
 
 test("whoever takes his time to ask, or says nothing, holds no place for long", async () => {
-  server = await serveHealth("0", { state: () => works, concurrency: 4, now: () => new Date(at) });
+  server = await serveHealth("0", { states: statesOf(works), now: () => new Date(at) });
   const { port } = new URL(server.url);
   const ended = (said: string): Promise<void> =>
     new Promise((resolve) => {

@@ -5,15 +5,12 @@
  * `/health`: 200 while the worker does its work, 503 when it cannot. `/ready`: 200 only while it takes new runs.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { type WorkState, worksWell } from "../runtime/worker.ts";
 import { refusalOf } from "../session/thrown.ts";
 import { exits, Fault } from "./fault.ts";
+import type { WorkStates } from "./work-states.ts";
 
 export interface HealthSource {
-  /** Undefined before the worker has begun. */
-  state(): WorkState | undefined;
-  /** How many runs it executes at once: when it has that many it does not look for more. */
-  readonly concurrency: number;
+  readonly states: WorkStates;
   now(): Date;
 }
 
@@ -80,8 +77,8 @@ function answer(source: HealthSource, { method, url = "" }: IncomingMessage, res
     give(response, method, 405, { error: "ask with GET" }, { allow: "GET, HEAD" });
     return;
   }
-  const state = source.state();
-  const works = worksWell(state, source.concurrency, source.now());
+  const state = source.states.sum;
+  const works = source.states.workWell(source.now());
   const good = path === "/health" ? works : works && state?.status === "working";
   give(response, method, good ? 200 : 503, {
     status: state === undefined ? "starting" : works ? state.status : "failing",

@@ -83,7 +83,7 @@ export class Projects {
     if (rath === undefined)
       throw new RathError(
         "access.forbidden",
-        `This server answers for project ${this.#own.project} of ${this.#own.tenant} alone: its store was opened for it. Give openrath() an address instead of a store.`,
+        `This process answers for project ${this.#own.project} of ${this.#own.tenant} alone: its store was opened for it. Give openrath() an address instead of a store.`,
       );
     return { project: { rath, runtime: runtimeOf(rath.session()), tenant, project }, holders: 0, lasting };
   }

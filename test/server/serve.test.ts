@@ -82,6 +82,38 @@ describe("openrath serve", () => {
     expect(await Promise.all([server.ends("SIGTERM"), worker.ends("SIGTERM")])).toEqual([0, 0]);
   }, 60_000);
 
+  // Mutants: the worker works for its own project alone; it looks for others only when it begins.
+  test("without a worker, runs of other projects and tenants are executed by openrath worker, also of those that come later", async () => {
+    await using database = await freshDatabase();
+    const there = await projectFolder(gateConfig(`, store: ${JSON.stringify(database.url)}`));
+    const keyOf = async (...argv: readonly string[]): Promise<string> => {
+      const made = new Called(["keys", "create", "--role", "operator", ...argv], there);
+      expect(await made.ended, made.err).toBe(0);
+      return made.out.trim();
+    };
+    const early = await keyOf("--project", "two");
+    const server = new Called(["serve", "--port", "0", "--no-worker"], there);
+    const worker = new Called(["worker", "--verbose", "--health", "0"], there);
+    const url = await server.url();
+    const [, health = ""] = await worker.says(/health: (\S+)/);
+    await worker.says(/^works for project two too$/m);
+    const late = await keyOf("--tenant", "other");
+    const runs: string[] = [];
+    for (const key of [early, late, await keyOf()]) {
+      const client = connect({ url, key });
+      const { id } = await client.runs.start({ workflow: "quick", message: `run ${runs.length}` });
+      expect(await client.runs.done(id)).toMatchObject({ status: "done" });
+      runs.push(id);
+    }
+    await worker.says(new RegExp(`${runs[0]} quick done project two$`, "m"));
+    await worker.says(new RegExp(`${runs[1]} quick done project default of tenant other$`, "m"));
+    await worker.says(new RegExp(`${runs[2]} quick done$`, "m"));
+    expect(await (await fetch(health)).json()).toMatchObject({ status: "working", executing: 0, taken: 3 });
+    expect([...(await linesOf(there, "witness"))].sort()).toEqual(["run 0", "run 1", "run 2"]);
+    expect(await Promise.all([server.ends("SIGTERM"), worker.ends("SIGTERM")])).toEqual([0, 0]);
+    expect(worker.err).toMatch(/stopped: 3 runs taken\n$/);
+  }, 60_000);
+
   test("says why it cannot serve", async () => {
     const taken = createNetServer();
     await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));

@@ -1,5 +1,7 @@
 /** `openrath worker`: executes the runs that wait in the store, with any number of others, until it is told to stop. */
 import type { Command } from "commander";
+import type { Scope } from "../../access/access.ts";
+import { tenancyOf } from "../../runtime/tenancy.ts";
 import type { RunWork, WorkState } from "../../runtime/worker.ts";
 import type { Duration } from "../../session/session.ts";
 import { plural, seconds } from "../../wire/format.ts";
@@ -11,6 +13,7 @@ import { statusInk } from "../session-text.ts";
 import { shortIds } from "../sessions.ts";
 import { json, show } from "../shown.ts";
 import { placeOf } from "../store-place.ts";
+import { WorkStates } from "../work-states.ts";
 
 interface Options {
   readonly concurrency: number;
@@ -23,9 +26,9 @@ export function define(command: Command, cli: Cli): void {
   command
     .summary("execute the runs that wait in the store")
     .description(
-      "Takes runs of the workflows that the project file names and executes them: queued ones, those whose time or answer has come, and those whose worker died. Any number may work on one store. SIGTERM and Ctrl+C end it: what is under way is given time, the rest is left for others; a second one stops it at once.",
+      "Takes runs of the workflows that the project file names and executes them: queued ones, those whose time or answer has come, and those whose worker died. It works for the project of that file and for every other of the same database that has a key. Any number may work on one store. SIGTERM and Ctrl+C end it: what is under way is given time, the rest is left for others; a second one stops it at once.",
     )
-    .option("-c, --concurrency <number>", "how many runs at once", numberOf("--concurrency"), 16)
+    .option("-c, --concurrency <number>", "how many runs at once, of each project", numberOf("--concurrency"), 16)
     .option("--drain <time>", "how long effects under way get when it ends, like 10s or 2m", "10s")
     .option("--health <address>", "PORT or HOST:PORT of an HTTP endpoint with /health and /ready; loopback unless a host is given")
     .option("--verbose", "say which runs are taken and what they come to (default on a terminal)")
@@ -46,33 +49,41 @@ async function work(cli: Cli, { concurrency, drain, health, verbose }: Options):
   // What is wrong with the store is said before anything is taken.
   await rath.ready();
   const place = placeOf(await runtime.store());
-  let state: WorkState | undefined;
+  const own = tenancyOf(runtime).scope;
+  const states = new WorkStates(own, concurrency);
   const { signal } = cli.host;
   cli.host.heedTermination?.();
   cli.handlesInterrupt = true;
-  const server =
-    health === undefined ? undefined : await serveHealth(health, { state: () => state, concurrency, now: () => cli.host.now() });
+  const server = health === undefined ? undefined : await serveHealth(health, { states, now: () => cli.host.now() });
   const draining = (): void =>
     cli.note(show`stopping: nothing new is begun, what is under way has ${seconds(forMs)}; once more stops at once`);
   signal.addEventListener("abort", draining, { once: true });
   const short = cli.host.err.isTTY ? await shortIds(cli) : (id: string) => id;
+  const { workAlone } = await import("../../server/work.ts");
   try {
-    await rath.work({
+    await workAlone(rath, {
       ...{ concurrency, drain: drain as Duration, signal },
-      report: (now) => {
-        if (state === undefined) greet(cli, now, { names, place, concurrency, server });
-        if (cli.asJson && news(state, now)) cli.print(json(now));
-        state = now;
+      report: (scope, now) => {
+        const before = states.sum;
+        if (states.tell(scope, now)) greet(cli, now, { names, place, concurrency, server, other: otherThan(own, scope) });
+        const { sum } = states;
+        if (cli.asJson && sum !== undefined && news(before, sum)) cli.print(json(sum));
       },
-      onRun: (run) => {
-        if (verbose === true || (cli.host.err.isTTY && !cli.asJson)) tell(cli, run, short);
+      onRun: (scope, run) => {
+        if (verbose === true || (cli.host.err.isTTY && !cli.asJson)) tell(cli, run, { short, other: otherThan(own, scope) });
       },
     });
   } finally {
     signal.removeEventListener("abort", draining);
     await server?.[Symbol.asyncDispose]();
   }
-  cli.note(show`stopped: ${plural(state?.taken ?? 0, "run")} taken`);
+  cli.note(show`stopped: ${plural(states.sum?.taken ?? 0, "run")} taken`);
+}
+
+/** How a project is called that is not the own one. */
+function otherThan(own: Scope, { tenant, project }: Scope): string | undefined {
+  if (tenant !== own.tenant) return `project ${project} of tenant ${tenant}`;
+  return project === own.project ? undefined : `project ${project}`;
 }
 
 function greet(
@@ -83,8 +94,13 @@ function greet(
     readonly place: string;
     readonly concurrency: number;
     readonly server: HealthServer | undefined;
+    readonly other: string | undefined;
   },
 ): void {
+  if (about.other !== undefined) {
+    cli.note(show`works for ${about.other} too`);
+    return;
+  }
   cli.note(show`worker ${worker} works on ${about.place}, ${plural(about.concurrency, "run")} at once`);
   cli.note(show`workflows: ${about.names.join(", ")}`);
   if (about.server !== undefined) cli.note(show`health: ${about.server.url}`);
@@ -95,6 +111,12 @@ function news(before: WorkState | undefined, now: WorkState): boolean {
   return (["status", "executing", "taken", "problem"] as const).some((field) => before?.[field] !== now[field]);
 }
 
-function tell(cli: Cli, { run, workflow, status }: RunWork, short: (id: string) => string): void {
-  cli.note(show`${cli.errInk.dim(cli.host.now().toISOString().slice(11, 19))} ${short(run)} ${workflow} ${statusInk(cli, status)}`);
+function tell(
+  cli: Cli,
+  { run, workflow, status }: RunWork,
+  about: { readonly short: (id: string) => string; readonly other: string | undefined },
+): void {
+  const at = cli.errInk.dim(cli.host.now().toISOString().slice(11, 19));
+  const whose = about.other === undefined ? "" : show` ${cli.errInk.dim(about.other)}`;
+  cli.note(show`${at} ${about.short(run)} ${workflow} ${statusInk(cli, status)}${whose}`);
 }
