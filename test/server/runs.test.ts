@@ -265,13 +265,17 @@ describe("the server", () => {
     expect((await server.response("ready")).status).toBe(200);
   });
 
-  test("is ready while its store answers and its worker looks for work, and says no more than that", async () => {
+  test("is ready while its store answers and its worker looks for work, and says why when it is not", async () => {
     await using server = await worked({ auth: "keys" });
     await expect.poll(async () => (await server.response("ready")).status).toBe(200);
     expect(await server.ask("health")).toEqual({ status: "ok" });
     await server.rath.close();
     const answer = await server.response("ready");
-    expect([answer.status, await answer.json()]).toMatchObject([503, { error: { code: "server.busy", details: { retryAfter: 1 } } }]);
+    const message = expect.stringMatching(/^This server is not ready: .*closed.*\. Ask another one, or again later\.$/);
+    expect([answer.status, await answer.json()]).toMatchObject([
+      503,
+      { error: { code: "server.busy", message, details: { retryAfter: 1 } } },
+    ]);
     expect(await server.ask("health")).toEqual({ status: "ok" });
   });
 });

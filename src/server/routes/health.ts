@@ -1,8 +1,11 @@
-/** Whether the server lives, and whether it can do its work. Anybody may ask, and is told no more than that. */
+/** Whether the server lives, and whether it can do its work. Anybody may ask: who keeps watch has no key. */
+import type { Rath } from "../../runtime/rath.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
 import { workerProblem } from "../../runtime/worker.ts";
 import { RathError } from "../../session/errors.ts";
 import { health as healthResource, readiness } from "../../wire/api/info.ts";
-import { type Call, route } from "../route.ts";
+import { route } from "../route.ts";
+import type { Served } from "../served.ts";
 
 export const health = route({
   name: "health",
@@ -19,29 +22,57 @@ export const ready = route({
   needs: "nothing",
   summary: "Whether it should be sent calls: its store and memory answer, its worker works, and it is not stopping",
   answer: readiness,
-  handle: async (call) => {
-    if (await isReady(call)) return { status: "ready" as const };
-    throw new RathError("server.busy", "This server is not ready: ask another one, or again later.", {
+  handle: async ({ server }) => {
+    const problem = await problemOf(server);
+    if (problem === undefined) return { status: "ready" as const };
+    throw new RathError("server.busy", `This server is not ready: ${problem.replace(/\.$/, "")}. Ask another one, or again later.`, {
       retryable: true,
       details: { retryAfter: 1 },
     });
   },
 });
 
-/** Whoever asks while it is looked at waits for the same answer: asking often costs no more. */
-const looking = new WeakMap<object, Promise<boolean>>();
+/** Those who keep watch do not wait for long. A store waits longer for a database that is away, and says only then what is wrong. */
+const patienceMs = 2000;
 
-async function isReady({ server }: Call): Promise<boolean> {
-  const { rath, runtime } = server.projects.own;
-  if (server.stopping.aborted || workerProblem(runtime, new Date()) !== undefined) return false;
-  const looked = looking.get(runtime) ?? rath.ready().then(ok, notOk);
-  looking.set(runtime, looked);
+/** Whoever asks while it is looked at waits for the same answer: asking often costs no more. */
+const looking = new WeakMap<Runtime, Promise<string | undefined>>();
+/** What was wrong when it was last looked at: said while looking again takes its time. */
+const found = new WeakMap<Runtime, string>();
+
+async function problemOf({ projects, stopping }: Served): Promise<string | undefined> {
+  const { rath, runtime } = projects.own;
+  if (stopping.aborted) return "it is stopping";
+  const worker = workerProblem(runtime, new Date());
+  if (worker !== undefined) return worker;
+  const looked = looking.get(runtime) ?? look(rath, runtime);
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<string>((resolve) => {
+    const silent = `its store or its memory has not answered for ${patienceMs / 1000} s`;
+    timer = setTimeout(() => resolve(found.get(runtime) ?? silent), patienceMs);
+  });
   try {
-    return await looked;
+    return await Promise.race([looked, late]);
   } finally {
-    looking.delete(runtime);
+    clearTimeout(timer);
   }
 }
 
-const ok = (): boolean => true;
-const notOk = (): boolean => false;
+function look(rath: Rath, runtime: Runtime): Promise<string | undefined> {
+  const looked = rath
+    .ready()
+    .then(() => undefined, problemText)
+    .then((problem) => {
+      looking.delete(runtime);
+      if (problem === undefined) found.delete(runtime);
+      else found.set(runtime, problem);
+      return problem;
+    });
+  looking.set(runtime, looked);
+  return looked;
+}
+
+/** Errors of ours name a place without its password. What others say is for the log. */
+function problemText(error: unknown): string {
+  return RathError.is(error) ? error.message : "its store or its memory failed";
+}
