@@ -17,20 +17,24 @@ async function main(): Promise<void> {
     interruption.abort(new Error("interrupted"));
   };
   process.on("SIGINT", () => interrupt(130));
-  const [{ runCli }, { processHost }, { neutral }] = await Promise.all([
+  const isQuiet = argv.includes("--quiet") || argv.includes("-q");
+  const [{ runCli }, { processHost }, { sendSpans }, { neutral }] = await Promise.all([
     import("./program.ts"),
     import("./terminal.ts"),
+    import("./send-spans.ts"),
     import("../wire/neutral.ts"),
   ]);
   process.removeAllListeners("warning").on("warning", ({ name, message }) => {
     // What Node itself thinks of its modules and options is no news to the user of a command.
-    if (name !== "OpenRathWarning" || argv.includes("--quiet") || argv.includes("-q")) return;
+    if (name !== "OpenRathWarning" || isQuiet) return;
     process.stderr.write(`warning: ${neutral(message)}\n`);
   });
   const code = await runCli(
     argv,
     processHost(interruption.signal, () => void process.on("SIGTERM", () => interrupt(143))),
   );
+  const unsent = await sendSpans();
+  if (unsent !== undefined && !isQuiet) process.stderr.write(`warning: not all spans were sent: ${neutral(unsent)}\n`);
   // What a user's program left open must not keep the command from ending; what was written must arrive first.
   process.stderr.write("", () => process.stdout.write("", () => process.exit(code)));
 }
