@@ -32,7 +32,7 @@ function described(route: Route): Parameters<OpenAPIHono["openAPIRegistry"]["reg
     request: {
       ...(params === undefined ? {} : { params }),
       ...(query === undefined ? {} : { query }),
-      ...(given === undefined ? {} : { body: { required: true, content: given } }),
+      ...(given === undefined ? {} : { body: { required: body?.safeParse({}).success !== true, content: given } }),
     },
     responses: {
       [status]: { description: "It was done.", ...(content === undefined || status === 204 ? {} : { content }) },

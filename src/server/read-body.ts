@@ -2,11 +2,19 @@
 import { RathError } from "../session/errors.ts";
 import { parseStrictly } from "./strict-json.ts";
 
+/** A call without a body says nothing: that is the object without fields, and does where none is required. */
 export async function readJson(request: Request, most: number, signal?: AbortSignal): Promise<unknown> {
   const type = request.headers.get("content-type") ?? "";
-  if (!/^application\/json\s*(;|$)/i.test(type))
-    throw new RathError("request.invalid", `The body must be application/json, not ${JSON.stringify(type.slice(0, 100))}.`);
-  return parseStrictly(await readBytes(request, most, signal));
+  const isJson = /^application\/json\s*(;|$)/i.test(type);
+  if (!isJson && type !== "") throw notJson(type);
+  const bytes = await readBytes(request, most, signal);
+  if (bytes.length === 0) return {};
+  if (!isJson) throw notJson(type);
+  return parseStrictly(bytes);
+}
+
+function notJson(type: string): RathError {
+  return new RathError("request.invalid", `The body must be application/json, not ${JSON.stringify(type.slice(0, 100))}.`);
 }
 
 export async function readBytes(request: Request, most: number, signal?: AbortSignal): Promise<Uint8Array> {

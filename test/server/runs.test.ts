@@ -73,6 +73,25 @@ describe("a run", () => {
       expect(await ada.refused(route, { run: id }, {})).toMatchObject({ status: 409, code: "run.ended" });
   });
 
+  // Mutants: a call without a body is refused; any body without a type is taken for one.
+  test("is cancelled by a call without a body, which does wherever no field is required, and nowhere else", async () => {
+    await using server = await worked({ idle: true });
+    const started = async (): Promise<string> => (await server.ask("startRun", {}, { workflow: "endless", message: "x" })).id;
+    expect((await server.response("cancelRun", { run: await started() })).status).toBe(202);
+    const typed = { method: "POST", headers: { "content-type": "application/json" } };
+    const at = async (): Promise<string> => `http://localhost/v1/runs/${await started()}/cancel`;
+    expect((await server.fetch(new Request(await at(), typed))).status).toBe(202);
+    const message = expect.stringContaining("application/json");
+    const untyped = new Request(await at(), { method: "POST", body: Buffer.from('{"reason":"enough"}') });
+    expect(await (await server.fetch(untyped)).json()).toMatchObject({ error: { code: "request.invalid", message } });
+    const form = new Request(await at(), { method: "POST", body: new URLSearchParams() });
+    expect((await server.fetch(form)).status).toBe(400);
+    expect(await server.refused("startRun")).toMatchObject({ status: 400, message: expect.stringContaining("body.workflow: ") });
+    const { paths } = (await (await server.fetch(new Request("http://localhost/openapi.json"))).json()) as Answer;
+    const required = (path: string): unknown => paths[path].post.requestBody.required;
+    expect([required("/v1/runs/{run}/cancel"), required("/v1/runs")]).toEqual([false, true]);
+  });
+
   test("takes a signal once for each key, from whoever sends it", async () => {
     await using server = await worked();
     const web = await server.as("service:web", ["operator"]);
