@@ -142,7 +142,7 @@ async function takeOrSay(
   } catch (error) {
     if (isFinal(error)) throw error;
     const problem = textOfThrown(error);
-    if (failures === 0) runs.warn(`Worker ${runs.worker} cannot look for work: ${problem}. It goes on trying.`);
+    if (failures === 0) runs.warn(`Worker ${runs.worker} cannot look for work: ${problem.replace(/\.$/, "")}. It goes on trying.`);
     tell({ problem });
     return undefined;
   }
@@ -170,7 +170,7 @@ export function telling<T>(hear: ((news: T) => void) | undefined, warn: (message
     try {
       hear?.(news);
     } catch (error) {
-      if (!warned) warn(`Who is told how the work goes threw: ${textOfThrown(error)}. The work goes on.`);
+      if (!warned) warn(`Who is told how the work goes threw: ${textOfThrown(error).replace(/\.$/, "")}. The work goes on.`);
       warned = true;
     }
   };

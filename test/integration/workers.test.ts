@@ -306,7 +306,7 @@ describe("a worker", () => {
     const rough: Store = {
       ...store,
       take: async (...args) => {
-        if (broken-- > 0) throw new Error("no route");
+        if (broken-- > 0) throw new Error("There is no route.");
         return store.take(...args);
       },
     };
@@ -320,9 +320,12 @@ describe("a worker", () => {
     expect((await run.result()).output).toBe(1);
     stop.abort();
     await done;
-    expect(states.some(({ problem }) => problem === "no route")).toBe(true);
+    expect(states.some(({ problem }) => problem === "There is no route.")).toBe(true);
     expect(states.at(-1)?.problem).toBeUndefined();
-    expect((await warnings()).filter((text) => text.includes("no route"))).toHaveLength(1);
+    // Mutant: a full stop behind that of the problem.
+    expect((await warnings()).filter((text) => text.includes("no route"))).toEqual([
+      expect.stringMatching(/ cannot look for work: There is no route\. It goes on trying\.$/),
+    ]);
   });
 
   test("gives up a run that kills its workers, after so many of them died without a trace of progress", async () => {
