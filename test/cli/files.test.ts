@@ -6,6 +6,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { projectOf } from "../../src/cli/project.ts";
 import { openrath, type Session } from "../../src/index.ts";
+import { composeRath } from "../../src/openrath.ts";
+import { nodePlatform, onClock } from "../../src/runtime/platform.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
 import { shell, writeFile as write } from "../../src/tool/builtin/tools.ts";
 import { bootId, machine } from "../../src/workspace/machine.ts";
@@ -169,6 +171,19 @@ describe("gc", () => {
     await run(["gc"], { now: () => new Date(Date.now() + 2 * 86_400_000) });
     expect(await namesIn(base())).toEqual([]);
     expect(await run(["apply", id, "--yes"])).toMatchObject({ exit: 0 });
+  });
+
+  // Mutant: sessions, whose room nobody knows, are summed up as 0 B.
+  test("says how many sessions it removed", async () => {
+    const aged = onClock(nodePlatform, { skewMs: -3 * 86_400_000 });
+    {
+      await using rath = composeRath({ store: sqliteStore(store(), { clock: () => Date.parse(aged.time()) }) }, { platform: aged });
+      for (const text of ["one", "two"]) await rath.save(rath.session(text));
+    }
+    const ended = /^2 sessions would go; nothing was removed\n$/m;
+    expect((await run(["gc", "--sessions-older-than", "1d", "--dry-run"])).err).toMatch(ended);
+    const { exit, err } = await run(["gc", "--sessions-older-than", "1d", "--yes"]);
+    expect([exit, err]).toEqual([0, expect.stringMatching(/^removed 2 sessions\n/m)]);
   });
 
   test("forgets what was seen of directories once anything was swept, and they are read again", async () => {

@@ -38,7 +38,7 @@ export function define(command: Command, cli: Cli): void {
     )
     .option("-n, --dry-run", "only show what would be removed")
     .option("--older-than <time>", "leave what is younger, like 2h or 7d; at least 1h", "1d")
-    .option("--sessions-older-than <time>", "remove sessions made and last changed longer ago, like 90d")
+    .option("--sessions-older-than <time>", "remove sessions made and last changed longer ago, like 90d; at least 1h")
     .option("--tag <tag>", "of those, only sessions with this tag")
     .option("--keep-tag <tag>", "of those, not the ones with this tag")
     .option("--by <person>", "who removes sessions, for the record; default: the user of this machine")
@@ -96,7 +96,14 @@ function tell(cli: Cli, found: readonly Leftover[], report: GcReport): void {
   if (finished.length > 0)
     cli.note(show`${plural(finished.length, "erasure")} that had been interrupted ${dryRun ? "would be" : "was"} finished`);
   if (rows.length === 0) return;
-  cli.note(dryRun ? show`${size(bytes)} would be free; nothing was removed` : show`${cli.errInk.green("removed")} ${size(bytes)}`);
+  // How much room the record of a session had is not known.
+  const freed = [
+    ...(sessions.length === 0 ? [] : [plural(sessions.length, "session")]),
+    ...(found.length + blobs === 0 ? [] : [size(bytes)]),
+  ];
+  if (!dryRun) cli.note(show`${cli.errInk.green("removed")} ${freed.join(", ")}`);
+  else if (sessions.length > 0) cli.note(show`${freed.join(", ")} would go; nothing was removed`);
+  else cli.note(show`${size(bytes)} would be free; nothing was removed`);
   if (!dryRun && rows.some(({ what }) => what === "blobs"))
     cli.note(cli.errInk.dim("The file of the store keeps its size: what was freed in it is used again."));
 }
