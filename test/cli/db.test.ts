@@ -41,6 +41,15 @@ function versionOf(file: string, set?: number): number | undefined {
 }
 
 describe("a file", () => {
+  // Mutant: what cannot be opened ends the check with an error, whose advice is to check it.
+  test("that is no database is what a check finds", async () => {
+    const file = join(folder, "none.db");
+    await writeFile(file, "no database at all, and long enough to be taken for one".repeat(100));
+    const { exit, out, err } = await db(["check", "--store", file]);
+    expect([exit, err]).toEqual([4, expect.not.stringContaining("next:")]);
+    expect(out).toMatch(/^store\tfail\t.*none\.db cannot be used: it is not an SQLite database\. Nothing was changed\. Restore it/m);
+  });
+
   test("is copied while it is open; the copy is private, whole and never overwrites anything", async () => {
     const file = join(folder, "used.db");
     const session = await made(file);

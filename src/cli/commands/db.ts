@@ -5,6 +5,7 @@ import type { Command } from "commander";
 import { accessFile } from "../../access/sqlite-upkeep.ts";
 import { memoryFile } from "../../memory/sqlite-upkeep.ts";
 import { accessBeside, memoryBeside } from "../../openrath.ts";
+import { RathError } from "../../session/errors.ts";
 import type { DatabaseTables } from "../../store/postgres-upkeep.ts";
 import { type DatabaseFile, storeFile } from "../../store/sqlite-upkeep.ts";
 import { count, plural, size } from "../../wire/format.ts";
@@ -102,7 +103,7 @@ async function migrate(cli: Cli, { store, check: dry = false }: Options & { read
 async function check(cli: Cli, options: CheckOptions): Promise<void> {
   const databases = await databasesOf(cli, options.store);
   const findings: Finding[] = [];
-  for (const database of databases) findings.push(...(await database.check()));
+  for (const database of databases) findings.push(...(await checked(database)));
   // Opening it further would bring an older one to the newest format, and a damaged one is worse than its sessions can say.
   if (findings.every(({ status }) => status === "ok" || status === "none") && findings[0]?.status === "ok")
     findings.push(...(await verified(cli, options)));
@@ -119,6 +120,16 @@ async function check(cli: Cli, options: CheckOptions): Promise<void> {
     empty: show``,
   });
   for (const { check: what, fix } of failed) if (fix !== undefined) cli.warn(show`${cli.errInk.red(what)}: ${fix}`);
+}
+
+/** One that cannot even be opened is what a check is there to find. */
+async function checked(database: Database): Promise<readonly Finding[]> {
+  try {
+    return await database.check();
+  } catch (error) {
+    if (!RathError.is(error, "store.corrupt")) throw error;
+    return [{ check: database.what, status: "fail", detail: error.message }];
+  }
 }
 
 async function verified(cli: Cli, { all = false, key: keys }: CheckOptions): Promise<readonly Finding[]> {
