@@ -90,6 +90,7 @@ export async function filled(store = "memory"): Promise<Filled> {
       rerunSession: { path: at, body: { effects: "live" } },
       erase: { body: { session: doomed.id, reason: "r", dryRun: true } },
       rotateKey: { path: { key: keys[0] ?? "" }, body: {} },
+      exchangeCode: { body: { code: "a-code-of-nobody" } },
     },
     known: {
       ...{
