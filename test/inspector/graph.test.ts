@@ -166,4 +166,26 @@ inBrowser("the graph", sharedStage, (there) => {
     await eventually(() => button.count()).toBe(0);
     expect(problems).toStrictEqual([]);
   });
+
+  test("a server that is away for a moment takes away no more than the screen, which comes back with it", async () => {
+    await using project = await serveProject();
+    const session = await project.rath.save(project.rath.session("Begin."));
+    await using opened = await graph(`${project.url}/#/s/${session.id}/graph`);
+    const { page } = opened;
+    const screens = page.getByRole("navigation", { name: "Screens" });
+    await project.kill();
+    await screens.getByRole("link", { name: "Memory" }).click();
+    await page.getByRole("alert").getByText("The server does not answer").waitFor();
+    expect(await screens.isVisible()).toBe(true);
+    await project.again();
+    await page.getByRole("heading", { level: 1, name: "Memory" }).waitFor();
+    expect(page.url()).toContain("#/memory");
+    // A second time the page waits to be asked.
+    await project.kill();
+    await screens.getByRole("link", { name: "Runs" }).click();
+    await page.getByRole("alert").waitFor();
+    await project.again();
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("heading", { level: 1, name: "Runs" }).waitFor();
+  });
 });

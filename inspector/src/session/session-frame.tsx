@@ -11,12 +11,13 @@ import { useAgain } from "../desk/use-seldom.ts";
 import { LineageProvider, useLineage } from "../lineage/use-lineage.tsx";
 import { StatusBadge } from "../parts/badge.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
+import { part } from "../parts/missing-part.ts";
 import { useKeys } from "../shell/keys.ts";
 import classes from "./session-frame.module.css";
 import { useFreshBranches } from "./use-branches.ts";
 import { useName } from "./use-name.ts";
 
-const VerifyScreen = lazy(async () => ({ default: (await import("../screens/verify/verify-screen.tsx")).VerifyScreen }));
+const VerifyScreen = lazy(part(async () => ({ default: (await import("../screens/verify/verify-screen.tsx")).VerifyScreen })));
 
 /** The screens of a session, in the order of their keys. */
 const tabs = [
