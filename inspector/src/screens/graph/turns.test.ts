@@ -212,6 +212,14 @@ test("a turn is a model call, what it answered, and the tools it called; the age
   expect([turns.trouble(2), turns.trouble(3)]).toStrictEqual(["error", undefined]);
 });
 
+test("calls that follow each other are a row each; calls at once are one", () => {
+  const told = new Story();
+  for (const what of ["called", "started", "returned", "called", "returned"]) told.tell("a", `tool.${what}`);
+  told.tell("a", "note.added");
+  for (const what of ["called", "called", "returned", "returned"]) told.tell("a", `tool.${what}`);
+  expect(eventsOf(new GraphRows(lineageOf(told.events)))).toStrictEqual([[0, 1, 2], [3, 4], [5], [6, 7, 8, 9]]);
+});
+
 test("a result that nested work came back with begins a row, and what follows it stays with it", () => {
   const told = new Story();
   told.tell("a", "model.called");

@@ -150,7 +150,8 @@ export class Turns {
     if (open < 0) return false;
     if (what === "entered") return own === "workflow";
     if (op === "model") return what === "called" ? own === "workflow" : own === "model";
-    if (op === "tool") return own === "model" || own === "tool";
+    // A call that follows a result is another effect; one beside it is not.
+    if (op === "tool") return own === "model" || (own === "tool" && (what !== "called" || open > 0));
     return op === own && open > 0;
   }
 
