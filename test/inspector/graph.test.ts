@@ -68,15 +68,18 @@ inBrowser("the graph", sharedStage, (there) => {
 
     await scrollTo(page, 26);
     await row(page, "user: Fix the cause.").click();
-    await page.keyboard.press("Control+j");
+    await page.keyboard.press("Shift+J");
     await eventually(() => chosen(page).textContent()).toContain("careful");
-    await page.keyboard.press("Control+k");
-    await page.keyboard.press("Control+k");
+    await page.keyboard.press("Shift+K");
+    await page.keyboard.press("Shift+K");
     await eventually(() => chosen(page).textContent()).toContain('fork "thorough"');
     const { nodes, edges } = await connect({ url: there.stage.url }).sessions.graph(there.stage.session);
     const thorough = nodes.find(({ label }) => label === "thorough")?.id;
     await eventually(() => page.url()).toContain(`at=${edges.find(({ to, kind }) => to === thorough && kind === "forked")?.event}`);
     const text = await chosen(page).textContent();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("dialog", { name: "Find" }).getByRole("combobox").waitFor();
+    await page.keyboard.press("Escape");
 
     await using again = await there.open(page.url());
     await chosen(again.page).waitFor();
