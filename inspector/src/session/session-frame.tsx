@@ -12,6 +12,7 @@ import { LineageProvider, useLineage } from "../lineage/use-lineage.tsx";
 import { StatusBadge } from "../parts/badge.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { part } from "../parts/missing-part.ts";
+import { shortId } from "../parts/short-id.ts";
 import { useKeys } from "../shell/keys.ts";
 import classes from "./session-frame.module.css";
 import { useFreshBranches } from "./use-branches.ts";
@@ -94,7 +95,7 @@ function SessionHeader({ session }: { readonly session: string }) {
             </Link>
           </span>
         )}
-        <code className="quiet">{session.slice(0, 8)}</code>
+        <code className="quiet">{shortId(session)}</code>
         <CopyButton text={session} what="the id" />
         {data !== undefined && <StatusBadge status={data.status} />}
         <span className="quiet small number">
@@ -108,7 +109,7 @@ function SessionHeader({ session }: { readonly session: string }) {
         <LiveSign connection={connection} />
         <span className={classes["verbs"]}>
           {mayWrite && (
-            <button type="button" onClick={speak} title={branch === session ? undefined : `To the branch ${branch.slice(0, 8)}`}>
+            <button type="button" onClick={speak} title={branch === session ? undefined : `To the branch ${shortId(branch)}`}>
               Say…
             </button>
           )}

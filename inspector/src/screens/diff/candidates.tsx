@@ -2,6 +2,7 @@
 import { neutral } from "../../../../src/wire/neutral.ts";
 import { StatusBadge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/empty.tsx";
+import { shortId } from "../../parts/short-id.ts";
 import classes from "./candidates.module.css";
 import { useBranches } from "./use-branches.ts";
 
@@ -29,7 +30,7 @@ export function Candidates({ a, b, choose }: Props) {
           <ul>
             {branches.map(({ id: branch, name, status, step, won }) => (
               <li key={branch}>
-                <code className="quiet">{branch.slice(0, 8)}</code>
+                <code className="quiet">{shortId(branch)}</code>
                 <span className="given clip">{neutral(name.slice(0, 200))}</span>
                 <span className="quiet small number">step {step}</span>
                 <StatusBadge status={won ? "ok" : status} />

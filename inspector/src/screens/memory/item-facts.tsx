@@ -4,6 +4,7 @@ import type { MemoryRecordResource } from "../../../../src/client/client.ts";
 import { ago } from "../../../../src/wire/format.ts";
 import { neutral } from "../../../../src/wire/neutral.ts";
 import { EventLink } from "../../parts/event-link.tsx";
+import { shortId } from "../../parts/short-id.ts";
 import classes from "./item-view.module.css";
 
 const mostNamed = 20;
@@ -24,7 +25,7 @@ export function ItemFacts({ item }: { readonly item: MemoryRecordResource }) {
           "no session: a person decided it"
         ) : (
           <>
-            event <EventLink session={session} event={event} /> of session <code>{session.slice(0, 8)}</code>
+            event <EventLink session={session} event={event} /> of session <code>{shortId(session)}</code>
           </>
         )}
       </dd>

@@ -5,6 +5,7 @@ import { count } from "../../../../src/wire/format.ts";
 import { neutral } from "../../../../src/wire/neutral.ts";
 import type { Lineage } from "../../lineage/lineage.ts";
 import { Icon } from "../../parts/icon.tsx";
+import { shortId } from "../../parts/short-id.ts";
 import { type Moment, momentMarks, momentsOn } from "./moments.ts";
 import classes from "./scrubber.module.css";
 
@@ -45,7 +46,7 @@ export function Slider({ lineage, rows, at, branch, slide, step, isNewest, newes
         </button>
         <p className={classes["position"]}>
           step <strong>{count(lineage.step(row))}</strong> · event {count(at + 1)} of {count(rows.length)} · branch{" "}
-          <code>{branch.slice(0, 8)}</code>
+          <code>{shortId(branch)}</code>
         </p>
       </div>
       <input

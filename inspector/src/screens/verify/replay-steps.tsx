@@ -8,6 +8,7 @@ import { useEventLines } from "../../lineage/event-lines.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { EventLink } from "../../parts/event-link.tsx";
 import { GivenText } from "../../parts/given-text.tsx";
+import { shortId } from "../../parts/short-id.ts";
 import { stepTones, stepWords } from "../../parts/step-result.ts";
 import { sourceOf } from "./checklist.ts";
 import classes from "./replay-steps.module.css";
@@ -55,7 +56,7 @@ function RunReplay({ report }: { readonly report: ReplayResource }) {
         <Badge tone={identical ? "ok" : "bad"}>{identical ? "identical" : "diverged"}</Badge>{" "}
         <strong className="given">{neutral(workflow.slice(0, 100))}</strong>{" "}
         <span className="quiet small">
-          run <code>{run.slice(0, 8)}</code>, {plural(events, "event")}
+          run <code>{shortId(run)}</code>, {plural(events, "event")}
         </span>
       </p>
       {at !== undefined && (

@@ -4,6 +4,7 @@ import { count, money, plural, seconds } from "../../../../../src/wire/format.ts
 import { neutral } from "../../../../../src/wire/neutral.ts";
 import { Badge, StatusBadge } from "../../../parts/badge.tsx";
 import { CopyButton } from "../../../parts/copy-button.tsx";
+import { shortId } from "../../../parts/short-id.ts";
 import { glyphOf, glyphWords, kindWords } from "../row-look.ts";
 import type { Shown } from "../shown-rows.ts";
 import { eventOf } from "../use-chosen.ts";
@@ -90,7 +91,7 @@ function RowFacts({ graph, shown }: { readonly graph: Graph; readonly shown: Sho
         </Fact>
       )}
       <Fact name="branch">
-        <span className="given">{neutral((told?.label ?? "").slice(0, 100))}</span> <code className="quiet">{branch.slice(0, 8)}</code>
+        <span className="given">{neutral((told?.label ?? "").slice(0, 100))}</span> <code className="quiet">{shortId(branch)}</code>
         <CopyButton text={branch} what="the id of the branch" />
       </Fact>
       <Fact name="event">
