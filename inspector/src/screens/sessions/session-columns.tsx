@@ -93,5 +93,5 @@ function figure(value: number | undefined) {
 }
 
 function cost(usd: number) {
-  return usd === 0 ? <span className="quiet">$0</span> : money(usd);
+  return usd === 0 ? <span className="quiet">{money(0)}</span> : money(usd);
 }
