@@ -1,7 +1,7 @@
 /** What is around every screen of one session: which it is, how it stands, and the ways of looking at it. */
 import { useQuery } from "@tanstack/react-query";
-import { Link, Outlet, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { lazy, Suspense, useEffect } from "react";
+import { Link, Outlet, useLocation, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { lazy, Suspense, useEffect, useRef } from "react";
 import { count, money, plural } from "../../../src/wire/format.ts";
 import { neutral } from "../../../src/wire/neutral.ts";
 import { ActionsProvider, useAct } from "../actions/actions.tsx";
@@ -75,6 +75,13 @@ function SessionHeader({ session }: { readonly session: string }) {
   useEffect(() => {
     document.title = `${neutral(name.text.slice(0, 200))} · OpenRath`;
   }, [name.text]);
+  const nav = useRef<HTMLElement>(null);
+  const screen = useLocation({ select: ({ pathname }) => pathname });
+  // Where there is little room, the one that is looked at may lie beside the window.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it is another link when the screen changes
+  useEffect(() => {
+    nav.current?.querySelector('[aria-current="page"]')?.scrollIntoView({ inline: "nearest", block: "nearest" });
+  }, [screen]);
   useKeys([
     ...tabs.map(([to, name, keys]) => ({
       keys,
@@ -117,11 +124,11 @@ function SessionHeader({ session }: { readonly session: string }) {
             Export…
           </button>
           <button type="button" onClick={() => act({ verb: "dossier", place: { session } })}>
-            Dossier
+            Dossier…
           </button>
         </span>
       </div>
-      <nav aria-label="Ways of looking at the session" className={classes["tabs"]}>
+      <nav ref={nav} aria-label="Ways of looking at the session" className={classes["tabs"]}>
         {tabs.map(([to, name]) => (
           <Link key={to} to={`/s/$session/${to}`} params={{ session }} search={(kept) => kept}>
             {name}
