@@ -28,7 +28,7 @@ export function GraphScreen() {
     );
   const { chosen, missing, shown, search, byKey } = walk;
   return (
-    <div className={classes["screen"]} data-legend={chosen === undefined && missing === undefined}>
+    <div className={classes["screen"]} data-legend={chosen === undefined && !missing}>
       <div className={classes["side"]}>
         {rows.branches.length > 1 && (
           <BranchStrip
