@@ -82,7 +82,7 @@ export function VirtualTable<Row>({ label, columns: all, rows, idOf, chosen, cho
             key={name}
             role="columnheader"
             className={numeric === true ? "number" : undefined}
-            aria-sort={order?.on === true ? "descending" : undefined}
+            aria-sort={order === undefined ? undefined : order.on ? "descending" : "none"}
           >
             {order === undefined ? (
               name
