@@ -1,4 +1,6 @@
 /** What can be compared, where only one side or none is chosen. */
+
+import { count } from "../../../../src/wire/format.ts";
 import { neutral } from "../../../../src/wire/neutral.ts";
 import { StatusBadge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/empty.tsx";
@@ -32,7 +34,7 @@ export function Candidates({ a, b, choose }: Props) {
               <li key={branch}>
                 <code className="quiet">{shortId(branch)}</code>
                 <span className="given clip">{neutral(name.slice(0, 200))}</span>
-                <span className="quiet small number">step {step}</span>
+                <span className="quiet small number">step {count(step)}</span>
                 <StatusBadge status={won ? "ok" : status} />
                 <span className={classes["sides"]}>
                   <button type="button" disabled={branch === id && a !== ""} onClick={() => choose({ a: branch, b })}>

@@ -5,6 +5,7 @@ import { ago } from "../../../../src/wire/format.ts";
 import { neutral } from "../../../../src/wire/neutral.ts";
 import { EventLink } from "../../parts/event-link.tsx";
 import { shortId } from "../../parts/short-id.ts";
+import { when } from "../../parts/when.ts";
 import classes from "./item-view.module.css";
 
 const mostNamed = 20;
@@ -17,7 +18,7 @@ export function ItemFacts({ item }: { readonly item: MemoryRecordResource }) {
       <dd className="given">{neutral(by.slice(0, 200))}</dd>
       <dt>At</dt>
       <dd>
-        <time dateTime={at}>{at.replace("T", " ").slice(0, 19)}</time> <span className="quiet">({ago(at, new Date())})</span>
+        <time dateTime={at}>{when(at)}</time> <span className="quiet">({ago(at, new Date())})</span>
       </dd>
       <dt>In</dt>
       <dd>
@@ -41,7 +42,7 @@ export function ItemFacts({ item }: { readonly item: MemoryRecordResource }) {
       {expires !== undefined && (
         <>
           <dt>Expires</dt>
-          <dd>{expires.replace("T", " ").slice(0, 19)}</dd>
+          <dd>{when(expires)}</dd>
         </>
       )}
       {from.length > 0 && (

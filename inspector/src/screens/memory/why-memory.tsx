@@ -1,7 +1,7 @@
 /** Why it is believed: the event that wrote it, what justifies that, and what was in context then. */
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
-import { plural } from "../../../../src/wire/format.ts";
+import { count, plural } from "../../../../src/wire/format.ts";
 import { neutral } from "../../../../src/wire/neutral.ts";
 import { useClient } from "../../client.tsx";
 import { EventLink } from "../../parts/event-link.tsx";
@@ -56,7 +56,7 @@ function HopView({ placed }: { readonly placed: PlacedHop }) {
       </span>
       <EventLink session={event.session} event={event.id} />
       <span className="quiet small">
-        {event.kind}, step {event.step} of <code>{shortId(event.session)}</code>
+        {event.kind}, step {count(event.step)} of <code>{shortId(event.session)}</code>
       </span>
       <span className={classes["summary"]}>{neutral(summary.slice(0, longest))}</span>
     </li>

@@ -52,7 +52,7 @@ export function Slider({ lineage, rows, at, branch, slide, step, isNewest, newes
       <input
         type="range"
         aria-label="Event of the branch"
-        aria-valuetext={`event ${at + 1} of ${rows.length}, step ${lineage.step(row)}, ${lineage.kind(row)} by ${neutral(lineage.by(row))}`}
+        aria-valuetext={`event ${at + 1} of ${rows.length}, step ${count(lineage.step(row))}, ${lineage.kind(row)} by ${neutral(lineage.by(row))}`}
         min={0}
         max={Math.max(0, rows.length - 1)}
         value={at}

@@ -2,7 +2,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useMemo, useRef, useState } from "react";
 import type { ReplayResource, VerificationResource } from "../../../../src/client/client.ts";
-import { plural } from "../../../../src/wire/format.ts";
+import { count, plural } from "../../../../src/wire/format.ts";
 import { neutral, neutralJson } from "../../../../src/wire/neutral.ts";
 import { useEventLines } from "../../lineage/event-lines.ts";
 import { Badge } from "../../parts/badge.tsx";
@@ -64,7 +64,7 @@ function RunReplay({ report }: { readonly report: ReplayResource }) {
           <p>
             First divergence at{" "}
             <EventLink session={at.session} event={at.id}>
-              step {at.step}
+              step {count(at.step)}
             </EventLink>{" "}
             <code>{at.kind}</code>
             {field !== undefined && (

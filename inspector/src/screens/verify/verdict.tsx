@@ -1,6 +1,7 @@
 /** The whole in a word, which nobody mistakes for another. */
 import { count, plural, seconds } from "../../../../src/wire/format.ts";
 import { Icon } from "../../parts/icon.tsx";
+import { when } from "../../parts/when.ts";
 import { signedText, verdictOf } from "./checklist.ts";
 import type { Result } from "./use-verification.ts";
 import classes from "./verdict.module.css";
@@ -45,11 +46,7 @@ export function Verdict({ result: { found, at, ms }, ask }: { readonly result: R
           </div>
         )}
         <p className={classes["when"]}>
-          Checked at{" "}
-          <time dateTime={at.toISOString()}>
-            {at.toLocaleTimeString("en-GB")}, {at.toISOString().slice(0, 10)}
-          </time>
-          , in {seconds(ms)}.
+          Checked at <time dateTime={at.toISOString()}>{when(at)}</time>, in {seconds(ms)}.
         </p>
       </div>
     </section>

@@ -5,6 +5,7 @@ import { neutral } from "../../../../../src/wire/neutral.ts";
 import { Badge, StatusBadge } from "../../../parts/badge.tsx";
 import { CopyButton } from "../../../parts/copy-button.tsx";
 import { shortId } from "../../../parts/short-id.ts";
+import { when } from "../../../parts/when.ts";
 import { glyphOf, glyphWords, kindWords } from "../row-look.ts";
 import type { Shown } from "../shown-rows.ts";
 import { eventOf } from "../use-chosen.ts";
@@ -81,7 +82,7 @@ function RowFacts({ graph, shown }: { readonly graph: Graph; readonly shown: Sho
   const steps = [lineage.step(first), lineage.step(event)];
   return (
     <dl className={classes["facts"]}>
-      <Fact name="at">{new Date(lineage.at(first)).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" })}</Fact>
+      <Fact name="at">{when(lineage.at(first))}</Fact>
       <Fact name={steps[0] === steps[1] ? "step" : "steps"}>
         {steps[0] === steps[1] ? count(steps[0] ?? 0) : `${count(steps[0] ?? 0)} to ${count(steps[1] ?? 0)}`}
       </Fact>
