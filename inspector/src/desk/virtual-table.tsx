@@ -88,7 +88,7 @@ export function VirtualTable<Row>({ label, columns: all, rows, idOf, chosen, cho
               name
             ) : (
               <button type="button" data-look="plain" className={classes["order"]} data-on={order.on} onClick={order.toggle}>
-                {name} <Icon name="shut" />
+                {name} {order.on && <Icon name="shut" />}
               </button>
             )}
           </div>
