@@ -309,7 +309,7 @@ test("Q25 What did it cost, where did the budget cross, where was it interrupted
   expect(crossed).toMatchObject([{ by: "repair/desk/attempt/costly", limit: "usd", of: 0.02, spent: 0.014 }]);
   expect(interrupted.filter(({ abandoned }) => abandoned)).toMatchObject([{ run: rich.runs.repair }]);
   expect((await rows("stopped: budget", "log", id, "--graph", "--oneline")).map((cells) => cells.at(-1))).toEqual([
-    "stopped: budget: budget: $0.02 would be exceeded (costly)",
+    "stopped: budget: budget: $0.02 would be crossed (costly)",
     "rejected: stopped: budget (costly)",
   ]);
 });
