@@ -89,7 +89,7 @@ export function uncheckedIn(
     ]),
     others === undefined
       ? { part: "anchor", count: 1, why: "no anchor was given: a record cut back to an older statement would pass" }
-      : row("anchor", others, ["statement of the anchor is about another session", "statements of the anchor are about other sessions"]),
+      : row("anchor", others, ["a statement of the anchor is about another session", "statements of the anchor are about other sessions"]),
   ];
   return all.filter(({ count }) => count > 0);
 }

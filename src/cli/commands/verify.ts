@@ -106,7 +106,7 @@ function tellResult(cli: Cli, id: string, found: Verification): void {
     );
     cli.next(`openrath verify ${id} --key ${unknownKeys[0] ?? ""}, if openrath doctor shows this key where it was signed`);
   } else if (cli.onTerminal) cli.print(show`${cli.ink.green("intact:")} ${counted}`);
-  else cli.print(show`ok\t${checked.events}\t${found.unsigned}`);
+  else cli.print(show`intact\t${checked.events}\t${found.unsigned}`);
   if (!cli.onTerminal) return;
   const { events, blobs, trees, files, runs, statements, answers, replayed } = checked;
   const parts = Object.entries({ event: events, blob: blobs, tree: trees, file: files, run: runs, statement: statements, answer: answers });
