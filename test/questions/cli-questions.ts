@@ -139,7 +139,7 @@ test("Q9 How can the run be resumed or replayed?", async () => {
   expect(shown).toContain("taken up\t6 times, 1 after its worker died");
   expect(await cli("replay", id)).toMatch(/^identical/);
   expect(await cli("replay", `${id}@12`)).toMatch(/^identical/);
-  expect(await cli("verify", id)).toMatch(/^ok\t/);
+  expect(await cli("verify", id)).toMatch(/^intact\t/);
   expect(await rich.uploads()).toBe("1.0.1\n");
 });
 
