@@ -92,7 +92,7 @@ export function storeAddress(address: string, cwd: string): string {
 }
 
 function isPath(address: string): boolean {
-  return address !== "" && address !== "memory" && address !== ":memory:" && !/^[a-z]+:\/\//.test(address);
+  return address !== "" && address !== "memory" && address !== ":memory:" && !/^(?:[a-z]+:\/\/|sqlite:|file:)/.test(address);
 }
 
 function homeless(cwd: string): Fault {
