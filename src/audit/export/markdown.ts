@@ -4,6 +4,7 @@
  */
 import { takenBy } from "../../runtime/file-verbs.ts";
 import { runtimeOf } from "../../runtime/replay.ts";
+import type { Node } from "../../session/log.ts";
 import type { MemoryItem } from "../../session/memory.ts";
 import type { Decided, Session, ToolCall } from "../../session/session.ts";
 import { placeOf } from "../../session/value.ts";
@@ -37,7 +38,7 @@ export async function* markdownLines(session: Session, options: MarkdownOptions)
   const longest = Math.max(least, options.longest ?? fits);
   const room = (share: number): number => Math.floor(longest * share);
   const lineage = await graph(session);
-  const { tokens, calls, fates } = await onAllBranches(session);
+  const { tokens, calls, fates, workflow } = await onAllBranches(session);
   const short: readonly (string | undefined)[] = [
     heading(session, lineage, tokens),
     section("Task", fenced(taskOf(session), "text", room(0.05))),
@@ -49,7 +50,7 @@ export async function* markdownLines(session: Session, options: MarkdownOptions)
     section("Files", await filesOf(session, room(0.05), room(0.25))),
     section("Tool calls", callsOf(session, calls, room(0.15))),
     section("Conversation", conversationOf(session, room(0.15))),
-    section("Replay", replayOf(session)),
+    section("Replay", replayOf(session, workflow)),
   ];
   yield short.filter((part) => part !== undefined).join("\n\n");
 }
@@ -59,12 +60,23 @@ async function onAllBranches(session: Session) {
   const runtime = runtimeOf(session);
   const nodes = (await branchesOf(session)).flatMap((branch) => branch.nodes);
   const { rows, total } = costsOf(nodes, "tool", runtime);
-  const published = ofKind(await journalsOf(runtime, nodes, ["memory.published"]), "memory.published");
+  const said = await journalsOf(runtime, nodes, ["run.started", "memory.published"]);
+  const started = new Map(ofKind(said, "run.started").map(({ run, data }) => [run, data.workflow]));
   return {
+    workflow: workflowBehind(session, started),
     tokens: total.usage.input + total.usage.output,
     calls: rows.reduce((sum, row) => sum + row.calls, 0),
-    fates: memoryFates(published.map(({ data }) => data)),
+    fates: memoryFates(ofKind(said, "memory.published").map(({ data }) => data)),
   };
+}
+
+/** The workflow whose newest run the session came out of; undefined where none ran, so that there is nothing to replay. */
+function workflowBehind(session: Session, started: ReadonlyMap<string, string>): string | undefined {
+  for (let node: Node | undefined = placeOf(session).node; node !== undefined; node = node.parent) {
+    const workflow = started.get(node.run ?? "");
+    if (workflow !== undefined) return workflow;
+  }
+  return undefined;
 }
 
 /** Said where branches beside the session have some as well. */
@@ -191,12 +203,15 @@ function conversationOf({ messages }: Session, room: number): string | undefined
   return folded(plural(messages.length, "message"), fitting(parts, room, "messages"));
 }
 
-function replayOf({ id }: Session): string {
+function replayOf(session: Session, workflow: string | undefined): string {
+  const { id } = session;
+  // A workflow that openrath({ workflows }) does not name is found only where one says in which file it is.
+  const where = workflow !== undefined && Object.hasOwn(runtimeOf(session).workflows, workflow) ? "" : " --workflow FILE";
   const commands = [
     `openrath show ${id}`,
     `openrath log ${id} --graph`,
     `openrath verify ${id}`,
-    `openrath replay ${id}`,
+    ...(workflow === undefined ? [] : [`openrath replay ${id}${where}`]),
     `openrath export ${id}`,
   ];
   return fenced(commands.join("\n"), "sh");
