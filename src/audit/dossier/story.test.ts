@@ -97,6 +97,11 @@ test("a record that strangers signed is not proven, and is not in doubt; whoever
   expect(named?.split(" --key ").slice(1)).toEqual([expect.not.stringMatching(key), key]);
 });
 
+test("a title with accents keeps its letters in the name of its folder", async () => {
+  const { sessions } = await dossiers([await rath.session("Guests do not find cafés").do("a", () => 1)], join(folder, "accents"));
+  expect(sessions.map((entry) => entry.folder)).toEqual(["Guests-do-not-find-cafes"]);
+});
+
 test("places of one session have a folder each", async () => {
   const session = await rath.session("走る").do("a", () => 1);
   await dossiers([session.at(1), session.at(2), session, session], join(folder, "places"));
