@@ -1,7 +1,8 @@
 /** Lines of an example. */
 import { styleText } from "node:util";
 
-const columns = 100;
+/** What the terminal has; piped, what most have. */
+export const columns = process.stdout.columns ?? 80;
 
 export function heading(text: string): void {
   console.log(`\n${ink("bold", text)}`);
@@ -9,7 +10,11 @@ export function heading(text: string): void {
 
 /** What something is called, and what it is. */
 export function fact(name: string, text: string): void {
-  for (const [index, line] of folded(text, columns - 12).entries()) console.log(`  ${(index === 0 ? name : "").padEnd(9)} ${line}`);
+  // A longer name has a line of its own, so that what is said stays in its column.
+  const above = name.length > 9 ? name : "";
+  if (above !== "") console.log(`  ${above}`);
+  for (const [index, line] of folded(text, columns - 12).entries())
+    console.log(`  ${(index === 0 && above === "" ? name : "").padEnd(9)} ${line}`);
 }
 
 export function ink(colour: Parameters<typeof styleText>[0], text: string): string {
