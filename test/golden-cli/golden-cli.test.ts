@@ -16,6 +16,7 @@ const files: Readonly<Record<string, readonly Line<World>[]>> = {
     line(() => ["ls", "--tag", "weekly", "--json"]),
     line(() => ["ls", "--status", "rejected"]),
     line(() => ["ls"], { calling: { columns: 60 }, only: "terminal" }),
+    line(() => ["ls", "--all"], { calling: { columns: 60 }, only: "terminal" }),
     line(() => ["ls", "--frobnicate"]),
     line(() => ["ls", "--status", "nonsense"]),
     line(() => ["ls", "--limit", "1.5"], { only: "terminal" }),

@@ -102,6 +102,7 @@ function columns(cli: Cli, short: (id: string) => string, parents: ReadonlyMap<s
       cell: ({ row }) => short(parents.has(row.parent ?? "") ? (row.parent ?? "") : ""),
       plain: ({ row }) => row.parent ?? "",
       optional: true,
+      spare: true,
     },
     {
       name: "BRANCHES",
@@ -109,15 +110,24 @@ function columns(cli: Cli, short: (id: string) => string, parents: ReadonlyMap<s
       plain: ({ branches }) => branches,
       right: true,
       optional: true,
+      spare: true,
     },
     { name: "STEP", cell: ({ session }) => session.step, right: true },
-    { name: "TOKENS", cell: (item) => (tokens(item) > 0 ? count(tokens(item)) : ""), plain: tokens, right: true, optional: true },
+    {
+      name: "TOKENS",
+      cell: (item) => (tokens(item) > 0 ? count(tokens(item)) : ""),
+      plain: tokens,
+      right: true,
+      optional: true,
+      spare: true,
+    },
     {
       name: "COST",
       cell: ({ session: { usage } }) => (usage.usd > 0 ? money(usage.usd) : ""),
       plain: ({ session }) => exact(session.usage.usd),
       right: true,
       optional: true,
+      spare: true,
     },
     {
       name: "CHANGED",
