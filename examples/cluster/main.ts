@@ -48,11 +48,7 @@ async function crash(db: pg.Pool, workers: Workers, doomed: Set<string>): Promis
 async function decided(pending: Pending, db: pg.Pool): Promise<Decision | undefined> {
   if (pending.kind === "approval") {
     const { amount } = pending.input as { readonly amount: number };
-    return {
-      by: "human:ada",
-      approve: amount <= 200,
-      reason: `${amount.toFixed(2)} euros are ${amount <= 200 ? "fine" : "too much for this desk"}`,
-    };
+    return { by: "human:ada", approve: amount <= 200, reason: `${amount} euros are ${amount <= 200 ? "fine" : "too much for this desk"}` };
   }
   if (pending.kind !== "unknown") return undefined;
   const { rowCount } = await db.query("SELECT FROM ledger WHERE key = $1", [pending.id]);
