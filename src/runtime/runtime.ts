@@ -14,7 +14,7 @@ import { encode, type Redact, SharedText } from "../session/json.ts";
 import { Log, type Node, principalOf } from "../session/log.ts";
 import type { Model, ModelLike } from "../session/model.ts";
 import type { Platform } from "../session/platform.ts";
-import type { ApplyOptions, Change, Conflict, Files, MergeOptions, Remembered, Repeat, Session, Tool } from "../session/session.ts";
+import type { Applied, ApplyOptions, Conflict, Files, MergeOptions, Remembered, Repeat, Session, Tool } from "../session/session.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
 import type { Store, StoredEvent } from "../store/store.ts";
 import type { Guard } from "../tool/policy.ts";
@@ -148,7 +148,7 @@ export class Runtime implements Host, Services {
   files(session: Session): Files {
     return filesAt(this.sandboxes, placeOf(session).node);
   }
-  async apply(session: Session, directory: string, options: ApplyOptions): Promise<readonly Change[]> {
+  async apply(session: Session, directory: string, options: ApplyOptions): Promise<Applied> {
     return applyFiles(this.sandboxes, this.here(session).node, directory, options);
   }
 

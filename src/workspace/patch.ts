@@ -2,6 +2,7 @@
 import { counted } from "../session/counted.ts";
 import type { Change } from "../session/session.ts";
 import { changesBetween } from "./diff.ts";
+import { splitGit } from "./git-folder.ts";
 import { type Hunk, lineHunks, splitLines, textFrom } from "./lines.ts";
 import { bytesOf } from "./name.ts";
 import { normalPath } from "./path.ts";
@@ -19,15 +20,16 @@ export interface PatchOptions {
 /**
  * What leads from one tree to another. As in git: of permissions only whether a file can be executed, no empty directories, and
  * binary files are only named. What a patch cannot show (special files, contents that were not kept or are too large) has a line
- * that begins with "#", which `git apply` passes over.
+ * that begins with "#", which `git apply` passes over. What is in a `.git` is left out: the first line tells how much.
  */
 export async function patchBetween(trees: Trees, a: string, b: string, options: PatchOptions = {}): Promise<string> {
   const context = Math.max(0, options.context ?? 3);
   const paths = options.paths?.map(normalPath);
   let room = options.limit ?? defaultLimit;
-  const parts: string[] = [];
-  for (const change of await changesBetween(trees, a, b)) {
-    if (paths !== undefined && !paths.some((path) => isAt(change, path))) continue;
+  const wanted = (await changesBetween(trees, a, b)).filter((change) => paths === undefined || paths.some((path) => isAt(change, path)));
+  const { outside, inGit } = splitGit(wanted);
+  const parts: string[] = inGit.length === 0 ? [] : [`# .git stays in the session: ${counted(inGit.length, "change")} left out\n`];
+  for (const change of outside) {
     const [before, after] = [await trees.entry(a, change.path), await trees.entry(b, change.path)];
     const part = sizeOf(before) + sizeOf(after) > room * 2 ? undefined : await patchOf(trees, change.path, before, after, context);
     const length = part === undefined ? Number.POSITIVE_INFINITY : Buffer.byteLength(part);
