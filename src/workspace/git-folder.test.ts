@@ -7,8 +7,10 @@ import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { RathError } from "../session/errors.ts";
 import { type ApplyOptions, applyTo } from "./apply.ts";
 import { isInGit } from "./git-folder.ts";
+import { mergeTrees } from "./merge.ts";
 import { ObjectMap } from "./objects.ts";
 import { patchBetween } from "./patch.ts";
+import { restore } from "./restore.ts";
 import { snapshot } from "./snapshot.ts";
 import { type Entry, Trees } from "./tree.ts";
 
@@ -165,16 +167,21 @@ const hasGit = (() => {
   }
 })();
 
-test.skipIf(!hasGit)("a hook that a tree brings is not run by the next commit of the real repository", async () => {
-  const git = (...argv: readonly string[]): string =>
-    execFileSync("git", ["-c", "user.name=n", "-c", "user.email=n@example.org", ...argv], { cwd: directory, encoding: "utf8" });
+const git = (...argv: readonly string[]): string =>
+  execFileSync("git", ["-c", "user.name=n", "-c", "user.email=n@example.org", ...argv], { cwd: directory, encoding: "utf8" });
+/** A real repository with one commit, in a new directory. */
+async function repository(): Promise<void> {
   rmSync(directory, { recursive: true });
   mkdirSync(directory);
   git("init", "-q", ".");
-  put({ "a.txt": "a\n" });
+  put({ "a.txt": "a\n", "b.txt": "b\n" });
   git("add", ".");
   git("commit", "-qm", "one");
   base = (await snapshot(trees, directory)).tree;
+}
+
+test.skipIf(!hasGit)("a hook that a tree brings is not run by the next commit of the real repository", async () => {
+  await repository();
   const target = await edited({ "a.txt": "fixed\n", ".git/hooks/pre-commit": hook });
   await apply(target);
   git("commit", "-qam", "two");
@@ -182,4 +189,30 @@ test.skipIf(!hasGit)("a hook that a tree brings is not run by the next commit of
   git("checkout", "-q", "HEAD~1");
   execFileSync("git", ["apply"], { cwd: directory, input: await patchBetween(trees, base, target) });
   expect(readFileSync(join(directory, "a.txt"), "utf8")).toBe("fixed\n");
+});
+
+test.skipIf(!hasGit)("branches that both use git merge into a repository that is whole", async () => {
+  await repository();
+  const branch = async (work: () => void): Promise<string> => {
+    work();
+    const { tree } = await snapshot(trees, directory);
+    await restore(trees, directory, tree, base);
+    return tree;
+  };
+  const left = await branch(() => {
+    put({ "a.txt": "left\n" });
+    git("status", "--short");
+    git("add", ".");
+  });
+  const right = await branch(() => {
+    put({ "b.txt": "right\n" });
+    git("commit", "-qam", "right");
+    git("branch", "topic");
+  });
+  const { tree, conflicts } = await mergeTrees(trees, base, left, right);
+  expect(conflicts).toEqual([]);
+  await restore(trees, directory, base, tree);
+  git("fsck", "--strict");
+  expect(git("status", "--porcelain")).toBe("M  a.txt\n M b.txt\n");
+  expect(git("log", "--format=%s", "topic")).toBe("right\none\n");
 });
