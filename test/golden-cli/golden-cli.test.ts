@@ -165,6 +165,8 @@ const files: Readonly<Record<string, readonly Line<World>[]>> = {
     line(({ forecast }) => ["verify", forecast]),
     line(({ forecast }) => ["verify", forecast, "--json"], { only: "piped" }),
     line(({ forecast }) => ["verify", forecast, "--anchor", "nowhere.jsonl"]),
+    line(({ forecast }) => ["verify", forecast, "--key", "abc"], { only: "terminal" }),
+    line(() => ["verify", "--all", "--key", "abc"], { only: "terminal" }),
     line(({ contest }) => ["verify", short(contest), "--replay"]),
     line(({ forecast }) => ["verify", forecast, "--replay", "--workflow", "contest"]),
     line(({ hostile }) => ["verify", hostile, "--replay"]),
@@ -375,6 +377,7 @@ const files: Readonly<Record<string, readonly Line<World>[]>> = {
   mcp: [
     line(() => ["mcp", "test", process.execPath, "--", memoryServer]),
     line(() => ["mcp", "test", "no-such-command"]),
+    line(() => ["mcp", "test", "tidez", "--file", "servers.json"], { only: "terminal" }),
     line(() => ["mcp", "ls"]),
   ],
   completion: [
@@ -406,4 +409,8 @@ async function v1Files(folder: string): Promise<void> {
   await write("broken.jsonl", [header, said(1, "user", "Too early")]);
 }
 
-goldenFiles(files, makeWorld, v1Files);
+goldenFiles(files, makeWorld, async (folder) => {
+  await v1Files(folder);
+  const mcpServers = { tides: { command: "tides" }, weather: { url: "https://weather.example/mcp" } };
+  await writeFile(join(folder, "servers.json"), JSON.stringify({ mcpServers }));
+});
