@@ -48,6 +48,16 @@ describe("apply", () => {
     expect((await run(["apply", id, "--yes"])).err).toContain("Nothing to write");
   });
 
+  test("without asking writes only below the folder of the call, unless the directory is named: a session may come from anybody", async () => {
+    const { id } = await worked();
+    const elsewhere = { cwd: await mkdtemp(join(folder, "elsewhere-")) };
+    const refused = await run(["apply", id, "--yes"], elsewhere);
+    expect(refused).toMatchObject({ exit: 2, err: expect.stringContaining(`openrath apply ${id} ${repo()} --yes`) as string });
+    expect(await textOf("a.txt")).toBe("one\ntwo\n");
+    expect(await run(["apply", id, repo(), "--yes"], elsewhere)).toMatchObject({ exit: 0 });
+    expect(await textOf("a.txt")).toBe("one\ntwo\nthree\n");
+  });
+
   test("writes nothing when a file changed there meanwhile, and names it", async () => {
     const { id } = await worked();
     await writeFile(join(repo(), "a.txt"), "mine\n");

@@ -1,6 +1,6 @@
 /** `openrath apply ID [DIR]`: writes to a directory what a session changed. */
 import { stat } from "node:fs/promises";
-import { resolve } from "node:path";
+import { isAbsolute, relative, resolve, sep } from "node:path";
 import type { Command } from "commander";
 import { RathError } from "../../session/errors.ts";
 import type { Applied, Session } from "../../session/session.ts";
@@ -11,6 +11,7 @@ import { collected } from "../options.ts";
 import { printChanges, printPatch } from "../print-changes.ts";
 import { patchTaken } from "../session-files.ts";
 import { openSession, shortIds } from "../sessions.ts";
+import { shellWord } from "../shell-word.ts";
 import { show } from "../shown.ts";
 
 interface Options {
@@ -38,6 +39,7 @@ export function define(command: Command, cli: Cli): void {
 async function apply(cli: Cli, id: string, given: string | undefined, options: Options): Promise<void> {
   const session = await openSession(cli, id);
   const directory = await directoryFor(cli, session, given);
+  if (given === undefined && options.yes === true && options.dryRun !== true) refuseElsewhere(cli, session, directory);
   const paths = chosen(options.paths);
   const changes = await checked(cli, session, directory, paths);
   if (cli.onTerminal) await preview(cli, session, directory, changes, options);
@@ -100,6 +102,15 @@ async function directoryFor(cli: Cli, session: Session, given: string | undefine
     given === undefined ? `${directory}, which the session was placed on, ${problem}.` : `${directory} ${problem}.`,
     { next: given === undefined ? `openrath apply ${session.id} DIR` : undefined },
   );
+}
+
+/** A session may come from somebody else, and name any directory: where nobody is asked, one outside the folder of the call is named. */
+function refuseElsewhere(cli: Cli, session: Session, directory: string): void {
+  const way = relative(cli.host.cwd, directory);
+  if (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way)) return;
+  throw new Fault(exits.usage, `The session was placed on ${directory}, outside the folder you are in: with --yes, name it.`, {
+    next: `openrath apply ${session.id} ${shellWord(directory)} --yes`,
+  });
 }
 
 /** Several may be given at once. */
