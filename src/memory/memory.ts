@@ -114,7 +114,7 @@ export interface MemoryStore extends AsyncDisposable {
    * when and why. They name `entry` from then on and are not found any more; one that was erased before keeps the entry it names.
    */
   erase?(versions: readonly Pick<MemoryItem, "uri" | "version">[], entry: string): Promise<void>;
-  /** Cleans up after `erase`, so that what it removed is not in the files of the store any more. False when others were in the way. */
+  /** Cleans up after `erase`, so that what it removed is not in the files of the store any more. False when others were in the way, or it is not allowed. */
   scrub?(): Promise<boolean>;
 }
 

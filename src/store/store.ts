@@ -251,7 +251,7 @@ export interface Store extends AsyncDisposable {
    * of them has another head by now, or another log continues one of them.
    */
   remove?(logs: readonly { readonly session: string; readonly head: string }[]): Promise<boolean>;
-  /** Cleans up after `erase`, `remove` and `sweep`, so that what they removed is not in the files of the store any more. False when others were in the way. */
+  /** Cleans up after `erase`, `remove` and `sweep`, so that what they removed is not in the files of the store any more. False when others were in the way, or it is not allowed. */
   scrub?(): Promise<boolean>;
   /** Removes blobs that nobody needs, or only lists them, with the bytes they take in the store. */
   sweep?(options: SweepOptions): AsyncIterable<{ readonly hash: string; readonly bytes: number }>;

@@ -129,8 +129,8 @@ async function tell(cli: Cli, report: EraseReport, listed = true): Promise<void>
     );
   if (!report.scrubbed) {
     cli.warn(
-      show`${cli.errInk.yellow("not clean yet:")} the files of the store may still hold it: other processes use them, or the disk has no room to write them anew`,
+      show`${cli.errInk.yellow("not clean yet:")} the files of the store may still hold it: other processes use them, the disk has no room to write them anew, or on PostgreSQL this role may not vacuum the tables`,
     );
-    cli.next("openrath gc, when they have ended and there is room");
+    cli.next("openrath gc, when they have ended and there is room, or as the owner of the tables");
   }
 }
