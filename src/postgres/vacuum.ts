@@ -1,12 +1,19 @@
-/** Clearing removed rows now rather than when the server gets to it. */
+/**
+ * Clearing removed rows now rather than when the server gets to it. A vacuum frees their space and moves what stays together, but
+ * does not overwrite what it frees: only writing a table anew (VACUUM FULL) does, which locks everybody out meanwhile. That is left to
+ * whoever runs the server.
+ */
 import type { Connection } from "./connection.ts";
 
-/** False when this role may not vacuum all of them: PostgreSQL would only warn, and leave those alone. */
-export async function vacuum(connection: Connection, tables: readonly string[]): Promise<boolean> {
+/**
+ * The tables whose unused space may hold bytes of what was removed; false when this role may not vacuum all of them, since PostgreSQL
+ * would only warn, and leave those alone.
+ */
+export async function vacuum(connection: Connection, tables: readonly string[]): Promise<false | readonly string[]> {
   const [row] = await connection.read<{ readonly count: number }>(allowed, [connection.schema, tables]);
   if (row?.count !== tables.length) return false;
   for (const table of tables) await connection.raw(connection.sql(`VACUUM openrath.${table}`));
-  return true;
+  return tables.map((table) => `${connection.schema}.${table}`);
 }
 
 /** Owners of a table or of the database may, and from PostgreSQL 17 on whoever was granted it. */

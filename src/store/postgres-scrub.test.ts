@@ -1,4 +1,6 @@
-/** What becomes of the bytes of removed rows in a PostgreSQL of its own kind of roles and files. */
+/** What becomes of the bytes of removed rows: who may have them cleared, and what the files of a real server hold afterwards. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { freshDatabase, withClient } from "../../test/support/postgres.ts";
 import type { Rath } from "../index.ts";
@@ -62,4 +64,34 @@ test("nor is a memory clean that it may not vacuum, though it may vacuum the sto
   expect(await rath.erase({ session: await remembering() }, who)).toMatchObject({ memories: [expect.any(String)], scrubbed: false });
   await granted("ALL TABLES IN SCHEMA openrath");
   expect(await rath.erase({ session: await remembering() }, who)).toMatchObject({ memories: [expect.any(String)], scrubbed: true });
+});
+
+/** Which files of the database hold the marker. */
+async function holding(): Promise<readonly string[]> {
+  const [row] = await ask(
+    "SELECT current_setting('data_directory') AS folder, oid::text AS oid FROM pg_database WHERE datname = current_database()",
+  );
+  await ask("CHECKPOINT");
+  const folder = join(String(row?.["folder"]), "base", String(row?.["oid"]));
+  return readdirSync(folder).filter((file) => readFileSync(join(folder, file)).includes(marker));
+}
+
+test("an erasure names the tables whose files may hold bytes of it, and writing those anew removes them", async () => {
+  await using rath = onto(database.url);
+  // Rows of many lengths: a vacuum moves what stays over some of what is freed, and leaves the rest as it was.
+  for (let i = 0; i < 40; i++) {
+    const word = i % 3 === 0 ? marker : "ordinary";
+    await rath.session(`I am ${word} ${"pad ".repeat(i * 20)}`).do("x", () => word.padEnd(i * 60, "y"));
+  }
+  await rath.session("x").remember({ key: "likes", content: `${marker} likes tea`, publish: "now" });
+  expect(await holding()).not.toEqual([]);
+  const report = await rath.erase({ matching: marker }, who);
+  expect(report.scrubbed).toBe(true);
+  const tables = report.left.filter(({ what }) => what === "table");
+  expect(tables).toEqual([
+    { what: "table", id: expect.stringMatching(/openrath\.frames, .*openrath\.memory_bodies/), why: expect.any(String) },
+  ]);
+  expect(`${report}`).toMatch(/Left: table openrath\.frames, .*VACUUM FULL/);
+  await ask(`VACUUM FULL ${tables[0]?.id}`);
+  expect(await holding()).toEqual([]);
 });
