@@ -69,9 +69,14 @@ export class Connection {
     return this.#opening !== undefined;
   }
 
-  /** Whether somebody can listen: a URL, or a pool that hands out connections. */
+  /** Whether somebody can listen: a URL, or a pool that hands out connections and has one left for statements then. */
   get listens(): boolean {
-    return typeof this.#source === "string" || this.#source.connect !== undefined;
+    return typeof this.#source === "string" || (this.#source.connect !== undefined && !this.crowded);
+  }
+
+  /** A pool of the caller's own with room for one connection: whoever listened would keep it from everybody. */
+  get crowded(): boolean {
+    return typeof this.#source !== "string" && this.#source.options?.max === 1;
   }
 
   /** SQL with the schema's real name: tables are written `openrath.x`. */
@@ -153,20 +158,26 @@ export class Connection {
   /** One statement on a connection of the pool. A connection on which anything but an SQL error happened is not used again,
    * nor one that failed at a text of somebody else's, which may have left it in a transaction. */
   async #send(query: Query, foreign = false): Promise<readonly unknown[]> {
-    if (typeof this.#source !== "string") return rowsOf(await this.#source.query(query.text, query.values && [...query.values]));
+    if (typeof this.#source !== "string" && this.#source.connect === undefined)
+      return rowsOf(await this.#source.query(query.text, query.values && [...query.values]));
     const client = await this.#connect();
+    client.on("error", ignore);
     try {
-      const { rows } = rowsOfLast(await client.query(query));
+      const rows = rowsOf(await client.query(typeof this.#source === "string" ? query : unnamed(query)));
+      client.off?.("error", ignore);
       client.release();
       return rows;
     } catch (error) {
       const failure = failureOf(error);
-      client.release(foreign || failure === "unknown" || failure === undefined ? (error as Error) : undefined);
+      const broken = foreign || failure === "unknown" || failure === undefined;
+      if (!broken) client.off?.("error", ignore);
+      client.release(broken ? (error as Error) : undefined);
       throw error;
     }
   }
 
   async #connect(): Promise<PooledClient> {
+    if (typeof this.#source !== "string") return this.#borrow();
     this.#pool ??= this.#shared?.join(() => this.#makePool()) ?? this.#makePool();
     try {
       const pool = await this.#pool;
@@ -175,6 +186,29 @@ export class Connection {
       if (RathError.is(error)) await this.#leavePool();
       throw RathError.is(error) ? error : new NotConnected(error);
     }
+  }
+
+  /** From the caller's pool. Others may keep all it has: then it is said, and a connection that comes too late is given back. */
+  async #borrow(): Promise<PooledClient> {
+    const asked = (this.#source as Required<PostgresPool>).connect() as Promise<PooledClient>;
+    const waiting = new AbortController();
+    try {
+      const client = await Promise.race([asked, sleep(this.#patienceMs, undefined, { signal: waiting.signal })]);
+      if (client !== undefined) return client;
+    } catch (error) {
+      throw new NotConnected(error);
+    } finally {
+      waiting.abort();
+    }
+    asked.then(
+      (client) => client.release(),
+      () => {},
+    );
+    throw new RathError(
+      "store.unavailable",
+      `The pool that was given had no free connection for ${this.#patienceMs} ms. Nothing was stored. Give it more room (max): a store that is watched keeps one connection to listen on.`,
+      { details: { place: this.place }, retryable: true },
+    );
   }
 
   async #makePool(): Promise<Pool> {
@@ -210,7 +244,7 @@ export class Connection {
     await this.open();
     try {
       if (typeof this.#source !== "string") {
-        const client = (await this.#source.connect?.()) as PooledClient;
+        const client = await this.#borrow();
         return { client, close: async () => client.release(true) };
       }
       const { Client: Lone } = await loadDriver();
@@ -219,7 +253,7 @@ export class Connection {
       await client.connect();
       return { client, close: () => client.end() };
     } catch (error) {
-      throw RathError.is(error) ? error : this.#unreachable(error);
+      throw RathError.is(error) ? error : this.#unreachable(error instanceof NotConnected ? error.cause : error);
     }
   }
 
@@ -327,11 +361,15 @@ function schemaOf(schema = "openrath"): string {
   );
 }
 
-/** Several statements give several results; the last is the one that is asked for. */
-function rowsOfLast(result: Result | readonly Result[]): Result {
-  return (Array.isArray(result) ? result.at(-1) : result) as Result;
+/** Whoever sent a statement is told by its answer. */
+function ignore(): void {}
+
+/** Connections of the caller's pool may be anybody's, and so may names that are prepared on them. */
+function unnamed({ text, values }: Query): Query {
+  return values === undefined ? { text } : { text, values };
 }
 
+/** Several statements give several results; the last is the one that is asked for. */
 function rowsOf(result: unknown): readonly unknown[] {
   const last = Array.isArray(result) ? (result.at(-1) as unknown) : result;
   // Some drivers give the rows themselves.
