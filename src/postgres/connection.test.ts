@@ -142,8 +142,17 @@ test("no error holds the password", async () => {
   for (const error of errors) expect(inspect(error, { depth: 8, showHidden: true })).not.toMatch(/w0rd-of-nobody/);
 });
 
+test("a server without TLS, of which the URL asks it, is refused at once and by that name", async () => {
+  const start = performance.now();
+  const refused = opened({ schema: schema(), patienceMs: 20_000 }, [first], `${url}?sslmode=require`).open();
+  await expect(refused).rejects.toMatchObject({ code: "store.unavailable", retryable: false });
+  await expect(refused).rejects.toThrow(/does not support SSL.*Its URL asks for TLS \(sslmode\)/);
+  expect(performance.now() - start).toBeLessThan(15_000);
+});
+
 test("a schema that is no plain name is refused", () => {
-  for (const name of ["a b", 'x"y', "Upper", "1st", "pg_x", ""]) expect(() => opened({ schema: name })).toThrow(/cannot be used/);
+  for (const name of ["a b", 'x"y', "Upper", "1st", "pg_x", "", "openrath_boss"])
+    expect(() => opened({ schema: name })).toThrow(/cannot be used/);
 });
 
 test("a closed connection refuses every call", async () => {

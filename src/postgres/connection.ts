@@ -7,7 +7,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { inspect } from "node:util";
 import { RathError } from "../session/errors.ts";
 import { type Address, addressOf } from "./address.ts";
-import { type Client, failureOf, loadDriver, type Pool, type PooledClient, type PostgresPool, type Query, type Result } from "./driver.ts";
+import {
+  type Client,
+  failureOf,
+  lacksTls,
+  loadDriver,
+  type Pool,
+  type PooledClient,
+  type PostgresPool,
+  type Query,
+  type Result,
+} from "./driver.ts";
 import { type Format, migrate } from "./format.ts";
 import { SharedPool } from "./shared-pool.ts";
 
@@ -19,7 +29,7 @@ export interface PostgresOptions {
   /** Whose data this is; "default" when left out. */
   readonly tenant?: string | undefined;
   readonly project?: string | undefined;
-  /** The PostgreSQL schema that holds the tables; "openrath" when left out. Lower-case letters, digits and _. */
+  /** The PostgreSQL schema that holds the tables; "openrath" when left out. Lower-case letters, digits and _, not ending in _boss. */
   readonly schema?: string | undefined;
   /** False: a database of an older format is refused instead of brought to the newest one. */
   readonly migrate?: boolean | undefined;
@@ -306,11 +316,16 @@ export class Connection {
   #unreachable(error: unknown): RathError {
     const said = this.#safe(messageOf(error));
     const refused = failureOf(error) === "refused";
-    return new RathError(
-      "store.unavailable",
-      `${this.place} cannot be reached: ${said}. Nothing was stored. ${refused ? "Check the user, the password and the database in its URL." : "Check that the server runs and that its URL is right."}`,
-      { cause: this.#safeCause(error), details: { place: this.place }, retryable: !refused },
-    );
+    const next = refused
+      ? lacksTls(error)
+        ? "Its URL asks for TLS (sslmode): turn that on in the server, or leave it out of the URL where the network is trusted."
+        : "Check the user, the password and the database in its URL."
+      : "Check that the server runs and that its URL is right.";
+    return new RathError("store.unavailable", `${this.place} cannot be reached: ${said}. Nothing was stored. ${next}`, {
+      cause: this.#safeCause(error),
+      details: { place: this.place },
+      retryable: !refused,
+    });
   }
 
   #closedError(): RathError {
@@ -353,10 +368,11 @@ class NotConnected extends Error {
 }
 
 function schemaOf(schema = "openrath"): string {
-  if (/^[a-z_][a-z0-9_]{0,39}$/.test(schema) && !schema.startsWith("pg_")) return schema;
+  // The wake-ups of a schema x are in x_boss.
+  if (/^[a-z_][a-z0-9_]{0,39}$/.test(schema) && !schema.startsWith("pg_") && !schema.endsWith("_boss")) return schema;
   throw new RathError(
     "value.unsupported",
-    `The schema ${JSON.stringify(schema)} cannot be used: give lower-case letters, digits and _, at most 40, not beginning with a digit or pg_.`,
+    `The schema ${JSON.stringify(schema)} cannot be used: give lower-case letters, digits and _, at most 40, not beginning with a digit or pg_, nor ending in _boss.`,
     { details: { field: "schema" } },
   );
 }

@@ -88,7 +88,13 @@ export function failureOf(error: unknown): Failure | undefined {
     if (code.startsWith("23")) return "constraint";
     return lost.test(code) ? "unknown" : "refused";
   }
+  if (lacksTls(error)) return "refused";
   return typeof code === "string" || broken.test(error.message) ? "unknown" : undefined;
+}
+
+/** TLS was asked for, and the server has none: the driver says so in words alone. */
+export function lacksTls(error: unknown): boolean {
+  return error instanceof Error && error.message === "The server does not support SSL connections";
 }
 
 /**
