@@ -73,6 +73,13 @@ describe("openrath()", () => {
   test("says what is wrong with a store it cannot open", async () => {
     await using other = openrath({ store: "redis://localhost/x" });
     await expect(other.ready()).rejects.toMatchObject({ code: "store.unavailable", message: expect.stringContaining("redis://") });
+    // Mutant: it is taken for a path, and a folder called "sqlite:" is made.
+    for (const address of ["sqlite:", "file:", "sqlite://"]) {
+      await using named = openrath({ store: `${address}${join(folder, "named.db")}` });
+      const message = `There is no store for "${address}…": give the path of a file itself, "postgres://…" or "memory".`;
+      await expect(named.ready()).rejects.toMatchObject({ code: "store.unavailable", message });
+      expect(existsSync(address)).toBe(false);
+    }
     await using there = openrath({ store: folder });
     await expect(there.ready()).rejects.toMatchObject({ code: "store.unavailable", message: expect.stringContaining("is a folder") });
     expect(() => openrath({ durability: "fast" as "sync" })).toThrow(/durability is "fast"/);

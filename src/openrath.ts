@@ -242,11 +242,10 @@ async function openStore(options: RathOptions, clock: { skewMs: number }, { shar
   if (store === "memory") return (await import("./store/memory.ts")).memoryStore();
   const opened = { ...scopeOf(options), durability: options.durability };
   if (isPostgres(store)) return (await import("./store/postgres.ts")).postgresStore((await share?.(store)) ?? store, { ...opened, clock });
-  if (store !== undefined && /^[a-z]+:\/\//.test(store)) {
-    throw new RathError(
-      "store.unavailable",
-      `There is no store for "${store.slice(0, store.indexOf(":"))}://…": use a file path, "postgres://…" or "memory".`,
-    );
+  const [scheme] = /^(?:[a-z]+:\/\/|sqlite:|file:)/.exec(store ?? "") ?? [];
+  if (scheme !== undefined) {
+    const problem = `There is no store for "${scheme}…": give the path of a file itself, "postgres://…" or "memory".`;
+    throw new RathError("store.unavailable", problem);
   }
   const path = store ?? join(await makeHome(), "store.db");
   if (await isFolder(path))

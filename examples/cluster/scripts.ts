@@ -29,9 +29,10 @@ export const scripts = {
     (request) => {
       const { order, refund } = asked(request);
       if (refund !== undefined) return call("refund", { order, amount: refund });
-      return `This is what we have on record for order ${order}: ${results(request)
+      const price = results(request)
         .match(/\d+(?:\.\d+)?/g)
-        ?.at(-1)} euros.`;
+        ?.at(-1);
+      return `This is what we have on record for order ${order}: ${Number(price).toFixed(2)} euros.`;
     },
     billed,
   ),
@@ -47,6 +48,6 @@ export const scripts = {
   ),
   "support/goodwill": scripted(
     (request) => call("send_voucher", { amount: asked(request).voucher }),
-    (request) => `We are sorry. A voucher of ${asked(request).voucher} euros is on its way to you.`,
+    (request) => `We are sorry. A voucher of ${asked(request).voucher?.toFixed(2)} euros is on its way to you.`,
   ),
 };

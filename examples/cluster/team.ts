@@ -27,7 +27,7 @@ const refund = tool({
   input: z.object({ order: z.string(), amount: z.number().positive() }),
   repeat: "keyed",
   needsApproval: ({ amount }) => amount > 50,
-  run: ({ order, amount }, context) => act("refund", `${amount} euros for ${order}`, context),
+  run: ({ order, amount }, context) => act("refund", `${amount.toFixed(2)} euros for ${order}`, context),
 });
 
 /** The mailer knows no keys: after a crash nobody can say whether it was sent, and it is not sent again by itself. */
@@ -36,7 +36,7 @@ const sendVoucher = tool({
   description: "Mails the customer a voucher, in euros.",
   input: z.object({ amount: z.number().positive().max(20) }),
   repeat: "once",
-  run: ({ amount }, context) => act("send_voucher", `${amount} euros`, context),
+  run: ({ amount }, context) => act("send_voucher", `${amount.toFixed(2)} euros`, context),
 });
 
 export class Desk extends Workflow {

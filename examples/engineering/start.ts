@@ -70,7 +70,7 @@ async function proveApplied(session: Session, name: string): Promise<void> {
   prove(same, `${name}: the repository was only read, also by the dry run of apply`);
   const wrote = (await session.apply(repository)).map(({ path }) => path);
   const left = await session.apply(repository, { dryRun: true });
-  prove(wrote.length === would.length && left.length === 0, `${name}: apply wrote ${wrote.join(" and ")}, as its dry run had said`);
+  prove(wrote.length === would.length && left.length === 0, `${name}: apply wrote ${wrote.join(", ")}, as its dry run had said`);
 }
 
 /** What was learned names the failure as its evidence, and the second run has read it. */

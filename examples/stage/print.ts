@@ -1,15 +1,17 @@
 /** Lines of an example. */
 import { styleText } from "node:util";
 
-const columns = 100;
+/** What the terminal has; piped there is no such limit. */
+export const columns = process.stdout.columns ?? 100;
 
 export function heading(text: string): void {
   console.log(`\n${ink("bold", text)}`);
 }
 
-/** What something is called, and what it is. */
-export function fact(name: string, text: string): void {
-  for (const [index, line] of folded(text, columns - 12).entries()) console.log(`  ${(index === 0 ? name : "").padEnd(9)} ${line}`);
+/** What something is called, in so many columns, and what it is. */
+export function fact(name: string, text: string, width = 9): void {
+  for (const [index, line] of folded(text, columns - width - 3).entries())
+    console.log(`  ${(index === 0 ? name : "").padEnd(width)} ${line}`);
 }
 
 export function ink(colour: Parameters<typeof styleText>[0], text: string): string {

@@ -1,9 +1,9 @@
 /** What a run does while it does it: a line for everything that is worth one. */
 import type { Event, Run, Session, StreamPart } from "openrath";
-import { folded, ink } from "./print.ts";
+import { columns, folded, ink } from "./print.ts";
 import { clock } from "./stage.ts";
 
-const room = 71;
+const room = columns - 29;
 
 /** Prints what a run does until it ends. What an earlier process left on record is not told again. */
 export async function follow(run: Run, hear: (part: StreamPart) => void = () => {}): Promise<Session> {

@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import { type Session, verify } from "openrath";
 import { type Claim, cost, type DossiersOptions, dossiers } from "openrath/audit";
 import { live } from "./at-hand.ts";
-import { fact, folded, heading, ink } from "./print.ts";
+import { columns, fact, folded, heading, ink } from "./print.ts";
 
 export { fact, heading } from "./print.ts";
 
@@ -71,12 +71,11 @@ export async function end(sessions: readonly Session[], inspect: string, workflo
   prove(replayed === true, "replay took the same way again in every session, and called nothing");
   heading("What was proved");
   for (const { claim, holds } of claims)
-    for (const [index, line] of folded(claim, 96).entries())
+    for (const [index, line] of folded(claim, columns - 4).entries())
       console.log(`  ${index > 0 ? " " : holds ? ink("green", "✓") : ink("red", "✗ DOES NOT HOLD:")} ${line}`);
   heading(`Where to look, after ${clock()}`);
   fact("dossiers", pathToFileURL(page).href);
-  fact("inspector", "");
-  console.log(`  ${inspect}`);
+  console.log(`  inspector ${inspect}`); // on one line, to be copied
   if (claims.some(({ holds }) => !holds)) throw new Error("something that was to be proved does not hold");
 }
 

@@ -77,6 +77,6 @@ export async function trial(rath: Rath, desk: Desk, folder: string, task: Task, 
     await rath.decide(part.pending.id, { by: "simulated:desk-head", approve, reason });
   }
   const session = await run.result();
-  fact(title, failures(session) === "" ? `passed, "${session.text}"` : `FAILED, ${failures(session)}`);
+  fact(title, failures(session) === "" ? `passed, "${session.text}"` : `FAILED, ${failures(session)}`, 13);
   return session;
 }

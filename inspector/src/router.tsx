@@ -1,8 +1,9 @@
 /** Which address shows which screen. Addresses lie behind the hash: the server need not know them, wherever it is mounted. */
 import { createHashHistory, createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { Empty } from "./parts/empty.tsx";
-import { Failure } from "./parts/failure.tsx";
+import { part } from "./parts/missing-part.ts";
 import { SessionFrame } from "./session/session-frame.tsx";
+import { ScreenFailure } from "./shell/screen-failure.tsx";
 import { Shell } from "./shell/shell.tsx";
 
 /** What addresses say behind the question mark: texts alone. */
@@ -17,7 +18,6 @@ const root = createRootRoute({
       <a href="#/sessions">To the sessions</a>
     </Empty>
   ),
-  errorComponent: ({ error, reset }) => <Failure error={error} retry={reset} />,
 });
 
 const start = createRoute({
@@ -30,27 +30,42 @@ const start = createRoute({
 const sessions = createRoute({
   getParentRoute: () => root,
   path: "/sessions",
-  component: lazyRouteComponent(() => import("./screens/sessions/sessions-screen.tsx"), "SessionsScreen"),
+  component: lazyRouteComponent(
+    part(() => import("./screens/sessions/sessions-screen.tsx")),
+    "SessionsScreen",
+  ),
 });
 const approvals = createRoute({
   getParentRoute: () => root,
   path: "/approvals",
-  component: lazyRouteComponent(() => import("./screens/approvals/approvals-screen.tsx"), "ApprovalsScreen"),
+  component: lazyRouteComponent(
+    part(() => import("./screens/approvals/approvals-screen.tsx")),
+    "ApprovalsScreen",
+  ),
 });
 const runs = createRoute({
   getParentRoute: () => root,
   path: "/runs",
-  component: lazyRouteComponent(() => import("./screens/runs/runs-screen.tsx"), "RunsScreen"),
+  component: lazyRouteComponent(
+    part(() => import("./screens/runs/runs-screen.tsx")),
+    "RunsScreen",
+  ),
 });
 const memory = createRoute({
   getParentRoute: () => root,
   path: "/memory",
-  component: lazyRouteComponent(() => import("./screens/memory/memory-screen.tsx"), "MemoryScreen"),
+  component: lazyRouteComponent(
+    part(() => import("./screens/memory/memory-screen.tsx")),
+    "MemoryScreen",
+  ),
 });
 const diff = createRoute({
   getParentRoute: () => root,
   path: "/diff",
-  component: lazyRouteComponent(() => import("./screens/diff/diff-screen.tsx"), "DiffScreen"),
+  component: lazyRouteComponent(
+    part(() => import("./screens/diff/diff-screen.tsx")),
+    "DiffScreen",
+  ),
 });
 
 const session = createRoute({ getParentRoute: () => root, path: "/s/$session", component: SessionFrame });
@@ -64,42 +79,66 @@ const first = createRoute({
 const graph = createRoute({
   getParentRoute: () => session,
   path: "graph",
-  component: lazyRouteComponent(() => import("./screens/graph/graph-screen.tsx"), "GraphScreen"),
+  component: lazyRouteComponent(
+    part(() => import("./screens/graph/graph-screen.tsx")),
+    "GraphScreen",
+  ),
 });
 const transcript = createRoute({
   getParentRoute: () => session,
   path: "transcript",
-  component: lazyRouteComponent(() => import("./screens/transcript/transcript-screen.tsx"), "TranscriptScreen"),
+  component: lazyRouteComponent(
+    part(() => import("./screens/transcript/transcript-screen.tsx")),
+    "TranscriptScreen",
+  ),
 });
 const timeline = createRoute({
   getParentRoute: () => session,
   path: "timeline",
-  component: lazyRouteComponent(() => import("./screens/timeline/timeline-screen.tsx"), "TimelineScreen"),
+  component: lazyRouteComponent(
+    part(() => import("./screens/timeline/timeline-screen.tsx")),
+    "TimelineScreen",
+  ),
 });
 const scrubber = createRoute({
   getParentRoute: () => session,
   path: "scrubber",
-  component: lazyRouteComponent(() => import("./screens/scrubber/scrubber-screen.tsx"), "ScrubberScreen"),
+  component: lazyRouteComponent(
+    part(() => import("./screens/scrubber/scrubber-screen.tsx")),
+    "ScrubberScreen",
+  ),
 });
 const call = createRoute({
   getParentRoute: () => session,
   path: "call",
-  component: lazyRouteComponent(() => import("./screens/call/call-screen.tsx"), "CallScreen"),
+  component: lazyRouteComponent(
+    part(() => import("./screens/call/call-screen.tsx")),
+    "CallScreen",
+  ),
 });
 const files = createRoute({
   getParentRoute: () => session,
   path: "files",
-  component: lazyRouteComponent(() => import("./screens/files/files-screen.tsx"), "FilesScreen"),
+  component: lazyRouteComponent(
+    part(() => import("./screens/files/files-screen.tsx")),
+    "FilesScreen",
+  ),
 });
 const verify = createRoute({
   getParentRoute: () => session,
   path: "verify",
-  component: lazyRouteComponent(() => import("./screens/verify/verify-screen.tsx"), "VerifyScreen"),
+  component: lazyRouteComponent(
+    part(() => import("./screens/verify/verify-screen.tsx")),
+    "VerifyScreen",
+  ),
 });
 const raw = createRoute({
   getParentRoute: () => session,
   path: "raw",
-  component: lazyRouteComponent(() => import("./screens/raw/raw-screen.tsx"), "RawScreen"),
+  component: lazyRouteComponent(
+    part(() => import("./screens/raw/raw-screen.tsx")),
+    "RawScreen",
+  ),
 });
 
 export const router = createRouter({
@@ -114,6 +153,8 @@ export const router = createRouter({
     const given = Object.entries(search).flatMap(([name, value]) => (value === undefined || value === "" ? [] : [[name, String(value)]]));
     return given.length === 0 ? "" : `?${new URLSearchParams(given)}`;
   },
+  // Drawn in the place of the screen: the way to the others stays.
+  defaultErrorComponent: ScreenFailure,
   scrollRestoration: false,
 });
 

@@ -95,7 +95,7 @@ describe("limits of an agent", () => {
     const model = spends(50, 50);
     const session = await ask({ model, limits: { tokens: 10 } });
     expect([session.stop, model.asked.length, session.usage.input]).toEqual(["budget", 0, 0]);
-    expect(denied(session)).toMatchObject([{ data: { reason: "budget: 10 tokens would be exceeded" } }]);
+    expect(denied(session)).toMatchObject([{ data: { reason: "budget: 10 tokens would be crossed" } }]);
     expect(await crossings(session)).toEqual([{ limit: "tokens", of: 10, spent: 0, by: "agent" }]);
   });
 
@@ -135,7 +135,7 @@ describe("limits of an agent", () => {
     const poor = spends(1000, 100, { free: false });
     const refused = await ask({ model: poor, limits: { usd: 0.0001 } }, rath);
     expect([refused.stop, poor.asked.length]).toEqual(["budget", 0]);
-    expect(denied(refused)).toMatchObject([{ data: { reason: "budget: $0.0001 would be exceeded" } }]);
+    expect(denied(refused)).toMatchObject([{ data: { reason: "budget: $0.0001 would be crossed" } }]);
     expect(await crossings(refused)).toMatchObject([{ limit: "usd", of: 0.0001 }]);
   });
 

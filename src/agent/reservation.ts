@@ -90,7 +90,7 @@ export class Reservation {
     const of = { tokens, usd, time }[limit];
     const most = typeof of === "string" ? durationMs(of) : (of ?? 0);
     budget.crossed(limit, most, most - left);
-    return denied(`budget: ${limit === "usd" ? `$${of}` : `${of}${limit === "tokens" ? " tokens" : ""}`} would be exceeded`);
+    return denied(`budget: ${limit === "usd" ? `$${of}` : `${of}${limit === "tokens" ? " tokens" : ""}`} would be crossed`);
   }
 
   /** Free models cost nothing; of several, what is dearest in each counts: any of them may answer. */

@@ -174,7 +174,10 @@ export interface Checked {
   /** Blobs that belong to trees of files. */
   readonly ofTrees: ReadonlySet<string>;
   readonly counts: CheckedBlobs["counts"];
+  /** Events that no trusted statement vouches for. */
   readonly unsigned: number;
+  /** Those of them that nobody's statement vouches for. */
+  readonly tail: number;
 }
 
 /** All checks of a record, wherever it lies. */
@@ -190,7 +193,9 @@ export async function checkRecord(
   const blobs = await checkBlobs(source, gathered);
   const runs = await checkStatements(source, gathered, keys);
   const findings = [...gathered.findings, ...checkErased(gathered), ...chain, ...blobs.findings, ...runs.flatMap((run) => run.findings)];
-  return { gathered, runs, findings, ofTrees: blobs.ofTrees, counts: blobs.counts, unsigned: countUnsigned(gathered, runs) };
+  const unsigned = countUnsigned(gathered, runs, "covered");
+  const tail = runs.some((run) => run.unknownKeys.size > 0) ? countUnsigned(gathered, runs, "claimed") : unsigned;
+  return { gathered, runs, findings, ofTrees: blobs.ofTrees, counts: blobs.counts, unsigned, tail };
 }
 
 /** The newest places behind a value that are on disk; what is not cannot be verified. */
@@ -216,9 +221,9 @@ function storedPlaces(session: Session): { readonly places: readonly Place[]; re
 }
 
 /** A statement vouches for what it covers and, through their hashes, for everything that stands behind it. */
-function countUnsigned({ entries }: Gathered, runs: readonly RunStatements[]): number {
+function countUnsigned({ entries }: Gathered, runs: readonly RunStatements[], by: "covered" | "claimed"): number {
   // What a statement covers comes first in the order of its run.
-  const covered = new Map(runs.map(({ run, events, covered: count }) => [run, events?.[count - 1]?.order ?? -1]));
+  const covered = new Map(runs.map(({ run, events, [by]: count }) => [run, events?.[count - 1]?.order ?? -1]));
   const isCovered = (entry: Entry): boolean => entry.run !== undefined && entry.order <= (covered.get(entry.run) ?? -1);
   const uncovered = new Set<string>();
   for (const entry of entries.values())

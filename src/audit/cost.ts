@@ -4,8 +4,7 @@
  */
 import { runtimeOf } from "../runtime/replay.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { dataText, parseEnvelope } from "../session/codec.ts";
-import { type DataOf, type EventKind, isReturned } from "../session/event.ts";
+import { isReturned } from "../session/event.ts";
 import { callOf } from "../session/fold.ts";
 import { givenOneOf, givenOptions } from "../session/given.ts";
 import type { Node } from "../session/log.ts";
@@ -15,6 +14,7 @@ import { neutral } from "../wire/neutral.ts";
 import type { AskOptions } from "./ask-options.ts";
 import { branchesOf, compare } from "./branches.ts";
 import { insideOf } from "./diff-align.ts";
+import { journalsOf, ofKind, type Said } from "./journals.ts";
 
 /** What each row of a cost is about. */
 export type CostBy = "branch" | "agent" | "model" | "tool" | "run";
@@ -101,7 +101,7 @@ export async function cost(session: Session, options: CostOptions = {}): Promise
   const { by = "branch", signal } = options;
   const branches = await branchesOf(session, signal);
   const nodes = branches.flatMap((branch) => branch.nodes);
-  const journals = await journalsOf(runtime, nodes, signal);
+  const journals = await journalsOf(runtime, nodes, told, signal);
   const labels = by === "run" ? workflowsOf(journals) : new Map(branches.flatMap(({ log }) => labelled(log)));
   const found = {
     by,
@@ -238,34 +238,8 @@ function isUnpriced(node: Node, platform: Runtime["platform"]): boolean {
   return node.kind === "model.returned" && node.facts.source === undefined && node.data<"model.returned">(platform)?.unpriced === true;
 }
 
-/** What a run says of itself. */
-interface Said<K extends EventKind = EventKind> {
-  readonly event: string;
-  readonly run: string;
-  readonly at: string;
-  readonly kind: K;
-  readonly data: DataOf<K>;
-}
+/** What runs say of themselves about workflows, money and interruptions. */
 const told = ["run.started", "run.resumed", "budget.crossed"] as const;
-
-/** From the own logs of all runs that wrote any of the events, as far as they are about workflows, money and interruptions. */
-async function journalsOf(runtime: Runtime, nodes: readonly Node[], signal: AbortSignal | undefined): Promise<readonly Said[]> {
-  const store = await runtime.store();
-  const { platform } = runtime;
-  const said: Said[] = [];
-  for (const run of new Set(nodes.flatMap((node) => node.run ?? [])))
-    for await (const { id, envelope, data } of store.events({ session: run })) {
-      signal?.throwIfAborted();
-      const { kind, at } = parseEnvelope(platform.text(envelope));
-      if (data === undefined || !told.includes(kind as (typeof told)[number])) continue;
-      said.push({ event: id, run, at, kind, data: JSON.parse(dataText(platform, data)) });
-    }
-  return said.sort((a, b) => compare(a.at, b.at));
-}
-
-function ofKind<K extends EventKind>(said: readonly Said[], kind: K): readonly Said<K>[] {
-  return said.filter((one) => one.kind === kind) as unknown as readonly Said<K>[];
-}
 
 function workflowsOf(said: readonly Said[]): ReadonlyMap<string, string> {
   return new Map(ofKind(said, "run.started").map(({ run, data }) => [run, data.workflow]));

@@ -1,5 +1,6 @@
 /** What `verify` looked at, and what it did not: a clean result means no more than that. */
 import type { ReplayReport } from "../runtime/replay.ts";
+import { plural } from "../wire/format.ts";
 import type { CheckedBlobs } from "./blobs.ts";
 import type { Gathered } from "./gather.ts";
 import type { RunStatements } from "./statements.ts";
@@ -33,6 +34,7 @@ interface Covered {
   readonly runs: readonly RunStatements[];
   readonly counts: CheckedBlobs["counts"];
   readonly unsigned: number;
+  readonly tail: number;
 }
 
 /** Counts what was looked at. */
@@ -51,7 +53,7 @@ export function partsOf({ gathered, runs, counts }: Covered, replays: readonly R
 
 /** Says what a clean result leaves open. */
 export function uncheckedIn(
-  { gathered, runs, unsigned }: Covered,
+  { gathered, runs, unsigned, tail }: Covered,
   unknownKeys: readonly string[],
   /** How many statements of the anchor are about other sessions; undefined without an anchor. */
   others: number | undefined,
@@ -63,15 +65,41 @@ export function uncheckedIn(
     if (entry.kind === "memory.published") written++;
   }
   const shared = runs.filter(({ run, events }) => events === undefined && gathered.runs.get(run)?.log !== undefined).length;
+  const theirs = unsigned === tail ? "" : ` ${plural(unsigned - tail, "event")}`;
   const all: readonly Unchecked[] = [
-    { part: "signatures", count: unsigned, why: "events that no signed statement covers: they came after the newest one" },
-    { part: "keys", count: unknownKeys.length, why: "keys that signed and are not known here: only you can say whether they are trusted" },
-    { part: "shared-run", count: shared, why: "runs shared with other sessions, whose statements need events that are not here" },
-    { part: "data", count: erased, why: "events whose data was erased: what they said cannot be judged" },
-    { part: "memory", count: written, why: "publications: what a memory store holds is not part of the record" },
+    row("signatures", tail, [
+      "event that no signed statement covers: it came after the newest one",
+      "events that no signed statement covers: they came after the newest one",
+    ]),
+    row("keys", unknownKeys.length, [
+      `key that signed${theirs} and is not known here: only you can say whether it is trusted`,
+      `keys that signed${theirs} and are not known here: only you can say whether they are trusted`,
+    ]),
+    row("shared-run", shared, [
+      "run shared with other sessions, whose statements need events that are not here",
+      "runs shared with other sessions, whose statements need events that are not here",
+    ]),
+    row("data", erased, [
+      "event whose data was erased: what it said cannot be judged",
+      "events whose data was erased: what they said cannot be judged",
+    ]),
+    row("memory", written, [
+      "publication: what a memory store holds is not part of the record",
+      "publications: what a memory store holds is not part of the record",
+    ]),
     others === undefined
       ? { part: "anchor", count: 1, why: "no anchor was given: a record cut back to an older statement would pass" }
-      : { part: "anchor", count: others, why: "statements of the anchor are about other sessions" },
+      : row("anchor", others, ["a statement of the anchor is about another session", "statements of the anchor are about other sessions"]),
   ];
   return all.filter(({ count }) => count > 0);
+}
+
+/** Its words follow the number. */
+function row(part: Unchecked["part"], count: number, [one, many]: readonly [string, string]): Unchecked {
+  return { part, count, why: count === 1 ? one : many };
+}
+
+/** How many events only statements of keys that are not known here vouch for: signed, but by whom is not proven. */
+export function signedByOthers({ unsigned, unchecked }: { readonly unsigned: number; readonly unchecked: readonly Unchecked[] }): number {
+  return unsigned - (unchecked.find(({ part }) => part === "signatures")?.count ?? 0);
 }

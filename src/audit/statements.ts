@@ -35,6 +35,8 @@ export interface RunStatements {
   readonly statements: readonly Signed[];
   /** How many events of the run, from the first on, a statement vouches for. */
   readonly covered: number;
+  /** The same, whoever signed: of keys that are not trusted here too. */
+  readonly claimed: number;
   /** Keys that are not trusted here, of statements that hold otherwise: they vouch for nothing, and say nothing against the record. */
   readonly unknownKeys: ReadonlySet<string>;
   readonly findings: readonly Finding[];
@@ -92,6 +94,7 @@ function lostRuns(gathered: Gathered): RunStatements[] {
       events: undefined,
       statements: [],
       covered: 0,
+      claimed: 0,
       unknownKeys: none,
       findings: [
         { event: names.run, problem: `the own log of the run is missing, although ${id} begins its work`, field: "run", kind: "missing" },
@@ -103,7 +106,7 @@ function lostRuns(gathered: Gathered): RunStatements[] {
 
 /** Its events lie in sessions that are not ours to carry: where some are missing, its statements cannot be checked. */
 async function checkShared(source: Source, run: GatheredRun, keys: TrustedKeys): Promise<RunStatements> {
-  const nothing = { run: run.id, events: undefined, statements: [], covered: 0, unknownKeys: none };
+  const nothing = { run: run.id, events: undefined, statements: [], covered: 0, claimed: 0, unknownKeys: none };
   if (run.log === undefined) return { ...nothing, findings: [] };
   const events: Ordered[] = [];
   try {
@@ -181,6 +184,7 @@ function checkCoverage(run: GatheredRun, events: readonly Ordered[], input: Orde
   const entries = run.log?.entries ?? [];
   const heads = headsIn(entries, events);
   let covered = 0;
+  let claimed = 0;
   let before: { readonly number: number; readonly events: number; readonly order: string } = { number: 0, events: 0, order: "" };
   for (const entry of entries) {
     const { signed } = entry.names;
@@ -213,13 +217,14 @@ function checkCoverage(run: GatheredRun, events: readonly Ordered[], input: Orde
         "head",
       );
     }
+    if (findings.length === count) claimed = preceding;
     if (findings.length === count && isTrusted(statement.key, keys)) {
       statements.push(signed);
       covered = preceding;
     } else if (findings.length === count) unknownKeys.add(statement.key);
     before = statement;
   }
-  return { run: run.id, events, statements, covered, unknownKeys, findings };
+  return { run: run.id, events, statements, covered, claimed, unknownKeys, findings };
 }
 
 /** The events that statements name as what the run had come to. */

@@ -24,13 +24,20 @@ export interface VerifiedStore {
   readonly problems: readonly Problem[];
 }
 
+interface StoreOptions extends Omit<VerifyOptions, "replay"> {
+  /** Only these sessions, with everything behind them. */
+  readonly only?: ReadonlySet<string> | undefined;
+}
+
 /** Verifies family by family; what an anchor says is judged by all of them. */
-export async function verifyStore(runtime: Runtime, options: Omit<VerifyOptions, "replay"> = {}): Promise<VerifiedStore> {
+export async function verifyStore(runtime: Runtime, options: StoreOptions = {}): Promise<VerifiedStore> {
   const store = await runtime.store();
   const keys = await trustedKeys(runtime, options);
   const families: VerifiedFamily[] = [];
   const runs: RunStatements[] = [];
-  for (const sessions of await familiesIn(runtime)) {
+  for (const family of await familiesIn(runtime)) {
+    const sessions = options.only === undefined ? family : family.filter(({ id }) => options.only?.has(id) === true);
+    if (sessions.length === 0) continue;
     const places = sessions.map(({ id, head }) => ({ session: id, head }));
     const checked = await checkPlaces(runtime, places, keys, options);
     for (const run of checked.runs) runs.push(run);

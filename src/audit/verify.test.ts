@@ -383,6 +383,11 @@ describe("verify", () => {
       return canonical({ statement, signature: other.sign(statement) });
     };
     expect(await verifiedAfter(resigned(forge))).toMatchObject({ ok: false, problems: [], unknownKeys: [other.id], unsigned: 7 });
+    // They are signed: it is not known by whom. Nothing came after the newest statement.
+    expect((await verifiedAfter(resigned(forge))).unchecked).toEqual([
+      { part: "keys", count: 1, why: "key that signed 7 events and is not known here: only you can say whether it is trusted" },
+      { part: "anchor", count: 1, why: expect.stringContaining("no anchor was given") },
+    ]);
     expect(await verifiedAfter(resigned(forge), { keys: [other.id] })).toMatchObject({ ok: true, unknownKeys: [], unsigned: 0 });
     // Base64 with other signs in it is the same key to a lenient reader, and would be shown to people in a command.
     const odd = `${other.id.slice(0, 20)};. ~/x;${other.id.slice(20)}`;

@@ -110,7 +110,7 @@ export async function nextOf(tracing: Tracing, node: Node, item?: MemoryItem): P
     case "receive.returned":
       return effectSteps(tracing, node);
     case "model.returned":
-      return [modelStep(tracing, callOf(node))];
+      return [modelStep(tracing, node)];
     case "model.called":
       return [...(await contextOf(tracing, node)), ...(await around(tracing, node))];
     case "recall.called":

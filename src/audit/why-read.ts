@@ -1,13 +1,13 @@
 /** What a model had read: messages, results, recalls, merged branches and summaries, and which of it has the words asked about. */
 import { inRanges, type View, viewOf } from "../session/context.ts";
-import { list, stateOf } from "../session/fold.ts";
+import { callOf, list, stateOf } from "../session/fold.ts";
 import type { Node } from "../session/log.ts";
 import type { RequestMessage } from "../session/message.ts";
 import type { Platform } from "../session/platform.ts";
 import { partsOf, renderedEvent, resultOf } from "../session/render.ts";
 import type { WhyEvidence } from "../session/why.ts";
 import { recalledInside, type Step, stepTo, type Tracing } from "./why-step.ts";
-import { readWords, wordsOf } from "./why-words.ts";
+import { askedWords, readWords } from "./why-words.ts";
 
 /** Of what a model had read, so many of the newest results and messages are named, beside all that has the words; its call says how many there were. */
 const namedResults = 20;
@@ -18,9 +18,10 @@ export function readBy(called: Node, platform: Platform): View {
   return viewOf(stateOf(called.parent as Node).context, platform);
 }
 
-export function modelStep(tracing: Tracing, called: Node): Step {
+export function modelStep(tracing: Tracing, reply: Node): Step {
   const { platform } = tracing.runtime;
-  return stepTo("decided", called, { words: `${wordsOf(called, platform)}, ${readWords(readBy(called, platform).nodes)}` });
+  const called = callOf(reply);
+  return stepTo("decided", called, { words: `${askedWords(called, platform, reply)}, ${readWords(readBy(called, platform).nodes)}` });
 }
 
 /** What the model itself had said is not repeated, unless it has the words; results that have them are followed to who asked for them. */

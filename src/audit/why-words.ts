@@ -23,7 +23,7 @@ export function wordsOf(node: Node, platform: Platform): string {
       return `${role}: ${quoted(text)}`;
     }
     case "model.called":
-      return `${node.by} asked ${node.data<"model.called">(platform).model}`;
+      return askedWords(node, platform);
     case "model.returned":
       return replyWords(node, platform);
     case "tool.called": {
@@ -89,6 +89,13 @@ export function wordsOf(node: Node, platform: Platform): string {
     default:
       return isReturned(node.kind) ? resultWords(node, platform) : `${node.by}: ${node.kind}`;
   }
+}
+
+/** Whom a call asked: the model that replied, where the reply names it. An agent may have the name of its model. */
+export function askedWords(called: Node, platform: Platform, reply?: Node): string {
+  if (called.erased) return wordsOf(called, platform);
+  const model = reply?.data<"model.returned">(platform)?.model ?? called.data<"model.called">(platform).model;
+  return `${called.by} asked ${model === called.by ? "the model of that name" : model}`;
 }
 
 /** What a check found, by which command. */

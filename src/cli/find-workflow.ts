@@ -41,7 +41,11 @@ function chosen(module: Readonly<Record<string, unknown>>, exported: string | un
   if (exported !== undefined) {
     const workflow = asWorkflow(module[exported]);
     if (workflow !== undefined) return workflow;
-    const why = exported in module ? `Its export "${exported}" is no Workflow` : `It has no export "${exported}"`;
+    const why = !(exported in module)
+      ? `It has no export "${exported}"`
+      : isSubclass(module[exported])
+        ? `The constructor of its class ${exported} takes something, so that an instance is needed: export new ${exported}(…)`
+        : `Its export "${exported}" is no Workflow`;
     throw new Fault(exits.usage, `${what} names no workflow. ${why}; it exports ${namesOf(module).join(", ") || "none"}.`);
   }
   const byDefault = asWorkflow(module["default"]);
@@ -49,7 +53,14 @@ function chosen(module: Readonly<Record<string, unknown>>, exported: string | un
   const names = namesOf(module);
   const [only, ...others] = names;
   if (only !== undefined && others.length === 0) return asWorkflow(module[only]) as Workflow;
-  if (only === undefined) throw new Fault(exits.usage, `${what} exports no Workflow: export an Agent, or a class that extends Workflow.`);
+  if (only === undefined) {
+    const wanting = Object.keys(module).find((name) => isSubclass(module[name]));
+    const why =
+      wanting === undefined
+        ? "export an Agent, or a class that extends Workflow"
+        : `the constructor of its class ${wanting} takes something, so that an instance is needed: export new ${wanting}(…)`;
+    throw new Fault(exits.usage, `${what} exports no Workflow: ${why}.`);
+  }
   throw new Fault(exits.usage, `${what} exports several workflows: ${names.join(", ")}.`, { next: `openrath run ${what}#${only}` });
 }
 
@@ -63,7 +74,11 @@ function isWorkflow(value: unknown): boolean {
 
 /** A class that can be made without being given anything counts as the workflow it makes. */
 function isClass(value: unknown): value is new () => Workflow {
-  return typeof value === "function" && value.prototype instanceof Workflow && value.length === 0;
+  return isSubclass(value) && value.length === 0;
+}
+
+function isSubclass(value: unknown): value is new (...given: never[]) => Workflow {
+  return typeof value === "function" && value.prototype instanceof Workflow;
 }
 
 function asWorkflow(value: unknown): Workflow | undefined {

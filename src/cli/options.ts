@@ -12,7 +12,27 @@ import { exits, Fault } from "./fault.ts";
 export function numberOf(option: string): (text: string) => number {
   return (text) => {
     const value = Number(text);
-    if (text.trim() === "" || !Number.isFinite(value) || value < 0) throw new InvalidArgumentError(`${option} takes a number.`);
+    if (text.trim() === "" || !Number.isFinite(value) || value < 0) throw new InvalidArgumentError(`${option} takes a number, 0 or more.`);
+    return value;
+  };
+}
+
+/** A whole number that is not negative. */
+export function wholeOf(option: string): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (text.trim() === "" || !Number.isSafeInteger(value) || value < 0)
+      throw new InvalidArgumentError(`${option} takes a whole number, 0 or more.`);
+    return value;
+  };
+}
+
+/** The number of a port; 0 is a free one. */
+export function portOf(option: string): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (text.trim() === "" || !Number.isInteger(value) || value < 0 || value > 65_535)
+      throw new InvalidArgumentError(`${option} takes a whole number from 0 to 65535.`);
     return value;
   };
 }

@@ -15,6 +15,8 @@ export interface Column<T> {
   readonly rest?: boolean;
   /** Left out on a terminal when every cell is empty. */
   readonly optional?: boolean;
+  /** Left out on a terminal that is too narrow for all of them, the last first. */
+  readonly spare?: boolean;
 }
 
 export interface List<T> {
@@ -47,10 +49,10 @@ const gap = "  ";
 
 function printTable<T>(cli: Cli, items: readonly T[], given: readonly Column<T>[]): void {
   const all = given.map((column) => ({ column, cells: items.map((item) => toShown(column.cell(item))) }));
-  const shown = all.filter(({ column, cells }) => column.optional !== true || cells.some((cell) => cell.width > 0));
-  const widths = shown.map(({ column, cells }) => cells.reduce((most, cell) => Math.max(most, cell.width), widthOf(column.name)));
-  const taken = shown.reduce((sum, { column }, index) => sum + (column.rest === true ? 0 : (widths[index] ?? 0)) + gap.length, -gap.length);
-  const left = Math.max(12, cli.host.out.columns - taken);
+  const filled = all.filter(({ column, cells }) => column.optional !== true || cells.some((cell) => cell.width > 0));
+  const shown = fitting(filled, cli.host.out.columns);
+  const widths = shown.map(widthIn);
+  const left = Math.max(narrowestRest, cli.host.out.columns - takenBy(shown));
   const line = (cells: readonly Shown[]): Shown =>
     joined(
       shown.map(({ column }, index) => {
@@ -65,6 +67,30 @@ function printTable<T>(cli: Cli, items: readonly T[], given: readonly Column<T>[
   items.forEach((_, row) => {
     cli.print(line(shown.map(({ cells }) => cells[row] as Shown)));
   });
+}
+
+/** Where people read something, less is not of use. */
+const narrowestRest = 12;
+
+interface Filled<T> {
+  readonly column: Column<T>;
+  readonly cells: readonly Shown[];
+}
+
+function widthIn<T>({ column, cells }: Filled<T>): number {
+  return cells.reduce((most, cell) => Math.max(most, cell.width), widthOf(column.name));
+}
+
+/** What all columns but the one that takes the rest need. */
+function takenBy<T>(columns: readonly Filled<T>[]): number {
+  return columns.reduce((sum, one) => sum + (one.column.rest === true ? 0 : widthIn(one)) + gap.length, -gap.length);
+}
+
+/** Those that there is room for. */
+function fitting<T>(columns: readonly Filled<T>[], room: number): readonly Filled<T>[] {
+  const last = columns.findLastIndex(({ column }) => column.spare === true);
+  if (last < 0 || takenBy(columns) + narrowestRest <= room) return columns;
+  return fitting(columns.toSpliced(last, 1), room);
 }
 
 function cut(cell: Shown, columns: number): Shown {

@@ -1,5 +1,5 @@
 /** Every command there is, and how one call of the command line goes from words to an exit code. */
-import { type Argument, Command, CommanderError } from "commander";
+import { type Argument, Command, CommanderError, Help, type Option } from "commander";
 import { version } from "../runtime/version.ts";
 import { neutral } from "../wire/neutral.ts";
 import { Cli, type Settings } from "./cli.ts";
@@ -77,7 +77,7 @@ export async function runCli(argv: readonly string[], host: Host, open: Open = o
   const cli = new Cli(host, open);
   try {
     const program = await programFor(argv, cli);
-    await unlessInterrupted(cli, program.parseAsync(argv.length === 0 ? ["--help"] : [...argv], { from: "user" }));
+    await unlessInterrupted(cli, program.parseAsync(wordsOf(argv, program), { from: "user" }));
     return host.signal.aborted && !cli.handlesInterrupt ? exits.interrupted : cli.exit;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exits.ok : exits.usage;
@@ -87,15 +87,27 @@ export async function runCli(argv: readonly string[], host: Host, open: Open = o
   }
 }
 
+/** Help about a command that is not there is refused like the command itself, which says which is meant. */
+function wordsOf(argv: readonly string[], program: Command): string[] {
+  const [first, about] = argv;
+  if (first === undefined) return ["--help"];
+  const isMissing =
+    about !== undefined && !about.startsWith("-") && about !== "help" && program.commands.every((one) => one.name() !== about);
+  return first === "help" && isMissing ? [about] : [...argv];
+}
+
 /** All commands, or the one that is called, with everything that is said about them. */
 export async function programFor(argv: readonly string[], cli: Cli): Promise<Command> {
   const program = new Command("openrath")
     .description("Run, list, fork, replay and verify sessions of agents.")
     .version(version(), "-v, --version", "print the version")
     .helpOption("-h, --help", "print this text")
-    .configureHelp({ subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(argumentTerm)].join(" ") })
+    .configureHelp({
+      groupItems: optionsFirst,
+      subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(argumentTerm)].join(" "),
+    })
     .addHelpCommand(helpCommand().helpGroup("Start:"))
-    .addHelpText("after", '\nIds may be shortened to a beginning that only one has. "openrath help COMMAND" explains a command.');
+    .addHelpText("after", '\nIds may be shortened to a beginning that only one has.\n"openrath help COMMAND" explains a command.');
   common(program, cli);
   const known = Object.values(groups).flatMap((group) => Object.keys(group));
   // A script for a shell is about all of them.
@@ -128,6 +140,13 @@ function refuseUnknown(command: Command, word: string | undefined): void {
   throw new Fault(exits.usage, `There is no command "${pathOf(command)} ${word}". There are: ${names.join(", ")}.`, {
     next: `${pathOf(command)} --help`,
   });
+}
+
+/** A command's own options stand above what every command takes, also where it only has --help. */
+function optionsFirst<T extends Command | Option>(unsorted: T[], visible: T[], groupOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Help().groupItems(unsorted, visible, groupOf);
+  const own = groups.get("Options:");
+  return own === undefined ? groups : new Map([["Options:", own], ...groups]);
 }
 
 /** What every command takes, and where its own words go. */

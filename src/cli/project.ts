@@ -54,15 +54,9 @@ export const openProject: Open = async ({ cwd, env, err }, { config: named, make
     return projectOf(openrath({ store }), undefined);
   }
   if (config === undefined) {
-    const home = resolve(cwd, env["OPENRATH_HOME"] ?? ".openrath");
-    if (make !== true && !existsSync(home))
-      throw new Fault(
-        exits.notFound,
-        `There are no sessions here: ${cwd} has no openrath.config.ts (or .mts, .js, .mjs) and no .openrath folder.`,
-        {
-          next: "openrath init, or go to the folder of a project",
-        },
-      );
+    const named = env["OPENRATH_HOME"];
+    const home = resolve(cwd, named ?? ".openrath");
+    if (make !== true && !existsSync(home)) throw named === undefined ? homeless(cwd) : noHome(home, cwd);
     const { openrath } = await import("../openrath.ts");
     return projectOf(openrath(), undefined);
   }
@@ -98,7 +92,23 @@ export function storeAddress(address: string, cwd: string): string {
 }
 
 function isPath(address: string): boolean {
-  return address !== "" && address !== "memory" && address !== ":memory:" && !/^[a-z]+:\/\//.test(address);
+  return address !== "" && address !== "memory" && address !== ":memory:" && !/^(?:[a-z]+:\/\/|sqlite:|file:)/.test(address);
+}
+
+function homeless(cwd: string): Fault {
+  return new Fault(
+    exits.notFound,
+    `There are no sessions here: ${cwd} has no openrath.config.ts (or .mts, .js, .mjs) and no .openrath folder.`,
+    { next: "openrath init, or go to the folder of a project" },
+  );
+}
+
+function noHome(home: string, cwd: string): Fault {
+  return new Fault(
+    exits.notFound,
+    `There are no sessions here: OPENRATH_HOME names ${home}, which is not there, and ${cwd} has no openrath.config.ts (or .mts, .js, .mjs).`,
+    { next: "correct OPENRATH_HOME or unset it" },
+  );
 }
 
 function missing(store: string): Fault {

@@ -1,15 +1,17 @@
 /** The runs of the store as people ask for them: which there are, how they stand, who executes them, since when, until when. */
 import { cancelOf } from "../runtime/cancel.ts";
+import { divergedText } from "../runtime/divergence.ts";
+import { readEvent } from "../runtime/load.ts";
+import { pendingRuns } from "../runtime/pending.ts";
 import { loadRun } from "../runtime/run-record.ts";
 import { hasEnded } from "../runtime/run-row.ts";
-import { pendingIn } from "../runtime/run-view.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { isDeadHere } from "../runtime/worker-id.ts";
 import { parseEnvelope } from "../session/codec.ts";
-import type { DataOf } from "../session/event.ts";
+import type { DataOf, Event } from "../session/event.ts";
 import type { Node } from "../session/log.ts";
 import type { Pending, RunStatus } from "../session/session.ts";
-import type { RunRow } from "../store/store.ts";
+import type { RunRow, StoredEvent } from "../store/store.ts";
 import { ago, count, plural, shortEvent, within } from "../wire/format.ts";
 import { pendingText } from "../wire/pending-line.ts";
 import type { Cli } from "./cli.ts";
@@ -28,6 +30,8 @@ interface Item {
   readonly started: string;
   /** When it was last queued, taken up, parked or ended. */
   readonly since: string;
+  /** Its code does not ask again for what it recorded: it waits for whoever says how it goes on. */
+  readonly diverged: DataOf<"run.parked">["diverged"];
 }
 
 export interface RunsOptions {
@@ -62,14 +66,19 @@ export async function listRuns(cli: Cli, { status, limit }: RunsOptions): Promis
 
 async function itemOf(cli: Cli, row: RunRow): Promise<Item> {
   const { runtime } = await cli.project();
+  const store = await runtime.store();
   let [started, since] = ["", ""];
-  // Envelopes alone: what the run wrote elsewhere may be much.
-  for await (const { envelope } of (await runtime.store()).events({ session: row.id })) {
-    const { kind, at } = parseEnvelope(runtime.platform.text(envelope));
+  let last: StoredEvent | undefined;
+  // Of its own log alone: what the run wrote elsewhere may be much.
+  for await (const event of store.events({ session: row.id })) {
+    const { kind, at } = parseEnvelope(runtime.platform.text(event.envelope));
     if (started === "") started = at;
-    if (kind !== "run.signed") since = at;
+    if (kind === "run.signed") continue;
+    since = at;
+    last = kind === "run.parked" ? event : undefined;
   }
-  return { row, started, since };
+  const parked = row.status !== "waiting" || last === undefined ? undefined : await readEvent(runtime.platform, store, last);
+  return { row, started, since, diverged: (parked as Event<"run.parked"> | undefined)?.data?.diverged };
 }
 
 function columns(cli: Cli, short: (id: string) => string): readonly Column<Item>[] {
@@ -84,15 +93,15 @@ function columns(cli: Cli, short: (id: string) => string): readonly Column<Item>
     { name: "KEY", cell: ({ row }) => row.key ?? "", optional: true },
     { name: "STARTED", cell: ({ started }) => ago(started, now), plain: ({ started }) => started },
     { name: "SINCE", cell: ({ since }) => ago(since, now), plain: ({ since }) => since },
-    { name: "GOES ON", cell: ({ row }) => goesOn(row, now), plain: ({ row }) => row.wakeAt ?? "", optional: true },
+    { name: "GOES ON", cell: (item) => goesOn(item, now), plain: ({ row }) => row.wakeAt ?? "", optional: true },
   ];
 }
 
-function dataOf({ row, started, since }: Item): object {
+function dataOf({ row, started, since, diverged }: Item): object {
   const { id, status, workflow, session, owner, priority, key, wakeAt } = row;
   return {
     ...{ id, status, workflow, session, owner: owner ?? null, priority: priority ?? 0, key: key ?? null },
-    ...{ started, since, wakeAt: wakeAt ?? null },
+    ...{ started, since, wakeAt: wakeAt ?? null, diverged: diverged ?? null },
   };
 }
 
@@ -103,8 +112,9 @@ function workerOf({ owner, status }: RunRow): string {
 }
 
 /** When it goes on by itself. */
-function goesOn({ status, owner, woken, wakeAt }: RunRow, now: Date): string {
+function goesOn({ row: { status, owner, woken, wakeAt }, diverged }: Item, now: Date): string {
   if (hasEnded(status) || owner !== undefined) return "";
+  if (diverged !== undefined) return "when it is resumed";
   if (status === "running" || woken === true || (wakeAt !== undefined && Date.parse(wakeAt) <= now.getTime())) return "with a worker";
   return wakeAt === undefined ? "with an answer" : within(wakeAt, now);
 }
@@ -120,7 +130,8 @@ export async function showRun(cli: Cli, row: RunRow): Promise<void> {
   const takenUp = journal.filter(({ kind }) => kind === "run.resumed").map((node) => takenUpData(node, runtime));
   const deaths = takenUp.filter(({ abandoned }) => abandoned === true).length;
   const cancel = await cancelOf(runtime, (record.log.first as Node).id);
-  const pending = row.status === "waiting" ? pendingIn(runtime, record) : [];
+  // What was answered is not asked any more, though the run has not gone on with it.
+  const pending = row.status === "waiting" ? await pendingRuns(runtime, { run: row.id }) : [];
   if (cli.asJson) {
     cli.data({
       ...dataOf(item),
@@ -135,7 +146,7 @@ export async function showRun(cli: Cli, row: RunRow): Promise<void> {
   const short = await shortIds(cli);
   const id = (full: string): string => (cli.onTerminal ? short(full) : full);
   const now = cli.host.now();
-  const wakes = goesOn(row, now);
+  const wakes = goesOn(item, now);
   printFields(cli, [
     ["run", cli.ink.cyan(id(row.id))],
     ["status", statusText(cli, row)],
@@ -144,6 +155,7 @@ export async function showRun(cli: Cli, row: RunRow): Promise<void> {
     ["input", `${id(record.input.log.id)}@${record.input.step}`],
     ["started", item.started],
     ["since", item.since],
+    ...field("diverged", item.diverged === undefined ? undefined : divergedText(item.diverged)),
     ...field("goes on", wakes === "" ? undefined : wakes),
     ...field("key", row.key),
     ...field("priority", row.priority),
@@ -160,7 +172,7 @@ export async function showRun(cli: Cli, row: RunRow): Promise<void> {
     ...field("because", ended?.message ?? ended?.reason),
     ...pending.map((one): Field => ["pending", `${one.kind} ${cli.onTerminal ? shortEvent(one.id) : one.id}: ${pendingText(one)}`]),
   ]);
-  tellNext(cli, row, pending, short);
+  tellNext(cli, item, pending, short);
 }
 
 /** As `takenUp` of a run over HTTP. */
@@ -188,8 +200,9 @@ function statusText(cli: Cli, row: RunRow): Showable {
     : statusInk(cli, row.status);
 }
 
-function tellNext(cli: Cli, row: RunRow, pending: readonly Pending[], short: (id: string) => string): void {
+function tellNext(cli: Cli, { row, diverged }: Item, pending: readonly Pending[], short: (id: string) => string): void {
   if (!cli.onTerminal) return;
+  if (diverged !== undefined) cli.next(`openrath resume ${short(row.id)}, with the code it began with, or with --on-divergence fork`);
   for (const one of pending) {
     const command = answerCommand(one, shortEvent(one.id));
     if (command !== undefined) cli.next(command);

@@ -15,6 +15,11 @@ export interface Divergence {
   readonly text: string;
 }
 
+/** What is on record of a divergence, in words. */
+export function divergedText({ step, kind, field }: { readonly step: number; readonly kind: string; readonly field: string }): string {
+  return `at step ${step} (${kind}) its code asks for another "${field}" than is on record`;
+}
+
 export function divergenceOf(platform: Platform, execution: Execution): Divergence {
   const recorded = execution.recorded;
   const unclaimed = new Set(recorded?.unclaimed ?? []);

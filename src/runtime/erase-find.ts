@@ -54,6 +54,7 @@ export const lasting: ReadonlySet<EventKind> = new Set<EventKind>([
   "run.resumed",
   "run.spawned",
   "run.asked",
+  "run.forked",
   "run.parked",
   "run.signed",
   "data.erased",

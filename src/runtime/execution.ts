@@ -85,6 +85,8 @@ export class Execution {
   lease: HeldLease | undefined;
   recorded: Recorded | undefined;
   reuse: Reuse | undefined;
+  /** What it recorded and does not ask for again. */
+  left: readonly Node[] = [];
   /** Which memory is read: of a rerun what its source read, or the latest; else as it is when somebody first looks. */
   memory: number | "latest" | undefined;
   closed = false;
@@ -303,20 +305,25 @@ export class Execution {
     return count;
   }
 
+  /** Says that a call which had to wait begins now. */
+  markStarted({ log }: Node, kind: EventKind, by: string, call: string | undefined): Node {
+    const mark = link(this.runtime, { log, parents: [log.tip as Node], kind, data: {}, by, facts: facts({ call }) });
+    this.record(mark);
+    return mark;
+  }
+
   /** Closes a recorded call that is not executed again. */
-  closeRecorded(call: Node, outcome: OutcomeType, reason: string): void {
-    const kind = `${call.kind.slice(0, call.kind.indexOf("."))}.returned` as EventKind;
-    const data = outcome === "unknown" ? {} : { reason };
-    this.record(
-      link(this.runtime, {
-        log: call.log,
-        parents: [call.log.tip as Node],
-        kind,
-        data,
-        by: call.by,
-        facts: facts({ outcome, closed: true, call: call.log.tip === call ? undefined : call.id }),
-      }),
-    );
+  closeRecorded(call: Node, outcome: OutcomeType, reason: string): Node {
+    const closed = link(this.runtime, {
+      log: call.log,
+      parents: [call.log.tip as Node],
+      kind: `${call.kind.slice(0, call.kind.indexOf("."))}.returned` as EventKind,
+      data: outcome === "unknown" ? {} : { reason },
+      by: call.by,
+      facts: facts({ outcome, closed: true, call: call.log.tip === call ? undefined : call.id }),
+    });
+    this.record(closed);
+    return closed;
   }
 
   /** Adds to the run's own log. */

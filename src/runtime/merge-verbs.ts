@@ -21,8 +21,19 @@ interface Receiver {
   readonly execution: Execution;
 }
 
+/** Outside a workflow the value leaves at once: it is on disk before anybody holds it. */
+export async function mergeBranches(...merging: Parameters<typeof merged>): Promise<Session> {
+  const [, { session, context, execution }] = merging;
+  const value = await merged(...merging);
+  if (value === session || execution.mode !== "effects" || !("run" in context.scope)) return value;
+  const { node } = placeOf(value);
+  execution.record(node);
+  await execution.writer.flush(execution.runtime.relaxed);
+  return current(node) === node ? value : new SessionValue(current(node), context);
+}
+
 /** Claims the receiver's head before it waits for anything. */
-export async function mergeBranches(
+async function merged(
   sandboxes: Sandboxes,
   { session, node, context, execution }: Receiver,
   others: { readonly places: readonly Node[]; readonly sessions: readonly Session[] },
@@ -34,8 +45,8 @@ export async function mergeBranches(
   const memories = mergeMemory(sandboxes.platform, node, fresh);
   if (memories.conflicts.length === 0 && (fresh.length === 0 || !haveFiles([node, ...fresh]))) {
     const memory = settledMemory(memories, new Map());
-    const merged = mergeInto(execution, node, places, by, scope, options, sessions, { memory });
-    return merged === node ? session : new SessionValue(merged, context);
+    const into = mergeInto(execution, node, places, by, scope, options, sessions, { memory });
+    return into === node ? session : new SessionValue(into, context);
   }
   const { stillness } = execution;
   const release = hold(node);
@@ -52,9 +63,9 @@ export async function mergeBranches(
     release();
     const memory = settledMemory(memories, choices);
     // Branches may have moved meanwhile.
-    const merged = mergeInto(execution, at, places.map(current), by, scope, options, sessions, { files: settled?.files, memory });
-    if (settled !== undefined) sandboxes.objects.goWith(merged, settled.objects);
-    return await rememberChoices(new SessionValue(merged, context), memories.conflicts, choices, told === undefined ? [] : [told]);
+    const into = mergeInto(execution, at, places.map(current), by, scope, options, sessions, { files: settled?.files, memory });
+    if (settled !== undefined) sandboxes.objects.goWith(into, settled.objects);
+    return await rememberChoices(new SessionValue(into, context), memories.conflicts, choices, told === undefined ? [] : [told]);
   } finally {
     release();
   }

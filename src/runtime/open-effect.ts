@@ -135,6 +135,10 @@ export class OpenEffect implements Open {
     }
     if (run === undefined) return this.effect.op === "receive" ? this.#received() : this.#waited();
     if (this.#started) return this.#live();
+    if (this.#doubted !== undefined) {
+      this.#start(); // as it was, as far as anybody knows
+      return this.#unresolved();
+    }
     const verdict = reuse?.asks(this.effect) === true ? "ask" : await this.effect.before?.();
     if (verdict === "ask") return this.#approval();
     if (verdict !== undefined) return this.#ended(verdict, undefined);
@@ -308,18 +312,9 @@ export class OpenEffect implements Open {
   /** Marks that it begins now, after having waited; it is written before an effect that may not be repeated begins. */
   #start(): void {
     const { op } = this.effect;
-    if (op !== "do" && op !== "tool") return;
-    const { log } = this.called;
-    this.#mark = link(this.#execution.runtime, {
-      log,
-      parents: [log.tip as Node],
-      kind: `${op}.started`,
-      data: {},
-      // Whoever watches an agent sees what is done by it; in golden sessions a `do` is marked by the runtime.
-      by: op === "tool" ? this.#context.by : "runtime",
-      facts: toFacts({ call: this.#named }),
-    });
-    this.#execution.record(this.#mark);
+    // Whoever watches an agent sees what is done by it; in golden sessions a `do` is marked by the runtime.
+    const by = op === "tool" ? this.#context.by : "runtime";
+    if (op === "do" || op === "tool") this.#mark = this.#execution.markStarted(this.called, `${op}.started`, by, this.#named);
   }
 
   #spent(result: EffectResult, start: number | undefined): Facts {
@@ -379,7 +374,7 @@ export class OpenEffect implements Open {
     // What a person said stands, whatever the tool has found out since.
     if (probe !== undefined && (await this.#execution.runtime.answers.find(this.mark.id)) === undefined) {
       const inner = this.#enter();
-      const ask = async (): Promise<Probed | undefined> => probe(this.called.id, inner);
+      const ask = async (): Promise<Probed | undefined> => probe((this.#doubted ?? this.called).id, inner);
       const found = await inside.run({ execution: this.#execution, scope: inner.scope }, ask).catch(() => undefined);
       inner.done();
       if (found?.happened === true) return this.#settled("ok", this.#told(found.output));
@@ -392,6 +387,11 @@ export class OpenEffect implements Open {
     if (outcome === "run-again") return this.#startAgain();
     const { type, ...data } = outcome as { readonly type: OutcomeType; readonly value?: unknown };
     return this.#settled(type, type === "ok" ? this.#told(data.value) : data);
+  }
+
+  /** An equal call that the run made with other code, and of which nobody knows what became. */
+  get #doubted(): Node | undefined {
+    return this.#execution.reuse?.doubtOf(this.#called, this.effect);
   }
 
   /** What somebody else says that it gave is stored as if it had said so itself. */
@@ -415,7 +415,7 @@ export class OpenEffect implements Open {
 
   /** What was started after a person approved it goes on with what was approved, not with what was asked. */
   async #approvedBefore(): Promise<Node | undefined> {
-    if (!isStarted(this.#mark.kind) || (await this.effect.before?.()) !== "ask") return undefined;
+    if (!isStarted(this.#mark.kind) || this.#doubted !== undefined || (await this.effect.before?.()) !== "ask") return undefined;
     const given = await this.#execution.runtime.answers.wait(this.called.id, undefined, this.#execution);
     return typeof given === "string" ? undefined : this.#approved(given);
   }

@@ -10,6 +10,7 @@ import type { Workflow } from "../workflow/workflow.ts";
 import { type Divergence, describe, divergenceOf } from "./divergence.ts";
 import { Execution } from "./execution.ts";
 import { askedInstead } from "./instead.ts";
+import { leaveAgain } from "./leave-behind.ts";
 import { type RunRecord, refuseErased, runBehind } from "./run-record.ts";
 import { Runtime } from "./runtime.ts";
 import { inside } from "./services.ts";
@@ -99,8 +100,10 @@ async function unlessAborted<T>(signal: AbortSignal | undefined, work: () => Pro
   }
 }
 
-function stepsOf({ recorded }: Execution, { program }: RunRecord, divergence: Divergence | undefined): readonly ReplayStep[] {
-  return program.map((node): ReplayStep => {
+function stepsOf({ recorded, left }: Execution, { program }: RunRecord, divergence: Divergence | undefined): readonly ReplayStep[] {
+  const behind = new Set(left);
+  const asked = behind.size === 0 ? program : program.filter((node) => !behind.has(node));
+  return asked.map((node): ReplayStep => {
     const state = recorded?.stateOf(node) ?? "unclaimed";
     const kept = node.erased ? "erased" : state === "inside" ? "nested" : "same";
     const result = divergence?.at.id === node.id ? "differs" : state === "unclaimed" ? "not-reached" : kept;
@@ -113,6 +116,7 @@ async function execute(runtime: Runtime, execution: Execution, record: RunRecord
     execution.onStill = () => resolve("still");
   });
   execution.drive(record.program);
+  leaveAgain(execution, record);
   execution.stillness.watch();
   const complete = new Promise<void>((resolve) => {
     const progress = execution.recorded?.onProgress ?? (() => {});

@@ -6,7 +6,7 @@
 import { actedOf, recordedTree } from "../session/acted.ts";
 import { facts } from "../session/codec.ts";
 import { tokensCounted } from "../session/context.ts";
-import { type CalledKind, type Facts, isCalled, isReturned, type OutcomeType } from "../session/event.ts";
+import { type CalledKind, type Facts, isCalled, isReturned, isStarted, type OutcomeType } from "../session/event.ts";
 import { type Chain, callOf, type State, stateOf } from "../session/fold.ts";
 import type { Effect } from "../session/host.ts";
 import { current, type Node } from "../session/log.ts";
@@ -43,6 +43,8 @@ export class Reuse {
   readonly #whats: Whats = new Map();
   readonly #contexts = new WeakMap<Chain, string>();
   readonly #effects: "ask" | "live";
+  /** Calls that were started and have no known result. */
+  readonly #doubts = new Map<string, Node>();
   #replaced: { readonly result: Node; readonly change: (node: Node) => Node } | undefined;
   readonly #change: { readonly event: string; readonly output: unknown } | undefined;
   /** The files that directories held when the earlier run first used them, by placement. */
@@ -57,14 +59,19 @@ export class Reuse {
       readonly captured?: ReadonlyMap<string, Captured> | undefined;
       /** The revision of memory that is read now, where it is not the one that was. */
       readonly latest?: number | undefined;
+      /** Results that equal requests took before. */
+      readonly taken?: ReadonlySet<string> | undefined;
+      /** A call that was started and has no known result stays unknown for whoever asks for it again. */
+      readonly doubts?: boolean | undefined;
     },
   ) {
-    const { latest } = options;
+    const { latest, taken, doubts = false } = options;
     this.#captured = options.captured ?? new Map();
     this.#runtime = runtime;
     this.#effects = options.effects;
     this.#change = options.change;
     const results = new Map<Node, Node>();
+    const begun = new Set(events.filter(({ kind }) => isStarted(kind)).map(callOf));
     for (const node of events)
       if (isReturned(node.kind) && node.facts.closed !== true && node.facts.outcome !== "unknown") results.set(callOf(node), node);
     this.of = results.size;
@@ -73,8 +80,12 @@ export class Reuse {
       if (scope !== undefined && "call" in scope) this.#inside.set(scope.call, [...(this.#inside.get(scope.call) ?? []), result]);
     }
     for (const call of events) {
-      const result = isCalled(call.kind) ? results.get(call) : undefined;
-      if (result === undefined || (latest !== undefined && readsAnother(result, latest, runtime))) continue;
+      if (!isCalled(call.kind)) continue;
+      const result = results.get(call);
+      if (doubts && result === undefined && (call.facts.started === true || begun.has(call)))
+        this.#doubts.set(this.#key(call.parent as Node, call.kind, runtime.textOf(call)), call);
+      if (result === undefined || taken?.has(result.id) === true || (latest !== undefined && readsAnother(result, latest, runtime)))
+        continue;
       const [head, kind, text] = [call.parent as Node, call.kind as CalledKind, runtime.textOf(call)];
       this.#hold(this.#key(head, kind, text), result);
       if (actedOnFiles(call, result, runtime)) this.#hold(this.#key(head, kind, text, true), result);
@@ -147,6 +158,12 @@ export class Reuse {
   /** An effect that may not be repeated and finds no equal result stops and asks. */
   asks(effect: Effect): boolean {
     return this.#effects === "ask" && (effect.repeat === "once" || effect.repeat === "keyed");
+  }
+
+  /** An equal call of which nobody knows what became. */
+  doubtOf(called: Node, { repeat }: Effect): Node | undefined {
+    if (repeat !== "once" || this.#doubts.size === 0) return undefined;
+    return this.#doubts.get(this.#key(called.parent as Node, called.kind as CalledKind, this.#runtime.textOf(called)));
   }
 
   /** The call whose result an equal request would take. */

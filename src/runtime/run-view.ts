@@ -5,6 +5,7 @@ import { callOf } from "../session/fold.ts";
 import type { Log, Node } from "../session/log.ts";
 import type { Pending } from "../session/session.ts";
 import { pendingOf } from "../session/views.ts";
+import { type Divergence, divergedText } from "./divergence.ts";
 import type { Settled } from "./run.ts";
 import { findEvent, type RunRecord } from "./run-record.ts";
 import type { Runtime } from "./runtime.ts";
@@ -30,10 +31,19 @@ export function settledOf(runtime: Runtime, record: RunRecord, status: string): 
     case "cancelled":
       return { status: "cancelled", session, reason: record.ended?.reason ?? "cancelled" };
     case "waiting":
-      return { status: "waiting", session, pending: pendingIn(runtime, record) };
+      return { status: "waiting", session, pending: pendingIn(runtime, record), diverged: divergedIn(runtime, record) };
     default:
       return undefined;
   }
+}
+
+/** Where its code left its record, if that is why it waits. The two sides are not on record: whoever resumes the run is shown them. */
+function divergedIn({ platform }: Runtime, { journal, events }: RunRecord): Divergence | undefined {
+  const last = journal.findLast((node) => node.kind === "run.parked" || node.kind === "run.resumed");
+  const diverged = last?.kind === "run.parked" ? last.data<"run.parked">(platform).diverged : undefined;
+  const node = diverged === undefined ? undefined : events.find(({ id }) => id === diverged.event);
+  if (diverged === undefined || node === undefined) return undefined;
+  return { at: node.event(platform), field: diverged.field, expected: undefined, got: undefined, text: divergedText(diverged) };
 }
 
 /** What a run waits for: what it said when it was parked, else its calls that are seen to wait, each under its newest mark. */

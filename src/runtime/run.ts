@@ -16,7 +16,7 @@ import { outsideError } from "./enter.ts";
 import type { Execution } from "./execution.ts";
 import { type Ending, finish } from "./finish.ts";
 import { type HeldLease, held } from "./lease.ts";
-import { Reuse } from "./reuse.ts";
+import { leaveBehind } from "./leave-behind.ts";
 import type { Runtime } from "./runtime.ts";
 import { inside } from "./services.ts";
 import { overdue } from "./take-up.ts";
@@ -361,8 +361,7 @@ export class RunExecution {
     const diverged = divergenceOf(this.#runtime.platform, execution);
     const { onDivergence = "pause" } = this.#how;
     if (onDivergence === "fork") {
-      execution.reuse = new Reuse(this.#runtime, execution.recorded.unclaimed, { effects: "ask" });
-      for (const node of execution.recorded.unclaimed) execution.recorded.claim(node);
+      leaveBehind(execution);
       return;
     }
     const error = new RathError(
@@ -375,7 +374,8 @@ export class RunExecution {
     this.#paused = true;
     const key = await this.#runtime.key();
     await execution.sayLast(() => {
-      execution.journal("run.parked", { pending: [] });
+      const { at, field } = diverged;
+      execution.journal("run.parked", { pending: [], diverged: { event: at.id, step: at.step, kind: at.kind, field } });
       execution.signer.state(key, execution.newest ?? this.#input, "open");
       execution.writer.setRow({ ...this.row, status: "waiting", wakeAt: undefined });
     });

@@ -14,6 +14,7 @@ import type { Execution } from "./execution.ts";
 import type { Ending } from "./finish.ts";
 import { type Hints, hintsOf, openWakeups } from "./hints.ts";
 import { type HeldLease, held } from "./lease.ts";
+import { leaveAgain } from "./leave-behind.ts";
 import { Obedience } from "./obedience.ts";
 import { checkInput, compensationOf, queueRun, type RunOptions, sameRun } from "./queue-run.ts";
 import { type Executing, type OnDivergence, RunExecution, type Settled } from "./run.ts";
@@ -23,7 +24,7 @@ import { hasEnded, rowOfRun } from "./run-row.ts";
 import type { Runtime } from "./runtime.ts";
 import { busy, claimRun, deathsOf, endUnexecuted, overdue, poisoned, rests, takeUp, unknownWorkflow } from "./take-up.ts";
 import { toldPartsOf } from "./told-parts.ts";
-import { type RunWork, telling, tellOf, type WorkOptions, type WorkState, work } from "./worker.ts";
+import { cameTo, type RunWork, telling, tellOf, type WorkOptions, type WorkState, work } from "./worker.ts";
 
 /** How a run is taken up again. */
 export interface ResumeOptions {
@@ -287,6 +288,7 @@ export class Runs {
       throw error;
     }
     execution.drive(record.program);
+    leaveAgain(execution, record);
     const run = new RunExecution(this.#runtime, workflow, execution, record.input, row, this.#howOf(row, execution, how.onDivergence));
     this.#execute(run, lease, how.signal);
     return run;
@@ -369,8 +371,10 @@ export class Runs {
     const others = this.#isWorkedOn(run.workflow);
     if (diverged !== undefined) {
       // Nobody sits beside a worker: it waits for whoever resumes it and says how.
-      if (others) void run.leave();
-      else this.#paused.set(run.id, run);
+      if (others) {
+        this.#runtime.warn(`Run ${run.id} diverged ${diverged.text}. It waits for whoever resumes it and says how.`);
+        void run.leave();
+      } else this.#paused.set(run.id, run);
       return;
     }
     if (others) {
@@ -406,8 +410,7 @@ export class Runs {
             ? held
             : await this.#goOn(row, lease, this.#named(row.workflow), { onDivergence: "pause", patient: true });
         // One that was ended at once is not executed: its row says how.
-        const { status } = run === undefined ? await this.#row(row.id) : await run.settled;
-        tell(run === undefined && !hasEnded(status) ? "left" : (status as RunWork["status"]));
+        tell(cameTo(run === undefined ? await this.#row(row.id) : await run.settled, run !== undefined));
       } catch (error) {
         tell("left");
         // Its lease is not given back: it is tried again when that has run out, here or elsewhere.

@@ -171,7 +171,8 @@ export class Runtime implements Host, Services {
 
   async publishMemory(execution: Execution, place: Node): Promise<DataOf<"memory.published"> | undefined> {
     const { publishAt } = await import("./publish.ts");
-    return publishAt(this.memories, place, { run: execution.id, rerun: execution.reuse !== undefined }, (problem) => this.warn(problem));
+    const rerun = execution.mode !== "run" && execution.reuse !== undefined;
+    return publishAt(this.memories, place, { run: execution.id, rerun }, (problem) => this.warn(problem));
   }
 
   stage(owner: Owner, called: Node, signal: AbortSignal, progress: (text: string) => void): Stage {
@@ -439,7 +440,6 @@ export class Runtime implements Host, Services {
     for (const log of logs.values()) this.know(log);
     return logs;
   });
-
   async save(session: Session): Promise<void> {
     const { node, execution } = this.#stand(session);
     execution.record(node);

@@ -4,6 +4,7 @@ import { RathError } from "../session/errors.ts";
 import { givenAbort, givenDuration, givenOptions, shown, unsupported } from "../session/given.ts";
 import type { Duration } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
+import { hasEnded } from "./run-row.ts";
 
 /** How a Rath works on runs that anybody started. */
 export interface WorkOptions {
@@ -26,6 +27,12 @@ export interface RunWork {
   readonly workflow: string;
   /** "taken" when it begins; "left" for others to go on with when the work ends or the run was lost to somebody else. */
   readonly status: "taken" | "done" | "waiting" | "failed" | "cancelled" | "left";
+}
+
+/** What became of a run that was taken: nothing here, where somebody else took it over, or where it was not executed and has not ended. */
+export function cameTo({ status, error }: { readonly status: string; readonly error?: RathError }, executed: boolean): RunWork["status"] {
+  const left = RathError.is(error, "run.fenced") || (!executed && !hasEnded(status));
+  return left ? "left" : (status as RunWork["status"]);
 }
 
 /** How a worker is doing. */

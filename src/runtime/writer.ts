@@ -34,6 +34,7 @@ const lasting: ReadonlySet<string> = new Set([
   "run.resumed",
   "run.spawned",
   "run.asked",
+  "run.forked",
   "sandbox.opened",
   "sandbox.closed",
   "workspace.captured",

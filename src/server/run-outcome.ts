@@ -58,6 +58,8 @@ interface Journal {
   readonly resumed: readonly Event<"run.resumed">[];
   readonly spawned: readonly Event<"run.spawned">[];
   readonly ended: Event<"run.ended"> | undefined;
+  /** How it was last parked, unless it was taken up since. */
+  readonly parked: Event<"run.parked"> | undefined;
 }
 
 export async function detailOf(call: Calling, row: RunRow) {
@@ -88,7 +90,7 @@ export async function detailOf(call: Calling, row: RunRow) {
 export async function outcomeOf(call: Calling, row: RunRow, known?: Journal) {
   const { runtime } = call;
   const status = row.status as RunStatus;
-  const { ended, started } = known ?? (await journalOf(runtime, row.id));
+  const { ended, started, parked } = known ?? (await journalOf(runtime, row.id));
   const { message, code, reason, result } = ended?.data ?? {};
   const place = result ?? (status === "queued" ? started.data.input : { session: row.session, head: undefined });
   const session = await placeNamed(call, place);
@@ -96,6 +98,7 @@ export async function outcomeOf(call: Calling, row: RunRow, known?: Journal) {
     status,
     ...(session === undefined ? {} : { session: resourceOf(session), ...(status === "done" ? outputOf(session) : {}) }),
     ...(hasEnded(status) ? {} : { pending: await pendingRuns(runtime, { run: row.id }) }),
+    ...(status === "waiting" && parked?.data.diverged !== undefined ? { diverged: parked.data.diverged } : {}),
     ...(status === "failed" ? { error: { code: code ?? "run.failed", message: message ?? "the run failed" } } : {}),
     ...(status === "cancelled" ? { reason: reason ?? "cancelled" } : {}),
   };
@@ -132,5 +135,7 @@ async function journalOf(runtime: Runtime, run: string): Promise<Journal> {
   const [started] = of("run.started");
   if (started?.data === undefined)
     throw new RathError("run.not-recorded", `Run ${run} says nothing of itself any more: it was erased.`, { details: { run } });
-  return { started, resumed: of("run.resumed"), spawned: of("run.spawned"), ended: of("run.ended").at(-1) };
+  const stood = events.findLast(({ kind }) => kind === "run.parked" || kind === "run.resumed");
+  const parked = stood?.kind === "run.parked" ? stood : undefined;
+  return { started, resumed: of("run.resumed"), spawned: of("run.spawned"), ended: of("run.ended").at(-1), parked };
 }

@@ -82,6 +82,7 @@ export const versions: Readonly<Record<EventKind, number>> = {
   "run.resumed": 1,
   "run.spawned": 1,
   "run.asked": 1,
+  "run.forked": 1,
   "run.parked": 1,
   "run.ended": 1,
   "run.signed": 1,

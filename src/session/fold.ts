@@ -166,6 +166,7 @@ function turn(next: Draft, node: Node): void {
     case "run.resumed":
     case "run.spawned":
     case "run.asked":
+    case "run.forked":
     case "run.parked":
     case "run.ended":
     case "run.signed":

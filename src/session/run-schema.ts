@@ -47,7 +47,14 @@ export const runSchemas = {
   }),
   "run.spawned": z.strictObject({ run: z.string(), workflow: z.string() }),
   "run.asked": z.strictObject({ pending: id }),
-  "run.parked": z.strictObject({ pending: z.array(id), wakeAt: iso.optional() }),
+  /** What it recorded and does not ask for again, by stretches of its order: from then on it goes on with other code. */
+  "run.forked": z.strictObject({ left: z.array(z.tuple([z.int(), z.int()])) }),
+  "run.parked": z.strictObject({
+    pending: z.array(id),
+    wakeAt: iso.optional(),
+    /** Its code does not ask again for this recorded event: it waits for whoever says how it goes on. */
+    diverged: z.strictObject({ event: id, step: z.int(), kind: z.string(), field: z.string() }).optional(),
+  }),
   "run.ended": z.strictObject({
     status: z.enum(["done", "failed", "cancelled"]),
     result: place.optional(),

@@ -82,6 +82,8 @@ export function eventLine(event: Event, find: FindEvent): string {
       return `resumed by ${event.data.worker}`;
     case "run.asked":
       return `somebody is asked about ${event.data.pending}`;
+    case "run.forked":
+      return `goes on with other code, without ${event.data.left.reduce((sum, [from, to]) => sum + to - from + 1, 0)} recorded events`;
     case "run.parked":
       return `parked, ${event.data.pending.length} pending`;
     case "run.ended":

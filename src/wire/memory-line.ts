@@ -106,11 +106,16 @@ export function readLine(read: MemoryRead): string {
   return `${versionName(read)} (score ${scoreText(read)}, ${read.trust}, ${reader}, step ${read.recall.step}): ${read.content}`;
 }
 
-/** Something remembered as `show` tells it. */
-export function writeLine(item: MemoryItem, shortEvent: (id: string) => string, publish: Publish = "return"): string {
+/** Something remembered as `show` tells it. `became` says more of its state than the item does. */
+export function writeLine(
+  item: MemoryItem,
+  shortEvent: (id: string) => string,
+  { publish = "return", became }: { readonly publish?: Publish | undefined; readonly became?: string | undefined } = {},
+): string {
+  const state = became ?? `${item.state}${item.state === "staged" ? waitText(publish) : ""}`;
   const evidence = item.because.length === 0 ? "" : `, because ${item.because.map(shortEvent).join(", ")}`;
   const what = item.state === "retracted" && item.content === "" ? (item.reason ?? "forgotten") : item.content;
-  return `${versionName(item)} (${item.state}${item.state === "staged" ? waitText(publish) : ""}, from ${item.origin}, ${item.trust}${evidence}): ${what}`;
+  return `${versionName(item)} (${state}, from ${item.origin}, ${item.trust}${evidence}): ${what}`;
 }
 
 function scoreText({ score }: { readonly score: number }): number {

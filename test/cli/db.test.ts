@@ -117,6 +117,14 @@ describe("a file", () => {
       exit: 0,
       out: expect.stringMatching(/^sessions\tok\t1 session, \d+ events verified$/m),
     });
+    // What sessions share counts once, as verify --all counts it. Mutant: each session is added up with all that is behind it.
+    await using rath = openrath({ store: file, workflows: { say } });
+    const [id = ""] = (await call(undefined, ["ls"], { terminal: false, cwd: folder, env: { OPENRATH_STORE: file } })).out.split("\t");
+    for (const name of ["left", "right"]) await rath.save((await rath.open(id)).fork(name));
+    const all = await call(undefined, ["verify", "--all"], { terminal: false, cwd: folder, env: { OPENRATH_STORE: file } });
+    const [, counted] = /3 sessions, (\d+) events checked/.exec(all.err) ?? [];
+    expect((await db(["check", "--store", file])).out).toContain(`sessions\tok\t3 sessions, ${counted} events verified\n`);
+    await rath.close();
     // What SQLite cannot notice: other bytes in a place where bytes are.
     const database = openDatabase(file);
     database.exec("UPDATE frames SET body = zeroblob(length(body)) WHERE place = (SELECT max(place) FROM frames)");

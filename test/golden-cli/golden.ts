@@ -48,7 +48,7 @@ export function goldenFiles<World extends { readonly store: Store | Open }>(
         const world = await (one.only === undefined ? makeWorld() : (shared as Promise<World>));
         const argv = one.argv(world);
         const shown = await call(world.store, argv, { terminal: way === "terminal", cwd: folder, ...one.calling });
-        const words = argv.map((word) => (/[\s"?]/.test(word) ? `'${word}'` : word)).join(" ");
+        const words = argv.map((word) => (/^$|[\s"?]/.test(word) ? `'${word}'` : word)).join(" ");
         const said = way === "terminal" ? shown.both : `${shown.out}${shown.err === "" ? "" : `--- stderr\n${shown.err}`}`;
         blocks.push(anywhere(`$ openrath ${words}   # ${way}\n${said}--- exit ${shown.exit}\n`, folder));
       }

@@ -171,6 +171,25 @@ const parked: Case = {
   },
 };
 
+/** Parked at a question, then let go on with other code. */
+const forked: Case = {
+  record: async (rath) => {
+    let units = "boxes";
+    const flow = new Flow("quotes", async (session) => {
+      const quoted = await session.do("quote", () => `3 ${units}`, { repeat: "safe", input: units });
+      return quoted.ask("Ship it?");
+    });
+    const run = await rath.run(flow, rath.session("Ship"));
+    await run.settle();
+    units = "crates";
+    const again = await rath.resume(run.id, { onDivergence: "fork" });
+    const settled = await again.settle();
+    if (settled.status !== "waiting") throw new Error(`the run is ${settled.status}, not waiting`);
+    await rath.decide(settled.pending[0]?.id ?? "", { by: "person:7", answer: "yes" });
+    return again.result();
+  },
+};
+
 /** Left while it waits for a person on one branch and for a time on another. */
 const waiting: Case = {
   record: async (rath) => {
@@ -226,6 +245,7 @@ export const sessionCases: Readonly<Record<string, Case>> = {
   spawned,
   failed,
   parked,
+  forked,
   waiting,
   signals,
   approved,

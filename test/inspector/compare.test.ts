@@ -22,7 +22,7 @@ inBrowser("the inspector", sharedStage, (there) => {
     await heading(page, "First difference").waitFor();
     const fields = page.getByRole("row").filter({ hasText: "data.parts[0].text" });
     expect(await fields.getByRole("cell").allTextContents()).toEqual(["Is anything left to do?", "Is anything left to pay?"]);
-    expect(await page.getByText("Common ancestor:").textContent()).toContain(`${id.slice(0, 8)}@`);
+    expect(await page.getByText("Common ancestor:").textContent()).toContain(`${id.slice(0, 26)}@`);
     expect(new URL(page.url()).hash).toContain(`b=${fork.id}`);
     await page.getByRole("button", { name: /^Messages/ }).click();
     await heading(page, /^Messages 1/).waitFor();

@@ -49,7 +49,7 @@ export const deskWorkflows: Readonly<Record<string, Workflow>> = {
       ...{ id: "acme/fast", free: false },
     },
   }),
-  payer: new Flow(async (session) => session.call(pay, { to: "Acme Ltd", amount: 12_500, note: "invoice 2026-118" }), "payer"),
+  payer: new Flow(async (session) => session.call(pay, { to: "Acme Ltd", amount: 12_500, note: session.messages.at(-1)?.text }), "payer"),
   survey: new Flow(
     async (session) => session.ask("May the letter to our customers go out, and how?", survey, { to: "role:approver" }),
     "survey",

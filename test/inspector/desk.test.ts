@@ -144,7 +144,8 @@ inBrowser("the screens of a project", buildStage, (there) => {
   });
 
   test("a phone shows approvals, sessions and runs no wider than itself, and its buttons are as large as a thumb", async () => {
-    const run = await client().runs.start({ workflow: "payer", message: "for the phone" });
+    const message = Array.from({ length: 60 }, (_, line) => `line ${line + 1} of the note`).join("\n");
+    const run = await client().runs.start({ workflow: "payer", message });
     await using shown = await there.open("approvals", { width: 390, height: 844 });
     const { page, problems } = shown;
     await page.getByRole("button", { name: /pay/ }).first().click();
@@ -154,6 +155,11 @@ inBrowser("the screens of a project", buildStage, (there) => {
     expect(box?.height).toBeGreaterThanOrEqual(44);
     expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(844);
     await soon(() => sideways(page)).toBe(0);
+    // Whoever says yes has all of the input in one page: nothing of it scrolls by itself.
+    const input = page.getByRole("region", { name: "Input" });
+    await input.locator("dd").getByText("line 60 of the note").waitFor();
+    const hidden = await input.locator("dd").evaluateAll((fields) => fields.map((one) => one.scrollHeight - one.clientHeight));
+    expect(hidden).toEqual([0, 0, 0]);
     for (const path of ["sessions", "runs"]) {
       await page.goto(there.at(path));
       await page.getByRole("heading", { level: 1, name: path === "runs" ? "Runs" : "Sessions" }).waitFor();

@@ -68,15 +68,18 @@ inBrowser("the graph", sharedStage, (there) => {
 
     await scrollTo(page, 26);
     await row(page, "user: Fix the cause.").click();
-    await page.keyboard.press("Control+j");
+    await page.keyboard.press("Shift+J");
     await eventually(() => chosen(page).textContent()).toContain("careful");
-    await page.keyboard.press("Control+k");
-    await page.keyboard.press("Control+k");
+    await page.keyboard.press("Shift+K");
+    await page.keyboard.press("Shift+K");
     await eventually(() => chosen(page).textContent()).toContain('fork "thorough"');
     const { nodes, edges } = await connect({ url: there.stage.url }).sessions.graph(there.stage.session);
     const thorough = nodes.find(({ label }) => label === "thorough")?.id;
     await eventually(() => page.url()).toContain(`at=${edges.find(({ to, kind }) => to === thorough && kind === "forked")?.event}`);
     const text = await chosen(page).textContent();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("dialog", { name: "Find" }).getByRole("combobox").waitFor();
+    await page.keyboard.press("Escape");
 
     await using again = await there.open(page.url());
     await chosen(again.page).waitFor();
@@ -165,5 +168,27 @@ inBrowser("the graph", sharedStage, (there) => {
     await row(page, "user: And what of the docs?").waitFor();
     await eventually(() => button.count()).toBe(0);
     expect(problems).toStrictEqual([]);
+  });
+
+  test("a server that is away for a moment takes away no more than the screen, which comes back with it", async () => {
+    await using project = await serveProject();
+    const session = await project.rath.save(project.rath.session("Begin."));
+    await using opened = await graph(`${project.url}/#/s/${session.id}/graph`);
+    const { page } = opened;
+    const screens = page.getByRole("navigation", { name: "Screens" });
+    await project.kill();
+    await screens.getByRole("link", { name: "Memory" }).click();
+    await page.getByRole("alert").getByText("The server does not answer").waitFor();
+    expect(await screens.isVisible()).toBe(true);
+    await project.again();
+    await page.getByRole("heading", { level: 1, name: "Memory" }).waitFor();
+    expect(page.url()).toContain("#/memory");
+    // A second time the page waits to be asked.
+    await project.kill();
+    await screens.getByRole("link", { name: "Runs" }).click();
+    await page.getByRole("alert").waitFor();
+    await project.again();
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("heading", { level: 1, name: "Runs" }).waitFor();
   });
 });

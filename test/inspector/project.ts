@@ -10,14 +10,19 @@ export interface Project extends AsyncDisposable {
   readonly client: Client;
   /** The server is gone in the middle of whatever it does. */
   kill(): Promise<void>;
+  /** Another one at the same address. */
+  again(): Promise<void>;
 }
 
 export async function serveProject(options: RathOptions = {}): Promise<Project> {
   const rath = openrath({ store: "memory", ...options });
   const server = createServer(rath, { auth: "none-on-loopback" });
-  const http = await servedHttp(server);
+  let http = await servedHttp(server);
+  const again = async (): Promise<void> => {
+    http = await servedHttp(server, http.port);
+  };
   return {
-    ...{ rath, url: http.url, client: connect({ url: http.url }), kill: () => http.kill() },
+    ...{ rath, url: http.url, client: connect({ url: http.url }), kill: () => http.kill(), again },
     [Symbol.asyncDispose]: async () => {
       await server.close();
       await http[Symbol.asyncDispose]();

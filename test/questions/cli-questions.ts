@@ -139,7 +139,7 @@ test("Q9 How can the run be resumed or replayed?", async () => {
   expect(shown).toContain("taken up\t6 times, 1 after its worker died");
   expect(await cli("replay", id)).toMatch(/^identical/);
   expect(await cli("replay", `${id}@12`)).toMatch(/^identical/);
-  expect(await cli("verify", id)).toMatch(/^ok\t/);
+  expect(await cli("verify", id)).toMatch(/^intact\t/);
   expect(await rich.uploads()).toBe("1.0.1\n");
 });
 
@@ -309,7 +309,7 @@ test("Q25 What did it cost, where did the budget cross, where was it interrupted
   expect(crossed).toMatchObject([{ by: "repair/desk/attempt/costly", limit: "usd", of: 0.02, spent: 0.014 }]);
   expect(interrupted.filter(({ abandoned }) => abandoned)).toMatchObject([{ run: rich.runs.repair }]);
   expect((await rows("stopped: budget", "log", id, "--graph", "--oneline")).map((cells) => cells.at(-1))).toEqual([
-    "stopped: budget: budget: $0.02 would be exceeded (costly)",
+    "stopped: budget: budget: $0.02 would be crossed (costly)",
     "rejected: stopped: budget (costly)",
   ]);
 });

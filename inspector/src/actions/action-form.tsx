@@ -38,7 +38,7 @@ export function ActionForm({ title, verb, close, submit, busy, error, ready = tr
         <Problem error={error} />
         <DialogActions>
           <button type="button" onClick={close}>
-            Cancel
+            Leave it
           </button>
           <button type="submit" data-look={dangerous ? "bad" : "main"} disabled={!ready || busy} title="Ctrl+Enter">
             {busy ? "…" : verb}

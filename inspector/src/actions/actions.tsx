@@ -1,12 +1,13 @@
 /** What can be done with the session on screen, from wherever it is shown. Each verb opens its question; the answer says what became of it. */
 import { useLocation } from "@tanstack/react-router";
 import { createContext, lazy, type ReactNode, Suspense, useContext, useEffect, useMemo, useState } from "react";
+import { part } from "../parts/missing-part.ts";
 import type { Action } from "./action.ts";
 
 export type { Action } from "./action.ts";
 
 const context = createContext<(action: Action) => void>(() => {});
-const ActionDialog = lazy(async () => ({ default: (await import("./action-dialog.tsx")).ActionDialog }));
+const ActionDialog = lazy(part(async () => ({ default: (await import("./action-dialog.tsx")).ActionDialog })));
 
 /** Opens the question of an action. */
 export function useAct(): (action: Action) => void {

@@ -3,6 +3,7 @@ import { useState } from "react";
 import type { ExportRequest } from "../../../src/client/client.ts";
 import { size } from "../../../src/wire/format.ts";
 import { useClient, useInfo } from "../client.tsx";
+import { shortId } from "../parts/short-id.ts";
 import { say } from "../shell/toasts.tsx";
 import type { Asked } from "./action.ts";
 import { ActionForm, Field } from "./action-form.tsx";
@@ -41,7 +42,7 @@ export function ExportDialog({ place, close }: Asked) {
     watch(
       () => jobs.export(place.session, asked, { at: place.event }),
       async (file, { files = [] }) => {
-        const name = files[0]?.path ?? `${place.session.slice(0, 8)}.${format}`;
+        const name = files[0]?.path ?? `${shortId(place.session)}.${format}`;
         say(`Saved ${name} (${size(await saveAnswer(name, file))})`);
         close();
       },

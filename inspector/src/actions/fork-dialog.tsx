@@ -2,6 +2,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { useClient } from "../client.tsx";
+import { shortId } from "../parts/short-id.ts";
 import { say } from "../shell/toasts.tsx";
 import type { Asked } from "./action.ts";
 import { ActionForm, Field } from "./action-form.tsx";
@@ -15,7 +16,7 @@ export function ForkDialog({ place, close }: Asked) {
   const doing = useMutation({
     mutationFn: () => sessions.fork(place.session, { at: place.event, ...(label.trim() === "" ? {} : { label: label.trim() }) }),
     onSuccess: ({ id }) => {
-      say(`Forked: ${id.slice(0, 8)}`);
+      say(`Forked: ${shortId(id)}`);
       close();
       go(id);
     },

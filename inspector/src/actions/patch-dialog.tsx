@@ -4,6 +4,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { count, plural } from "../../../src/wire/format.ts";
 import { neutral } from "../../../src/wire/neutral.ts";
 import { useClient } from "../client.tsx";
+import { shortId } from "../parts/short-id.ts";
 import { say } from "../shell/toasts.tsx";
 import type { Asked } from "./action.ts";
 import { ActionForm } from "./action-form.tsx";
@@ -21,7 +22,7 @@ export function PatchDialog({ place, close }: Asked) {
   });
   const doing = useMutation({
     mutationFn: async () => {
-      const name = `${place.session.slice(0, 8)}.patch`;
+      const name = `${shortId(place.session)}.patch`;
       await saveAnswer(name, await sessions.patch(place.session, { at: place.event }));
       return name;
     },

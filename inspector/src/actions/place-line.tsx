@@ -2,6 +2,7 @@
 import { count } from "../../../src/wire/format.ts";
 import { useEventLines } from "../lineage/event-lines.ts";
 import { useLineage } from "../lineage/use-lineage.tsx";
+import { shortId } from "../parts/short-id.ts";
 import type { Place } from "./action.ts";
 import classes from "./actions.module.css";
 
@@ -13,7 +14,7 @@ export function PlaceLine({ place }: { readonly place: Place }) {
   return (
     <div className={classes["place"]}>
       <span className="quiet">
-        {place.event === undefined ? "newest event" : "event"} of <code>{place.session.slice(0, 8)}</code>
+        {place.event === undefined ? "newest event" : "event"} of <code>{shortId(place.session)}</code>
         {row !== undefined && `, step ${count(lineage.step(row))}`}
       </span>
       <p className="given">{line ?? (row === undefined ? "" : lineage.kind(row))}</p>

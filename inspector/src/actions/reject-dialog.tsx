@@ -2,6 +2,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { useClient } from "../client.tsx";
+import { shortId } from "../parts/short-id.ts";
 import { say } from "../shell/toasts.tsx";
 import type { Asked } from "./action.ts";
 import { ActionForm, Field } from "./action-form.tsx";
@@ -13,7 +14,7 @@ export function RejectDialog({ place, close }: Asked) {
   const doing = useMutation({
     mutationFn: () => sessions.reject(place.session, reason.trim()),
     onSuccess: ({ id }) => {
-      say(id === place.session ? "Rejected" : `Somebody is at work on it: the rejection is on its fork ${id.slice(0, 8)}`);
+      say(id === place.session ? "Rejected" : `Somebody is at work on it: the rejection is on its fork ${shortId(id)}`);
       close();
     },
   });

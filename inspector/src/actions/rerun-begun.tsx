@@ -5,6 +5,7 @@ import type { RerunResource } from "../../../src/client/client.ts";
 import { useClient } from "../client.tsx";
 import { StatusBadge } from "../parts/badge.tsx";
 import { Dialog, DialogActions } from "../parts/dialog.tsx";
+import { shortId } from "../parts/short-id.ts";
 import { Problem } from "./action-form.tsx";
 import classes from "./actions.module.css";
 import { useGo } from "./use-go.ts";
@@ -32,7 +33,7 @@ export function RerunBegun({ begun, close }: { readonly begun: RerunResource; re
     <Dialog title="It runs again" close={close}>
       <div className={classes["done"]}>
         <p role="status">
-          <StatusBadge status={status} /> on the fork <code>{begun.session.slice(0, 8)}</code>.{" "}
+          <StatusBadge status={status} /> on the fork <code>{shortId(begun.session)}</code>.{" "}
           {status === "running" && "What is equal is taken from the record."}
         </p>
         {status === "waiting" && (

@@ -3,6 +3,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { useClient, useInfo, useMay } from "../client.tsx";
 import { Dialog, DialogActions } from "../parts/dialog.tsx";
+import { shortId } from "../parts/short-id.ts";
 import { say } from "../shell/toasts.tsx";
 import type { Asked } from "./action.ts";
 import { ActionForm, Field } from "./action-form.tsx";
@@ -68,8 +69,7 @@ function WentElsewhere({ session, close }: { readonly session: string; readonly 
     <Dialog title="It went on as a fork" close={close}>
       <div className={classes["done"]}>
         <p>
-          Somebody else is at work on this session. What you said is on record on an implicit fork of it, <code>{session.slice(0, 8)}</code>
-          .
+          Somebody else is at work on this session. What you said is on record on an implicit fork of it, <code>{shortId(session)}</code>.
         </p>
         <DialogActions>
           <button type="button" onClick={close}>

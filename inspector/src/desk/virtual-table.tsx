@@ -82,13 +82,13 @@ export function VirtualTable<Row>({ label, columns: all, rows, idOf, chosen, cho
             key={name}
             role="columnheader"
             className={numeric === true ? "number" : undefined}
-            aria-sort={order?.on === true ? "descending" : undefined}
+            aria-sort={order === undefined ? undefined : order.on ? "descending" : "none"}
           >
             {order === undefined ? (
               name
             ) : (
               <button type="button" data-look="plain" className={classes["order"]} data-on={order.on} onClick={order.toggle}>
-                {name} <Icon name="shut" />
+                {name} {order.on && <Icon name="shut" />}
               </button>
             )}
           </div>

@@ -4,7 +4,7 @@
  */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
-import { plural } from "../../../src/wire/format.ts";
+import { count, plural } from "../../../src/wire/format.ts";
 import { neutral } from "../../../src/wire/neutral.ts";
 import classes from "./code-block.module.css";
 import type { Token } from "./highlight.ts";
@@ -64,7 +64,7 @@ export function CodeBlock({ text, path, fill = false, gutter, line: chosen }: Pr
       </section>
       {text.length > mostShown && (
         <figcaption className="quiet small">
-          The first {mostShown.toLocaleString("en")} of {text.length.toLocaleString("en")} characters
+          The first {count(mostShown)} of {count(text.length)} characters
         </figcaption>
       )}
     </figure>

@@ -9,9 +9,11 @@ interface Props {
   readonly children: ReactNode;
   /** Wider than a question: for editing. */
   readonly wide?: boolean;
+  /** Stays where it is while what is in it grows and shrinks. */
+  readonly top?: boolean;
 }
 
-export function Dialog({ title, close, children, wide = false }: Props) {
+export function Dialog({ title, close, children, wide = false, top = false }: Props) {
   const element = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {
@@ -42,6 +44,7 @@ export function Dialog({ title, close, children, wide = false }: Props) {
       ref={element}
       className={classes["dialog"]}
       data-wide={wide}
+      data-top={top}
       aria-labelledby={titleId}
       onInput={({ target }) => {
         typed.current.add(target);

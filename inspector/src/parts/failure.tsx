@@ -7,19 +7,25 @@ export function Failure({ error, retry }: { readonly error: unknown; readonly re
   const { code, message } = RathError.is(error)
     ? error
     : { code: undefined, message: error instanceof Error ? error.message : String(error) };
+  // What the server calls a path or a query is the address of this page: asking again would be answered the same.
+  const isAddress = code === "request.invalid" && inAddress(message) !== message;
   return (
     <div className={classes["state"]} role="alert">
       <p className={classes["title"]}>{titleOf(code)}</p>
-      <p className="given">{neutral(message.slice(0, 2000))}</p>
+      <p className="given">{neutral(inAddress(message).slice(0, 2000))}</p>
       {code !== undefined && <p className="quiet small mono">{code}</p>}
-      {retry !== undefined && (
+      {retry !== undefined && !isAddress && (
         <button type="button" onClick={retry}>
           Try again
         </button>
       )}
-      {code === "session.not-found" && <a href="#/sessions">To the sessions</a>}
+      {(code === "session.not-found" || isAddress) && <a href="#/sessions">To the sessions</a>}
     </div>
   );
+}
+
+function inAddress(message: string): string {
+  return message.replace(/^(?:path|query)\.([\w-]+): /, "In the address, $1 ");
 }
 
 function titleOf(code: string | undefined): string {

@@ -3,6 +3,7 @@
  * are made visible, and of what is long only as much is put into the page as was asked for.
  */
 import { useState } from "react";
+import { count } from "../../../src/wire/format.ts";
 import { neutral } from "../../../src/wire/neutral.ts";
 import classes from "./given-text.module.css";
 
@@ -19,7 +20,7 @@ export function GivenText({ text, mono = false }: { readonly text: string; reado
       {broken(neutral(text.slice(0, most)))}
       {rest > 0 && (
         <button type="button" className={classes["more"]} onClick={() => setMost(most + shownMore)}>
-          {rest.toLocaleString("en")} more characters: show {rest > shownMore ? shownMore.toLocaleString("en") : "them"}
+          {count(rest)} more characters: show {rest > shownMore ? count(shownMore) : "them"}
         </button>
       )}
     </div>

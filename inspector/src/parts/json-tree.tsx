@@ -1,5 +1,6 @@
 /** A value as a tree that opens as far as somebody looks. Whatever is in it shows as text, and of what is long only the beginning. */
 import { type ReactNode, useState } from "react";
+import { count } from "../../../src/wire/format.ts";
 import { neutral } from "../../../src/wire/neutral.ts";
 import classes from "./json-tree.module.css";
 
@@ -69,7 +70,7 @@ function Branch({ value, name, open }: { readonly value: object; readonly name: 
           ))}
           {entries.length > most && (
             <button type="button" className="small" onClick={() => setMost(most * 10)}>
-              {(entries.length - most).toLocaleString("en")} more
+              {count(entries.length - most)} more
             </button>
           )}
         </div>
@@ -91,7 +92,7 @@ function Text({ text }: { readonly text: string }) {
       "{neutral(text.slice(0, most))}
       {rest > 0 ? (
         <button type="button" className="small" onClick={() => setMost(most + moreChars)}>
-          {rest.toLocaleString("en")} more
+          {count(rest)} more
         </button>
       ) : (
         '"'

@@ -6,6 +6,7 @@ import { count } from "../../../src/wire/format.ts";
 import { CodeBlock } from "./code-block.tsx";
 import { Empty } from "./empty.tsx";
 import { Icon } from "./icon.tsx";
+import type { ShownPart } from "./long-lines.ts";
 import classes from "./patch-view.module.css";
 import { type FilePatch, firstChanges, readPatch } from "./read-patch.ts";
 
@@ -70,12 +71,13 @@ function Hunks({ file, look }: { readonly file: FilePatch; readonly look: Look }
   const [most, setMost] = useState(shownAtFirst);
   const shown = useMemo(() => [...firstChanges(file.hunks, most)], [file, most]);
   const tokens = useMemo(() => edits(shown), [shown]);
+  const widgets = useMemo(() => Object.fromEntries([...file.parts].map(([key, part]) => [key, <Left key={key} part={part} />])), [file]);
   const total = file.hunks.reduce((sum, { changes }) => sum + changes.length, 0);
   if (total === 0) return <p className={classes["none"]}>{file.binary ? "Bytes that are no text." : "No line is different."}</p>;
   const sided = file.type === "add" || file.type === "delete" ? "unified" : look;
   return (
     <div className={classes["hunks"]}>
-      <Diff viewType={sided} diffType={file.type} hunks={shown} tokens={tokens ?? null}>
+      <Diff viewType={sided} diffType={file.type} hunks={shown} tokens={tokens ?? null} widgets={widgets}>
         {(hunks) =>
           hunks.flatMap((hunk) => [
             <Decoration key={`about ${hunk.content}`} className={classes["about"] ?? ""}>
@@ -91,6 +93,15 @@ function Hunks({ file, look }: { readonly file: FilePatch; readonly look: Look }
         </button>
       )}
     </div>
+  );
+}
+
+/** Below a long line: what of it is above. */
+function Left({ part: { from, to, of } }: { readonly part: ShownPart }) {
+  return (
+    <span className={classes["left"]}>
+      characters {count(from)} to {count(to)} of {count(of)}
+    </span>
   );
 }
 

@@ -1,8 +1,9 @@
 /** What changed, as git tells it. What draws it is loaded when there is something to draw. */
 import { lazy, Suspense } from "react";
 import { Loading } from "./loading.tsx";
+import { part } from "./missing-part.ts";
 
-const PatchView = lazy(async () => ({ default: (await import("./patch-view.tsx")).PatchView }));
+const PatchView = lazy(part(async () => ({ default: (await import("./patch-view.tsx")).PatchView })));
 
 interface Props {
   /** A patch as git writes it, of one file or several. */

@@ -1,7 +1,7 @@
 /** Patches as the page draws them: read, harmless, and never more of them than can be looked at. */
 import { type FileData, type HunkData, parseDiff } from "react-diff-view";
-import { plural } from "../../../src/wire/format.ts";
 import { neutral } from "../../../src/wire/neutral.ts";
+import { cutLines, type ShownPart } from "./long-lines.ts";
 
 export interface FilePatch {
   /** Which one of the patch it is, from 0 on. */
@@ -11,17 +11,18 @@ export interface FilePatch {
   readonly was: string | undefined;
   readonly type: FileData["type"];
   readonly hunks: readonly HunkData[];
+  /** Of lines that are too long to be looked at, by the keys of their changes. */
+  readonly parts: ReadonlyMap<string, ShownPart>;
   readonly added: number;
   readonly removed: number;
   readonly binary: boolean;
 }
 
-const longestLine = 1000;
 const mostRead = 5_000_000;
 
 /** Undefined: it is no patch, or none that can be read. */
 export function readPatch(patch: string, path: string | undefined): readonly FilePatch[] | undefined {
-  const text = shortened(patch);
+  const text = neutral(patch.slice(0, mostRead));
   const whole = text.startsWith("diff --git ") || text.includes("\ndiff --git ") ? text : headed(text, path ?? "file");
   try {
     const files = parseDiff(whole).map((file, place) => filePatch(file, place, path));
@@ -39,11 +40,13 @@ function filePatch(file: FileData, place: number, path: string | undefined): Fil
       if (type === "insert") added++;
       else if (type === "delete") removed++;
     }
+  const parts = new Map<string, ShownPart>();
+  const hunks = file.hunks.map((hunk) => cutLines(hunk, parts));
   return {
     place,
     path: name === "" || name === "/dev/null" ? (path ?? "file") : name,
     was: file.type === "rename" || file.type === "copy" ? file.oldPath : undefined,
-    ...{ type: file.type, hunks: file.hunks, added, removed, binary: file.isBinary === true },
+    ...{ type: file.type, hunks, parts, added, removed, binary: file.isBinary === true },
   };
 }
 
@@ -57,14 +60,6 @@ export function firstChanges(hunks: readonly HunkData[], most: number): readonly
     left -= hunk.changes.length;
   }
   return shown;
-}
-
-function shortened(patch: string): string {
-  const text = neutral(patch.slice(0, mostRead));
-  return text.replaceAll(
-    new RegExp(`^(.{${longestLine}})(.+)$`, "gm"),
-    (_, start: string, rest: string) => `${start} … ${plural(rest.length, "more character")}`,
-  );
 }
 
 function headed(text: string, path: string): string {

@@ -1,6 +1,7 @@
 /** Which branch of the lineage is on screen. */
 import { neutral } from "../../../src/wire/neutral.ts";
 import { useLineage } from "../lineage/use-lineage.tsx";
+import { shortId } from "../parts/short-id.ts";
 import { useBranches } from "./use-branches.ts";
 
 /** Of very many branches the list has so many; others are chosen on the graph. */
@@ -32,9 +33,7 @@ export function BranchChoice({ branch, choose }: Props) {
 }
 
 function nameOf(label: string | undefined, id: string): string {
-  return label === undefined || label === "" || label === id.slice(0, 8)
-    ? id.slice(0, 8)
-    : `${neutral(label.slice(0, 60))} · ${id.slice(0, 8)}`;
+  return label === undefined || label === "" || label === shortId(id) ? shortId(id) : `${neutral(label.slice(0, 60))} · ${shortId(id)}`;
 }
 
 function wordsOf(branch: { readonly status: string; readonly won: boolean; readonly kind: string } | undefined): string {

@@ -1,7 +1,7 @@
 /** What is around every screen of one session: which it is, how it stands, and the ways of looking at it. */
 import { useQuery } from "@tanstack/react-query";
-import { Link, Outlet, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { lazy, Suspense, useEffect } from "react";
+import { Link, Outlet, useLocation, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { lazy, Suspense, useEffect, useRef } from "react";
 import { count, money, plural } from "../../../src/wire/format.ts";
 import { neutral } from "../../../src/wire/neutral.ts";
 import { ActionsProvider, useAct } from "../actions/actions.tsx";
@@ -11,12 +11,14 @@ import { useAgain } from "../desk/use-seldom.ts";
 import { LineageProvider, useLineage } from "../lineage/use-lineage.tsx";
 import { StatusBadge } from "../parts/badge.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
+import { part } from "../parts/missing-part.ts";
+import { shortId } from "../parts/short-id.ts";
 import { useKeys } from "../shell/keys.ts";
 import classes from "./session-frame.module.css";
 import { useFreshBranches } from "./use-branches.ts";
 import { useName } from "./use-name.ts";
 
-const VerifyScreen = lazy(async () => ({ default: (await import("../screens/verify/verify-screen.tsx")).VerifyScreen }));
+const VerifyScreen = lazy(part(async () => ({ default: (await import("../screens/verify/verify-screen.tsx")).VerifyScreen })));
 
 /** The screens of a session, in the order of their keys. */
 const tabs = [
@@ -73,6 +75,13 @@ function SessionHeader({ session }: { readonly session: string }) {
   useEffect(() => {
     document.title = `${neutral(name.text.slice(0, 200))} · OpenRath`;
   }, [name.text]);
+  const nav = useRef<HTMLElement>(null);
+  const screen = useLocation({ select: ({ pathname }) => pathname });
+  // Where there is little room, the one that is looked at may lie beside the window.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it is another link when the screen changes
+  useEffect(() => {
+    nav.current?.querySelector('[aria-current="page"]')?.scrollIntoView({ inline: "nearest", block: "nearest" });
+  }, [screen]);
   useKeys([
     ...tabs.map(([to, name, keys]) => ({
       keys,
@@ -93,7 +102,7 @@ function SessionHeader({ session }: { readonly session: string }) {
             </Link>
           </span>
         )}
-        <code className="quiet">{session.slice(0, 8)}</code>
+        <code className="quiet">{shortId(session)}</code>
         <CopyButton text={session} what="the id" />
         {data !== undefined && <StatusBadge status={data.status} />}
         <span className="quiet small number">
@@ -107,7 +116,7 @@ function SessionHeader({ session }: { readonly session: string }) {
         <LiveSign connection={connection} />
         <span className={classes["verbs"]}>
           {mayWrite && (
-            <button type="button" onClick={speak} title={branch === session ? undefined : `To the branch ${branch.slice(0, 8)}`}>
+            <button type="button" onClick={speak} title={branch === session ? undefined : `To the branch ${shortId(branch)}`}>
               Say…
             </button>
           )}
@@ -115,11 +124,11 @@ function SessionHeader({ session }: { readonly session: string }) {
             Export…
           </button>
           <button type="button" onClick={() => act({ verb: "dossier", place: { session } })}>
-            Dossier
+            Dossier…
           </button>
         </span>
       </div>
-      <nav aria-label="Ways of looking at the session" className={classes["tabs"]}>
+      <nav ref={nav} aria-label="Ways of looking at the session" className={classes["tabs"]}>
         {tabs.map(([to, name]) => (
           <Link key={to} to={`/s/$session/${to}`} params={{ session }} search={(kept) => kept}>
             {name}

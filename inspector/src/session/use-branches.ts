@@ -5,6 +5,7 @@ import type { GraphResource } from "../../../src/client/client.ts";
 import { useClient } from "../client.tsx";
 import { useAgain } from "../desk/use-seldom.ts";
 import { useLineage } from "../lineage/use-lineage.tsx";
+import { shortId } from "../parts/short-id.ts";
 
 export type Branch = GraphResource["nodes"][number];
 
@@ -30,7 +31,7 @@ export function useBranches(): Branches {
   return useMemo(() => {
     const all = data?.nodes ?? [];
     const byId = new Map(all.map((branch) => [branch.id, branch]));
-    const nameOf = (id: string): string => byId.get(id)?.label || id.slice(0, 8);
+    const nameOf = (id: string): string => byId.get(id)?.label || shortId(id);
     return { all, get: (id) => byId.get(id), nameOf };
   }, [data]);
 }

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { SessionResource } from "../../../src/client/client.ts";
 import { useClient } from "../client.tsx";
 import { useLineage } from "../lineage/use-lineage.tsx";
+import { shortId } from "../parts/short-id.ts";
 
 export interface SessionName {
   readonly text: string;
@@ -28,11 +29,11 @@ export function useName(id: string, session: SessionResource | undefined): Sessi
     queryFn: ({ signal }) => sessions.get(first, { signal }),
     enabled: isBranch,
   });
-  if (session === undefined) return { text: id.slice(0, 8), root: undefined };
+  if (session === undefined) return { text: shortId(id), root: undefined };
   if (!isBranch) return { text: session.title ?? "Untitled session", root: undefined };
   const { label, kind } = session.lineage;
   return {
-    text: label === undefined || label === "" ? `Branch ${id.slice(0, 8)}` : label,
-    root: { id: first, relation: relations[kind], title: root?.title ?? first.slice(0, 8) },
+    text: label === undefined || label === "" ? `Branch ${shortId(id)}` : label,
+    root: { id: first, relation: relations[kind], title: root?.title ?? shortId(first) },
   };
 }

@@ -49,7 +49,7 @@ export function Palette({ close, help }: Props) {
     act();
   };
   return (
-    <Dialog title="Find" close={close}>
+    <Dialog title="Find" close={close} top>
       <Command label="Find" className={classes["palette"]} filter={fit} loop>
         <Command.Input value={text} onValueChange={setText} placeholder="A session, a screen, a run or an action" />
         <Command.List className={classes["list"]}>

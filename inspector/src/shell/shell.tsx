@@ -1,16 +1,19 @@
 /** What is around every screen: where one can go, whose data it is, the palette and the help. */
-import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
+import { CatchBoundary, Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { useInfo, useLeave } from "../client.tsx";
+import { Dialog } from "../parts/dialog.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { part } from "../parts/missing-part.ts";
 import { KeyHelp } from "./key-help.tsx";
 import { startKeys, useKeys } from "./keys.ts";
+import { ScreenFailure } from "./screen-failure.tsx";
 import classes from "./shell.module.css";
 import { setTheme, type Theme, theme } from "./theme.ts";
 import { Toasts } from "./toasts.tsx";
 import { WaitingCount } from "./waiting-count.tsx";
 
-const loadPalette = async () => ({ default: (await import("./palette.tsx")).Palette });
+const loadPalette = part(async () => ({ default: (await import("./palette.tsx")).Palette }));
 const Palette = lazy(loadPalette);
 /** It is there before anybody asks for it: what is typed right behind the key that opens it would be lost. */
 const soonMs = 1000;
@@ -65,9 +68,18 @@ export function Shell() {
       </main>
       {shown === "help" && <KeyHelp close={() => setShown(undefined)} />}
       {shown === "palette" && (
-        <Suspense>
-          <Palette close={() => setShown(undefined)} help={() => setShown("help")} />
-        </Suspense>
+        <CatchBoundary
+          getResetKey={() => "palette"}
+          errorComponent={(failure) => (
+            <Dialog title="Find" close={() => setShown(undefined)}>
+              <ScreenFailure {...failure} />
+            </Dialog>
+          )}
+        >
+          <Suspense>
+            <Palette close={() => setShown(undefined)} help={() => setShown("help")} />
+          </Suspense>
+        </CatchBoundary>
       )}
       <Toasts />
     </div>

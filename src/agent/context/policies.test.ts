@@ -145,7 +145,7 @@ describe("a summary", () => {
     const poor = await agent(script, { summariseAt: 3000, model: scripted("never") }, { limits: { tokens: 9000 } }).forward(
       testRath().session("go"),
     );
-    expect(notes(poor)[0] ?? "").toMatch(/budget: 9000 tokens would be exceeded/);
+    expect(notes(poor)[0] ?? "").toMatch(/budget: 9000 tokens would be crossed/);
     expect(poor.stop).toBe("budget");
   });
 

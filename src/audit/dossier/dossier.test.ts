@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readMarkup } from "../../../test/support/markup.ts";
 import { repaired } from "../../../test/support/rounding.ts";
 import { openrath, type Rath, RathError, type Session } from "../../index.ts";
+import { count } from "../../wire/format.ts";
 import { write } from "../export/write.ts";
 import { type DossierReport, dossier } from "./dossier.ts";
 import { failuresOf } from "./failures.ts";
@@ -104,6 +105,17 @@ describe("the folder", () => {
       ["round half up", "shell"],
       ["round half up", "measure"],
     ]);
+  });
+
+  // Mutants: report.md counts only what is the session's own, and calls what was published staged.
+  test("has a report whose figures are those of the page and of calls.jsonl", async () => {
+    const { usage } = read.spent.total;
+    const all = usage.input + usage.output;
+    const own = session.usage.input + session.usage.output;
+    expect(own).toBeLessThan(all);
+    const text = await file("report.md");
+    expect(text).toContain(`, in this session's own past; ${count(all)} tokens on all branches`);
+    expect(text).toMatch(/<summary>7 calls(?:, \d not ok)?, in this session's own past; 10 calls on all branches<\/summary>/);
   });
 
   test("says in what it was made, and what was verified", async () => {

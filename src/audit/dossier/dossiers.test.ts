@@ -61,6 +61,16 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
+// Mutant: report.md takes the state from the write itself, which was staged.
+test("page and report agree about what became of a memory: published, or staged where the run was rejected", async () => {
+  const said = async (name: string, file: string): Promise<string> => readFile(join(folder, "out", name, file), "utf8");
+  const [published, , rejected] = report.sessions.map((entry) => entry.folder);
+  expect(await said(published ?? "", "index.html")).toMatch(/>published<\/span> <span class="quiet">revision \d/);
+  expect(await said(published ?? "", "report.md")).toMatch(/learned `memory:\/\/project\/amount@1 \(published, /);
+  expect(await said(rejected ?? "", "index.html")).not.toContain(">published<");
+  expect(await said(rejected ?? "", "report.md")).toMatch(/learned `memory:\/\/project\/amount@\d \(staged, /);
+});
+
 test("each session has an entry with what became of it, and a dossier under a name of its own", async () => {
   expect(report).toMatchObject({ directory: join(folder, "out"), verified: true, replayed: true });
   expect(report.sessions).toMatchObject([

@@ -113,7 +113,10 @@ async function entryOf(session: Session, into: string, before: readonly DossierE
 
 /** Named for people where that can be a name, and for itself where it cannot. */
 function folderFor({ title, session }: Dossier, taken: ReadonlySet<string>): string {
+  // An accent is left out, not its letter.
   const name = title
+    .normalize("NFD")
+    .replace(/\p{M}/gu, "")
     .replace(/[^\w-]+/g, "-")
     .replace(/^-+|-+$/g, "")
     .slice(0, 60);

@@ -44,7 +44,7 @@ export interface DossierEntry {
 
 /** The text of the page. */
 export function listPage(title: string, claims: readonly Claim[], entries: readonly DossierEntry[]): string {
-  const body = html`<div class="sheet">
+  const body = html`<div class="sheet plain">
 <header>
 <p class="over">Dossiers of ${plural(entries.length, "session")}</p>
 <h1>${title}</h1>
@@ -72,7 +72,7 @@ ${tile("Replays", `${number(({ replayed }) => replayed === true)} of ${entries.l
 ${tile("Sessions", count(number(({ status }) => status === "idle")), `as they should be, ${number(({ status }) => status === "rejected")} rejected`)}
 ${tile("Decisions", count(sum(({ decisions }) => decisions.length)), "from outside")}
 ${tile("Taken over", count(sum(({ takenOver }) => takenOver)), "after a process had died")}
-${tile("Model steps", count(sum(({ spent }) => spent.models)), `${count(sum(({ spent }) => spent.tokens))} tokens`)}
+${tile("Model calls", count(sum(({ spent }) => spent.models)), `${count(sum(({ spent }) => spent.tokens))} tokens`)}
 ${tile("Cost", money(sum(({ spent }) => spent.usd)), "on all branches")}
 </div>`;
 }

@@ -83,7 +83,10 @@ test("a record that strangers signed is not proven, and is not in doubt; whoever
   const same = await elsewhere.import(bundle);
   const there = join(folder, "elsewhere");
   expect(await dossier(same, there)).toMatchObject({ verified: false, problems: 0, unknownKeys: [key] });
-  expect(await readFile(join(there, "index.html"), "utf8")).toContain("not proven");
+  const page = await readFile(join(there, "index.html"), "utf8");
+  expect(page).toContain("not proven");
+  expect(page).toMatch(/signed \d+ events, and was not known where this was written/);
+  expect(page).not.toContain("after the last statement");
   expect(await dossier(same, there, { keys: [key] })).toMatchObject({ verified: true, problems: 0, unknownKeys: [] });
   // Both must be known to whoever reads on: whose record it is, and who wrote it down here since.
   const on = await (await elsewhere.run(new Flow((at) => at.do("more", () => 2), "more"), same)).result();
@@ -92,6 +95,11 @@ test("a record that strangers signed is not proven, and is not in doubt; whoever
   const { unknownKeys } = await verify(on, { keys: [] });
   expect(unknownKeys).toEqual([key]);
   expect(named?.split(" --key ").slice(1)).toEqual([expect.not.stringMatching(key), key]);
+});
+
+test("a title with accents keeps its letters in the name of its folder", async () => {
+  const { sessions } = await dossiers([await rath.session("Guests do not find cafés").do("a", () => 1)], join(folder, "accents"));
+  expect(sessions.map((entry) => entry.folder)).toEqual(["Guests-do-not-find-cafes"]);
 });
 
 test("places of one session have a folder each", async () => {

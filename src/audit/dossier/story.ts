@@ -33,7 +33,7 @@ export function headOf(dossier: Dossier, proof: Proof): Html {
 ${tile("Checks", newest.size === 0 ? "none" : `${passed} of ${newest.size}`, newest.size > 0 ? "passed when last judged" : effects.some(({ op }) => op === "check") ? "judged other branches alone" : "nothing was judged")}
 ${tile("Files", count(changes.length), "changed by the result")}
 ${tile("Branches", count(shown.length), rejected === 0 ? "none rejected" : `${count(rejected)} rejected`)}
-${tile("Model steps", count(models.length), live === 0 ? "none depends on a provider" : `${count(live)} depend on a provider`)}
+${tile("Model calls", count(models.length), live === 0 ? "none depends on a provider" : `${count(live)} depend on a provider`)}
 ${tile("Cost", money(spent.usd), `${plural(spent.input + spent.output, "token")}${unpriced > 0 ? ", some without a price" : ""}`)}
 ${tile("Time", seconds(busyMs), busyMs > (to - from) * 0.9 ? "of work" : `of work in ${seconds(to - from)}`)}
 ${tile("Record", recordWord(proof.verification.ok, proof.verification.problems.length)[0], `${plural(events.length, "event")} on its branches`)}

@@ -6,6 +6,7 @@ export const style = `${palette}
 html{color-scheme:light dark;scroll-behavior:smooth;scroll-padding-top:1rem}
 body{margin:0;background:var(--paper);color:var(--ink);font:15px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;overflow-wrap:anywhere;-webkit-text-size-adjust:100%}
 .sheet{display:grid;grid-template-columns:210px minmax(0,1fr);grid-template-rows:auto 1fr;gap:0 3rem;max-width:1280px;margin:0 auto;padding:0 2rem 6rem}
+.sheet.plain{display:block}
 nav{grid-column:1;grid-row:1/span 2;position:sticky;top:0;align-self:start;max-height:100vh;overflow:auto;padding:3.2rem 0 2rem;font-size:13px}
 nav ol{list-style:none;margin:0;padding:0}
 nav li{margin:0}

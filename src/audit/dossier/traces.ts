@@ -4,6 +4,7 @@ import type { Change } from "../../session/session.ts";
 import { eventLine } from "../../wire/event-line.ts";
 import { count, plural, size } from "../../wire/format.ts";
 import { type Html, html } from "../html.ts";
+import { type Fate, memoryFates } from "../memory-fates.ts";
 import {
   brief,
   clipped,
@@ -225,7 +226,13 @@ ${
           { name: "Memory", kind: "wide", cell: (write) => writeText(write) },
           { name: "From", cell: (write) => sourceText(write) },
           { name: "Evidence", kind: "wide", cell: (write) => evidenceOf(dossier, write) },
-          { name: "Became", cell: (write) => fates.get(write.call.id) ?? fates.get(write.result?.id ?? "") ?? fateOf(dossier, write) },
+          {
+            name: "Became",
+            cell: (write) => {
+              const fate = fates.get(write.call.id);
+              return fate === undefined ? fateOf(dossier, write) : fateText(fate);
+            },
+          },
           { name: "By", cell: ({ by }) => brief(by, 80) },
         ],
         "session/session.jsonl",
@@ -312,19 +319,21 @@ function evidenceOf(dossier: Dossier, write: Effect): Html {
 }
 
 /** What became of writes when their runs returned. */
-function fatesOf({ runs }: Dossier): ReadonlyMap<string, Html> {
-  const fates = new Map<string, Html>();
-  for (const { journal } of runs)
-    for (const event of journal) {
-      if (event.kind !== "memory.published" || event.data === undefined) continue;
-      const { items, held = [], refused = [], revision } = event.data;
-      for (const { event: id } of items) fates.set(id, html`${mark("published", "good")} <span class="quiet">revision ${revision}</span>`);
-      for (const { event: id, reason } of held)
-        fates.set(id, html`${mark("held", "warn")} <span class="quiet">${brief(reason, 120)}</span>`);
-      for (const { event: id, current } of refused)
-        fates.set(id, html`${mark("refused", "bad")} <span class="quiet">others wrote version ${current} meanwhile</span>`);
-    }
-  return fates;
+function fatesOf({ runs }: Dossier): ReadonlyMap<string, Fate> {
+  return memoryFates(runs.flatMap(({ journal }) => journal.flatMap((event) => dataOf(event, "memory.published") ?? [])));
+}
+
+function fateText(fate: Fate): Html {
+  switch (fate.state) {
+    case "published":
+      return html`${mark("published", "good")} <span class="quiet">revision ${fate.revision}</span>`;
+    case "held":
+      return html`${mark("held", "warn")} <span class="quiet">${brief(fate.reason, 120)}</span>`;
+    case "refused":
+      return html`${mark("refused", "bad")} <span class="quiet">others wrote version ${fate.current} meanwhile</span>`;
+    default:
+      return fate satisfies never;
+  }
 }
 
 function fateOf(dossier: Dossier, write: Effect): Html {

@@ -1,5 +1,6 @@
 /** The last part of the page: where it was made, what was checked, how to check it oneself, and what it proves. */
 import { count, plural } from "../../wire/format.ts";
+import { signedByOthers } from "../coverage.ts";
 import { type Html, html } from "../html.ts";
 import { block, brief, facts, folded, idOf, mark, none, type Section, table } from "./blocks.ts";
 import type { Environment } from "./manifest.ts";
@@ -77,6 +78,8 @@ ${
 export function verificationSection(proof: Proof): Section {
   const { verification, replay } = proof;
   const { ok, problems, events, unsigned, unknownKeys, statement } = verification;
+  const others = signedByOthers(verification);
+  const tail = unsigned - others;
   const body = html`${facts([
     [
       "Record",
@@ -86,13 +89,15 @@ export function verificationSection(proof: Proof): Section {
       "Not signed",
       unsigned === 0
         ? "none: a signed statement vouches for every event"
-        : `${plural(unsigned, "event")}, written after the last statement`,
+        : tail === 0
+          ? "none, but see the keys"
+          : `${plural(tail, "event")}, written after the last statement`,
     ],
     [
       "Unknown keys",
       unknownKeys.length === 0
         ? "none"
-        : html`${unknownKeys.slice(0, 10).map((key) => html`${idOf(key)} `)} <span class="quiet">signed it, and were not known where this was written</span>`,
+        : html`${unknownKeys.slice(0, 10).map((key) => html`${idOf(key)} `)} <span class="quiet">signed ${others === 0 ? "it" : plural(others, "event")}, and ${unknownKeys.length === 1 ? "was" : "were"} not known where this was written</span>`,
     ],
     [
       "Replay",
@@ -202,7 +207,7 @@ export function limitsSection(proof: Proof, sections: readonly Section[]): Secti
   const body = html`<div class="two">
 <div><h3>It proves</h3><ul>
 <li>What was asked, said, called, returned and changed, in which order and on which branch: every event names its parents and is named by its hash${proof.verification.ok ? "" : html` <b>(but see <a href="#verification">Verification</a>)</b>`}.</li>
-<li>That nothing was changed in it since it was signed${proof.verification.unsigned === 0 ? "" : ", except for events after the last statement"}.</li>
+<li>That nothing was changed in it since it was signed${proof.verification.unsigned === signedByOthers(proof.verification) ? "" : ", except for events after the last statement"}.</li>
 <li>${proof.replay.done && proof.replay.identical ? "That the workflow, executed again, asks for exactly what is on record." : "How to find out whether the workflow still does what is on record."}</li>
 </ul></div>
 <div><h3>It does not prove</h3><ul>

@@ -144,7 +144,7 @@ ${commandsOf(actedIn(check), open)}</div>`;
 
 export function modelSection(dossier: Dossier): Section {
   const calls = dossier.effects.filter(({ op }) => op === "model");
-  if (calls.length === 0) return { id: "models", title: "Model steps", body: none("No model was asked.") };
+  if (calls.length === 0) return { id: "models", title: "Model calls", body: none("No model was asked.") };
   const counts = new Map<ModelSource, number>();
   for (const call of calls) counts.set(sourceOf(call), (counts.get(sourceOf(call)) ?? 0) + 1);
   const reused = calls.filter((call) => call.reused !== undefined).length;
@@ -169,7 +169,7 @@ ${table(
   120,
 )}
 <p class="note">What exactly a model read at a step is rebuilt from the record and checked against its digest: <code>openrath show ${idForCommand(dossier.session.id)}@STEP --request</code>.</p>`;
-  return { id: "models", title: "Model steps", body };
+  return { id: "models", title: "Model calls", body };
 }
 
 /** Where a reply came from, in a frame. */

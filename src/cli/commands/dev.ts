@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import type { Cli } from "../cli.ts";
 import { Dev } from "../dev.ts";
 import { exits, Fault } from "../fault.ts";
-import { numberOf } from "../options.ts";
+import { portOf } from "../options.ts";
 import { configOf } from "../project.ts";
 
 interface Options {
@@ -18,7 +18,7 @@ export function define(command: Command, cli: Cli): void {
     .description(
       "Serves the project on this machine with a worker, and prints a link that lets one browser in. When a file of the project changes, the server starts again and open runs go on with the new code. Each run that ends is replayed at once. Keys: r runs the newest session again with the changed code, l prints a link for another browser, q stops.",
     )
-    .option("-p, --port <number>", "which port; 0 takes a free one", numberOf("--port"), 7284)
+    .option("-p, --port <number>", "which port; 0 takes a free one", portOf("--port"), 7284)
     .option("--no-open", "do not open a browser")
     .action((options: Options) => dev(cli, options));
 }

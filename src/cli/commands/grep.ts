@@ -4,7 +4,7 @@ import { type GrepHit, type GrepOptions, grep } from "../../audit/grep.ts";
 import { type EventKind, versions } from "../../session/event.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
-import { collected, durationOf, numberOf } from "../options.ts";
+import { collected, durationOf, wholeOf } from "../options.ts";
 import { tabbed } from "../print-list.ts";
 import { progressing } from "../progress.ts";
 import { openSession, shortIds } from "../sessions.ts";
@@ -35,7 +35,7 @@ export function define(command: Command, cli: Cli): void {
     .option("--by <name>", "only what this agent, workflow or person did")
     .option("--since <time>", "only what happened since then: 2026-01-31, or 2h for the last two hours")
     .option("--until <time>", "only what happened before then")
-    .option("-n, --limit <number>", "stop after so many", numberOf("--limit"))
+    .option("-n, --limit <number>", "stop after so many", wholeOf("--limit"))
     .option("-l, --list", "only the sessions that have it")
     .action((pattern: string, id: string | undefined, options: Options) => search(cli, pattern, id, options));
 }

@@ -1,9 +1,11 @@
 /** `openrath import FILE`: takes sessions into this store: a bundle after it was verified, or files of OpenRath 1. */
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { type Imported, importSessions } from "../../audit/import/import.ts";
 import { plural } from "../../wire/format.ts";
 import type { Cli } from "../cli.ts";
+import { exits, Fault } from "../fault.ts";
 import { progressing } from "../progress.ts";
 import { shortIds } from "../sessions.ts";
 import { show } from "../shown.ts";
@@ -20,8 +22,13 @@ export function define(command: Command, cli: Cli): void {
 }
 
 async function importFile(cli: Cli, file: string): Promise<void> {
+  // Nothing, resolved, is the folder one stands in.
+  if (file.trim() === "") throw new Fault(exits.usage, "Which file? It cannot be empty.", { next: "openrath export ID FILE makes one" });
+  const path = resolve(cli.host.cwd, file);
+  if (!existsSync(path))
+    throw new Fault(exits.notFound, `There is no file or folder ${path}.`, { next: "openrath export ID FILE makes one" });
   const { runtime } = await cli.project({ make: true });
-  const imported = await progressing(cli, "importing", "events", () => importSessions(runtime, resolve(cli.host.cwd, file)));
+  const imported = await progressing(cli, "importing", "events", () => importSessions(runtime, path));
   const { format, session } = imported;
   const place = placeOf(await runtime.store());
   if (cli.asJson)

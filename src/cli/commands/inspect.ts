@@ -11,7 +11,7 @@ import type { Session } from "../../session/session.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
 import { openBrowser } from "../open-browser.ts";
-import { numberOf } from "../options.ts";
+import { portOf } from "../options.ts";
 import { progressing } from "../progress.ts";
 import { openSession } from "../sessions.ts";
 import { show } from "../shown.ts";
@@ -28,12 +28,14 @@ export function define(command: Command, cli: Cli): void {
       "Opens the inspector at a session of the project, or at a file that export made: a bundle is verified, held in memory and only looked at, and nothing of it is kept. Answers on this machine alone, to the one browser that the link lets in, until Ctrl+C.",
     )
     .argument("<file|id>", "a file or folder that export made, a session file of OpenRath 1, or a session: ID, or ID@step")
-    .option("-p, --port <number>", "which port; 0 takes a free one", numberOf("--port"), 0)
+    .option("-p, --port <number>", "which port; 0 takes a free one", portOf("--port"), 0)
     .option("--no-open", "do not open a browser")
     .action((what: string, options: Options) => inspect(cli, what, options));
 }
 
 async function inspect(cli: Cli, what: string, { port, open }: Options): Promise<void> {
+  // Nothing, resolved, is the folder one stands in.
+  if (what.trim() === "") throw new Fault(exits.usage, "Which session, or which file? It cannot be empty.", { next: "openrath ls" });
   const file = resolve(cli.host.cwd, what);
   const isFile = existsSync(file);
   if (!isFile && !/^[0-9a-f-]+(@[0-9a-f]+)?$/i.test(what))

@@ -9,7 +9,7 @@ import { ago } from "../../wire/format.ts";
 import type { Cli } from "../cli.ts";
 import { personHere } from "../decide.ts";
 import { exits, Fault } from "../fault.ts";
-import { collected, durationOf, numberOf } from "../options.ts";
+import { collected, durationOf, wholeOf } from "../options.ts";
 import { printList } from "../print-list.ts";
 import { show } from "../shown.ts";
 
@@ -51,7 +51,7 @@ export function define(command: Command, cli: Cli): void {
     .action((id: string, options: RotateOptions) => rotate(cli, id, options));
   scoped(verb("log", "list who changed something or was turned away, newest first"))
     .option("-a, --all", "of all tenants and projects, and of callers nobody knows")
-    .option("-n, --limit <number>", "so many at most", numberOf("--limit"), 50)
+    .option("-n, --limit <number>", "so many at most", wholeOf("--limit"), 50)
     .action((options: Options & { readonly all?: boolean; readonly limit: number }) => log(cli, options));
 }
 

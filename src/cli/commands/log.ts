@@ -8,7 +8,7 @@ import { plural, seconds, shortEvent } from "../../wire/format.ts";
 import { lanes } from "../../wire/lanes.ts";
 import { type Cli, dotted } from "../cli.ts";
 import { drawRow, graphWidth } from "../draw-lanes.ts";
-import { numberOf } from "../options.ts";
+import { wholeOf } from "../options.ts";
 import { tabbed } from "../print-list.ts";
 import { progressing } from "../progress.ts";
 import { usageText } from "../session-text.ts";
@@ -30,7 +30,7 @@ export function define(command: Command, cli: Cli): void {
     .option("-g, --graph", "every branch, also rejected ones, drawn in lanes")
     .option("--oneline", "one line for each thing that happened: a call and its result are one")
     .option("-a, --all", "calls and starts too, with --oneline and --graph")
-    .option("-n, --limit <number>", "only the newest so many; 0 for all", numberOf("--limit"))
+    .option("-n, --limit <number>", "only the newest so many; 0 for all", wholeOf("--limit"))
     .action((id: string, options: Options) => log(cli, id, options));
 }
 

@@ -1,11 +1,11 @@
 /** `openrath ls`: the sessions of the store, or its runs, newest first. */
 import type { Command } from "commander";
-import type { Session } from "../../session/session.ts";
+import type { Session, SessionStatus } from "../../session/session.ts";
 import type { LogRow } from "../../store/store.ts";
 import { ago, count, exact, money } from "../../wire/format.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
-import { numberOf } from "../options.ts";
+import { wholeOf } from "../options.ts";
 import { type Column, printList } from "../print-list.ts";
 import { progressing } from "../progress.ts";
 import { listRuns } from "../runs.ts";
@@ -28,6 +28,7 @@ interface Item {
 }
 
 const onePage = 50;
+const statuses: readonly SessionStatus[] = ["idle", "waiting", "failed", "cancelled", "rejected"];
 
 export function define(command: Command, cli: Cli): void {
   command
@@ -40,7 +41,7 @@ export function define(command: Command, cli: Cli): void {
       "only idle, waiting, failed, cancelled or rejected ones; of runs: queued, running, waiting, done, failed or cancelled",
     )
     .option("-r, --runs", "the runs instead: how they stand, who executes them, since when, and when they go on")
-    .option("-n, --limit <number>", `at most so many; 0 for all (default on a terminal: ${onePage})`, numberOf("--limit"))
+    .option("-n, --limit <number>", `at most so many; 0 for all (default on a terminal: ${onePage})`, wholeOf("--limit"))
     .action((options: Options) => ls(cli, options));
 }
 
@@ -51,6 +52,8 @@ async function ls(cli: Cli, options: Options): Promise<void> {
       throw new Fault(exits.usage, "--tag and --all are about sessions: leave out --runs.");
     return listRuns(cli, { status: options.status, limit });
   }
+  if (options.status !== undefined && !statuses.includes(options.status as SessionStatus))
+    throw new Fault(exits.usage, `Sessions are ${statuses.join(", ")}, not ${options.status}.`);
   const project = await cli.project();
   const rows = await sessionRows(project);
   const parents = new Map(rows.map((row) => [row.id, row.parent]));
@@ -99,6 +102,7 @@ function columns(cli: Cli, short: (id: string) => string, parents: ReadonlyMap<s
       cell: ({ row }) => short(parents.has(row.parent ?? "") ? (row.parent ?? "") : ""),
       plain: ({ row }) => row.parent ?? "",
       optional: true,
+      spare: true,
     },
     {
       name: "BRANCHES",
@@ -106,15 +110,24 @@ function columns(cli: Cli, short: (id: string) => string, parents: ReadonlyMap<s
       plain: ({ branches }) => branches,
       right: true,
       optional: true,
+      spare: true,
     },
     { name: "STEP", cell: ({ session }) => session.step, right: true },
-    { name: "TOKENS", cell: (item) => (tokens(item) > 0 ? count(tokens(item)) : ""), plain: tokens, right: true, optional: true },
+    {
+      name: "TOKENS",
+      cell: (item) => (tokens(item) > 0 ? count(tokens(item)) : ""),
+      plain: tokens,
+      right: true,
+      optional: true,
+      spare: true,
+    },
     {
       name: "COST",
       cell: ({ session: { usage } }) => (usage.usd > 0 ? money(usage.usd) : ""),
       plain: ({ session }) => exact(session.usage.usd),
       right: true,
       optional: true,
+      spare: true,
     },
     {
       name: "CHANGED",

@@ -8,7 +8,7 @@ import { ago, plural, shortEvent } from "../../wire/format.ts";
 import type { Cli } from "../cli.ts";
 import { personHere } from "../decide.ts";
 import { exits, Fault } from "../fault.ts";
-import { numberOf } from "../options.ts";
+import { wholeOf } from "../options.ts";
 import { type Column, printFields, printList } from "../print-list.ts";
 import { printWhy } from "../print-why.ts";
 import { shortIds } from "../sessions.ts";
@@ -43,7 +43,7 @@ export function define(command: Command, cli: Cli): void {
     .option("-a, --all", "what was retracted or forgotten too")
     .action((where: Where) => ls(cli, where));
   scoped(command.command("search").summary("search by words").argument("<query>", "what to look for"))
-    .option("-n, --limit <number>", "at most so many", numberOf("--limit"), 10)
+    .option("-n, --limit <number>", "at most so many", wholeOf("--limit"), 10)
     .action((query: string, where: Where) => search(cli, query, where));
   named("show", "show one, with its evidence").action((name: string) => showOne(cli, name));
   named("history", "list its versions, oldest first").action((name: string) => history(cli, name));

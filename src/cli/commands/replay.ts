@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { shortEvent } from "../../wire/format.ts";
 import type { Cli } from "../cli.ts";
 import { exits } from "../fault.ts";
-import { numberOf } from "../options.ts";
+import { wholeOf } from "../options.ts";
 import { printFields } from "../print-list.ts";
 import { progressing } from "../progress.ts";
 import { recordedWorkflow } from "../recorded-workflow.ts";
@@ -23,7 +23,7 @@ export function define(command: Command, cli: Cli): void {
     )
     .argument("<id>", "a session")
     .option("-w, --workflow <name>", "a name of the project file, or FILE[#export]; default: the recorded name")
-    .option("--from <step>", "the run that wrote this step; default: the newest", numberOf("--from"))
+    .option("--from <step>", "the run that wrote this step; default: the newest", wholeOf("--from"))
     .action((id: string, options: Options) => replaySession(cli, id, options));
 }
 

@@ -11,7 +11,7 @@ import { money, plural, shortEvent } from "../../wire/format.ts";
 import { pendingText } from "../../wire/pending-line.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
-import { collected, numberOf, parsedJson } from "../options.ts";
+import { collected, parsedJson, wholeOf } from "../options.ts";
 import { printFields } from "../print-list.ts";
 import type { Project } from "../project.ts";
 import { recordedWorkflow } from "../recorded-workflow.ts";
@@ -35,7 +35,7 @@ export function define(command: Command, cli: Cli): void {
       "Executes the workflow that made a session again, on a fork, with one thing changed. Every result whose inputs are equal is reused and costs nothing.",
     )
     .argument("<id>", "a session")
-    .option("--from <step>", "change what the program holds at this step; default: its input", numberOf("--from"))
+    .option("--from <step>", "change what the program holds at this step; default: its input", wholeOf("--from"))
     .option(
       "--set <what=value>",
       "message=TEXT (another message), model=NAME or instructions=TEXT (for the agent of the first model call, or of the first from --from on), or EVENT=JSON (another result; EVENT is a step or an id)",

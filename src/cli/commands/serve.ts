@@ -10,7 +10,7 @@ import type { Cli } from "../cli.ts";
 import { replayEnded, rerunNewest } from "../dev-server.ts";
 import { exits, Fault } from "../fault.ts";
 import { openBrowser } from "../open-browser.ts";
-import { collected, durationOf, numberOf } from "../options.ts";
+import { collected, durationOf, portOf, wholeOf } from "../options.ts";
 import type { Project } from "../project.ts";
 import { show } from "../shown.ts";
 import { placeOf } from "../store-place.ts";
@@ -40,12 +40,12 @@ export function define(command: Command, cli: Cli): void {
       "Answers under /v1 (described at /openapi.json) and works on the runs of the store. Every call needs a key: openrath keys create --role operator makes one. SIGTERM and Ctrl+C end it: calls under way are answered, streams are told to come back, runs are given time or left for others; a second one stops it at once.",
     )
     .option("--host <address>", "where to listen; loopback unless told otherwise", "127.0.0.1")
-    .option("-p, --port <number>", "which port; 0 takes a free one", numberOf("--port"), 7284)
+    .option("-p, --port <number>", "which port; 0 takes a free one", portOf("--port"), 7284)
     .option("--name <name>", "a host name under which it is reached, beside those of this machine; may be repeated", collected)
     .option("--origin <origin>", "a web page that may call it, like https://app.example.com; may be repeated", collected)
     .option("--auth <how>", '"keys", or "none-on-loopback": calls from this machine need no key', "keys")
     .option("--no-worker", "only answers: the runs are left to openrath worker")
-    .option("-c, --concurrency <number>", "how many runs at once", numberOf("--concurrency"), 16)
+    .option("-c, --concurrency <number>", "how many runs at once", wholeOf("--concurrency"), 16)
     .option("--drain <time>", "how long calls and effects under way get when it ends, like 10s or 2m", "10s")
     .option("--log-level <level>", `which calls are logged as JSON lines to stderr: ${levels.join(", ")}`, "warn")
     .addOption(new Option("--dev").hideHelp())

@@ -118,7 +118,7 @@ async function memoryFields(cli: Cli, session: Session): Promise<readonly Field[
     ...listed(
       cli,
       "learned",
-      writes.map((item) => clip(writeLine(item, event, waits.get(versionName(item))), most)),
+      writes.map((item) => clip(writeLine(item, event, { publish: waits.get(versionName(item)) }), most)),
     ),
   ];
 }

@@ -11,8 +11,9 @@ import type { StoredEvent } from "../../store/store.ts";
 import { callBehind, eventLine } from "../../wire/event-line.ts";
 import { shortEvent } from "../../wire/format.ts";
 import type { Cli } from "../cli.ts";
+import { exits } from "../fault.ts";
 import { exitOf } from "../follow-run.ts";
-import { numberOf } from "../options.ts";
+import { wholeOf } from "../options.ts";
 import { tabbed } from "../print-list.ts";
 import { findOpenRun, openSession, runNamed } from "../sessions.ts";
 import { clip, joined, json, show } from "../shown.ts";
@@ -30,7 +31,7 @@ export function define(command: Command, cli: Cli): void {
       "Shows what happens on a session and on every branch of it, or in a run, one line each, whichever process does it. Ends with the run when one is named, with its exit code; else at Ctrl+C.",
     )
     .argument("<id>", "a session or a run")
-    .option("-n, --lines <number>", "begin with the newest so many", numberOf("--lines"), 10)
+    .option("-n, --lines <number>", "begin with the newest so many", wholeOf("--lines"), 10)
     .option("-a, --all", "calls and starts too; else a call and its result are one line, when it has one")
     .option("--until-end", "of a session: end when its newest run has ended")
     .action((id: string, options: Options) => tail(cli, id, options));
@@ -44,6 +45,8 @@ async function tail(cli: Cli, id: string, options: Options): Promise<void> {
   const voice = new Voice(cli, session, options.all === true);
   let first = true;
   let ended = false;
+  // Ctrl+C is how it is ended: no error.
+  cli.handlesInterrupt = true;
   for await (const look of follow(runtime, session, following(cli))) {
     const events = named === undefined ? look : look.filter((event) => event.run === named.id);
     await voice.hear(first ? newest(runtime, events, options.lines) : events, first ? options.lines : undefined);
@@ -52,7 +55,10 @@ async function tail(cli: Cli, id: string, options: Options): Promise<void> {
     // What it wrote before it ended is seen by the next look.
     if (run !== undefined) ended = hasEnded((await rowOfRun(await runtime.store(), run.id))?.status ?? "");
   }
-  if (run === undefined || !ended) return;
+  if (run === undefined || !ended) {
+    cli.exit = exits.interrupted;
+    return;
+  }
   const settled = await (await rath.attach(run.id)).settle();
   cli.exit = exitOf(settled, false);
   cli.note(show`${cli.errInk.dim(`run ${run.id} ${settled.status === "failed" ? `failed: ${settled.error.message}` : settled.status}`)}`);

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { appendFile, readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
+import { signedByOthers } from "../../audit/coverage.ts";
 import type { Problem, Verification, VerifyOptions } from "../../audit/verify.ts";
 import type { ReplayReport, ReplayStep } from "../../runtime/replay.ts";
 import { RathError } from "../../session/errors.ts";
@@ -94,9 +95,9 @@ async function verified(cli: Cli, id: string, options: VerifyOptions): Promise<V
 }
 
 function tellResult(cli: Cli, id: string, found: Verification): void {
-  const { checked, problems, unsigned, unknownKeys } = found;
+  const { checked, problems, unknownKeys } = found;
   const erased = found.erased === 0 ? "" : `, ${count(found.erased)} erased`;
-  const counted = `${plural(checked.events, "event")} checked${erased}, ${unsigned === 0 ? "all signed" : `${count(unsigned)} not signed yet`}`;
+  const counted = `${plural(checked.events, "event")} checked${erased}, ${signedText(found)}`;
   const wrong = problems.every(({ kind }) => kind === "diverged") ? "intact, but does not replay:" : "not intact:";
   if (problems.length > 0) cli.warn(show`${cli.errInk.red(wrong)} ${plural(problems.length, "problem")}; ${counted}`);
   else if (!found.ok) {
@@ -105,7 +106,7 @@ function tellResult(cli: Cli, id: string, found: Verification): void {
     );
     cli.next(`openrath verify ${id} --key ${unknownKeys[0] ?? ""}, if openrath doctor shows this key where it was signed`);
   } else if (cli.onTerminal) cli.print(show`${cli.ink.green("intact:")} ${counted}`);
-  else cli.print(show`ok\t${checked.events}\t${unsigned}`);
+  else cli.print(show`intact\t${checked.events}\t${found.unsigned}`);
   if (!cli.onTerminal) return;
   const { events, blobs, trees, files, runs, statements, answers, replayed } = checked;
   const parts = Object.entries({ event: events, blob: blobs, tree: trees, file: files, run: runs, statement: statements, answer: answers });
@@ -118,6 +119,15 @@ function tellResult(cli: Cli, id: string, found: Verification): void {
     );
   for (const { part, count: number, why } of found.unchecked)
     cli.note(show`${cli.errInk.dim(`not checked: ${part === "anchor" && number === 1 ? "" : `${count(number)} `}${why}`)}`);
+}
+
+/** What is signed, by whom, and what is not. */
+function signedText(found: Verification): string {
+  const others = signedByOthers(found);
+  const tail = found.unsigned - others;
+  const keys = found.unknownKeys.length === 1 ? "a key that is not known here" : "keys that are not known here";
+  const parts = [...(others === 0 ? [] : [`${count(others)} signed by ${keys}`]), ...(tail === 0 ? [] : [`${count(tail)} not signed yet`])];
+  return parts.length === 0 ? "all signed" : parts.join(", ");
 }
 
 function printProblems(cli: Cli, problems: readonly Problem[]): void {

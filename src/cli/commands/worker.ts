@@ -6,7 +6,7 @@ import { plural, seconds } from "../../wire/format.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
 import { type HealthServer, parseAddress, serveHealth } from "../health.ts";
-import { durationOf, numberOf } from "../options.ts";
+import { durationOf, wholeOf } from "../options.ts";
 import { statusInk } from "../session-text.ts";
 import { shortIds } from "../sessions.ts";
 import { json, show } from "../shown.ts";
@@ -25,7 +25,7 @@ export function define(command: Command, cli: Cli): void {
     .description(
       "Takes runs of the workflows that the project file names and executes them: queued ones, those whose time or answer has come, and those whose worker died. Any number may work on one store. SIGTERM and Ctrl+C end it: what is under way is given time, the rest is left for others; a second one stops it at once.",
     )
-    .option("-c, --concurrency <number>", "how many runs at once", numberOf("--concurrency"), 16)
+    .option("-c, --concurrency <number>", "how many runs at once", wholeOf("--concurrency"), 16)
     .option("--drain <time>", "how long effects under way get when it ends, like 10s or 2m", "10s")
     .option("--health <address>", "PORT or HOST:PORT of an HTTP endpoint with /health and /ready; loopback unless a host is given")
     .option("--verbose", "say which runs are taken and what they come to (default on a terminal)")

@@ -97,6 +97,10 @@ export const runOutcome = z
     session: sessionResource.optional().describe("Where it stands; there is none before it was begun."),
     output: z.unknown().optional().describe("What it produced, when it is done."),
     pending: z.array(pending).optional().describe("What it waits for."),
+    diverged: z
+      .object({ event: z.string(), step: z.int(), kind: z.string(), field: z.string() })
+      .optional()
+      .describe("Its code does not ask again for this recorded event: it waits for whoever resumes it and says how."),
     error: z.object({ code: z.string(), message: z.string() }).optional().describe("Why it failed."),
     reason: z.string().optional().describe("Why it was cancelled."),
   })

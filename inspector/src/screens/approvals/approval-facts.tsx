@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { PendingDetail } from "../../../../src/client/client.ts";
 import { useClient } from "../../client.tsx";
 import { Badge } from "../../parts/badge.tsx";
+import { clipped } from "../../parts/clipped.ts";
 import classes from "./approvals.module.css";
 import { calledOf, repeatWords, riskOf, ruleWords } from "./words.ts";
 
@@ -52,7 +53,7 @@ export function ApprovalFacts({ detail, changesFiles }: { readonly detail: Pendi
         )}
         {description !== undefined && description !== "" && (
           <li className="given">
-            The tool says of itself: <q>{description.slice(0, 600)}</q>
+            The tool says of itself: <q>{clipped(description, 600)}</q>
           </li>
         )}
       </ul>

@@ -46,7 +46,7 @@ export function PendingDetail({ pending, decided, back }: Props) {
           <Icon name="open" /> All that waits
         </button>
         <Badge tone={kind === "unknown" ? "bad" : kind === "approval" ? "warn" : "accent"}>{kindWords[kind]}</Badge>
-        <h2 id="pending-title" tabIndex={-1} className="given">
+        <h2 id="pending-title" tabIndex={-1} className="given" dir="auto">
           {kind === "approval" ? <code>{pending.tool}</code> : subjectOf(pending).slice(0, 1000)}
         </h2>
         <p className="quiet small">
@@ -107,7 +107,7 @@ function Asked({
           <p>It was started, and nobody knows whether it happened. Nothing goes on behind it before somebody says so.</p>
         )}
         {pending.kind !== "question" && <Input input={pending.input} />}
-        {pending.kind === "question" && pending.question.length > 1000 && <GivenText text={pending.question} />}
+        {pending.kind === "question" && isLong(pending.question) && <GivenText text={pending.question} />}
         {detail.schema !== undefined && (
           <details>
             <summary>What the tool takes</summary>
@@ -134,6 +134,11 @@ function Asked({
       {decidable && pending.kind !== "approval" && <FormKey form={form} />}
     </>
   );
+}
+
+/** Whether the heading, which has two lines, may leave something out: then the question stands below it. */
+function isLong(question: string): boolean {
+  return question.length > 120 || question.includes("\n");
 }
 
 interface ActionsProps {

@@ -42,7 +42,9 @@ export function PendingList({ items, chosen, choose }: Props) {
               <button type="button" aria-current={id === chosen} onClick={() => choose(id)}>
                 <span className={classes["line"]}>
                   <Badge tone={kind === "unknown" ? "bad" : kind === "approval" ? "warn" : "accent"}>{kindWords[kind]}</Badge>
-                  <strong className="given clip">{subjectOf(pending).slice(0, 200)}</strong>
+                  <strong className="given clip" dir="auto">
+                    {subjectOf(pending).slice(0, 200)}
+                  </strong>
                 </span>
                 <span className={classes["line"]}>
                   <span className="quiet small given clip">{by.slice(0, 100)}</span>

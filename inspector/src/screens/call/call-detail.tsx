@@ -105,7 +105,14 @@ function CallBar({ chosen, before, next, rerun, model }: Props & { readonly mode
     <header className={classes["bar"]}>
       <h2 className="given">{model ?? "Model call"}</h2>
       <span className="quiet small">
-        step {count(lineage.step(call))} · <span className="given">{lineage.by(call)}</span>
+        step {count(lineage.step(call))}
+        {/* Some models have the name of whoever asks them. */}
+        {lineage.by(call) !== model && (
+          <>
+            {" · "}
+            <span className="given">{lineage.by(call)}</span>
+          </>
+        )}
         {spent !== undefined && ` · ${seconds(spent.ms)}`}
       </span>
       {result === undefined ? <Badge tone="accent">under way</Badge> : <StatusBadge status={trouble ?? "ok"} />}
@@ -122,7 +129,7 @@ function CallBar({ chosen, before, next, rerun, model }: Props & { readonly mode
         </button>
         {rerun !== undefined && (
           <button type="button" data-look="main" onClick={rerun} title="r">
-            Rerun with another prompt or model…
+            Rerun with other instructions or another model…
           </button>
         )}
       </span>

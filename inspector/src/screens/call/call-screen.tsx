@@ -34,7 +34,7 @@ export function CallScreen() {
   useKeys([
     { keys: "[", does: "model call before", act: () => choose(index - 1) },
     { keys: "]", does: "next model call", act: () => choose(index + 1) },
-    ...(mayRun ? [{ keys: "r", does: "rerun with another prompt or model", act: rerun }] : []),
+    ...(mayRun ? [{ keys: "r", does: "rerun with other instructions or another model", act: rerun }] : []),
   ]);
   return (
     <div className={classes["screen"]}>

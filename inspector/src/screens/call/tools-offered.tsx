@@ -3,6 +3,7 @@ import { useState } from "react";
 import type { RecordedRequest } from "../../../../src/client/client.ts";
 import { count } from "../../../../src/wire/format.ts";
 import { Badge } from "../../parts/badge.tsx";
+import { clipped } from "../../parts/clipped.ts";
 import { GivenText } from "../../parts/given-text.tsx";
 import { JsonTree } from "../../parts/json-tree.tsx";
 import classes from "./call.module.css";
@@ -43,7 +44,7 @@ function ToolOffered({ tool, times }: { readonly tool: Tool; readonly times: num
       <summary>
         <code className="given">{tool.name}</code>{" "}
         {times > 0 && <Badge tone="ok">{times === 1 ? "called" : `called ${times} times`}</Badge>}{" "}
-        <span className="quiet small given">{tool.description.slice(0, 160)}</span>
+        <span className="quiet small given">{clipped(tool.description, 160)}</span>
       </summary>
       {isOpen && (
         <div className={classes["box"]}>

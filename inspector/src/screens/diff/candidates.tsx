@@ -1,7 +1,10 @@
 /** What can be compared, where only one side or none is chosen. */
+
+import { count } from "../../../../src/wire/format.ts";
 import { neutral } from "../../../../src/wire/neutral.ts";
 import { StatusBadge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/empty.tsx";
+import { shortId } from "../../parts/short-id.ts";
 import classes from "./candidates.module.css";
 import { useBranches } from "./use-branches.ts";
 
@@ -29,9 +32,9 @@ export function Candidates({ a, b, choose }: Props) {
           <ul>
             {branches.map(({ id: branch, name, status, step, won }) => (
               <li key={branch}>
-                <code className="quiet">{branch.slice(0, 8)}</code>
+                <code className="quiet">{shortId(branch)}</code>
                 <span className="given clip">{neutral(name.slice(0, 200))}</span>
-                <span className="quiet small number">step {step}</span>
+                <span className="quiet small number">step {count(step)}</span>
                 <StatusBadge status={won ? "ok" : status} />
                 <span className={classes["sides"]}>
                   <button type="button" disabled={branch === id && a !== ""} onClick={() => choose({ a: branch, b })}>

@@ -5,6 +5,7 @@ import { useEffect } from "react";
 import { useClient } from "../../client.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Loading } from "../../parts/loading.tsx";
+import { shortId } from "../../parts/short-id.ts";
 import { useKeys } from "../../shell/keys.ts";
 import { Candidates } from "./candidates.tsx";
 import classes from "./diff.module.css";
@@ -19,7 +20,7 @@ export function DiffScreen() {
   const swap = (): void => choose({ a: b, b: a });
   useKeys([{ keys: "x", does: "swap the two sides", act: swap }]);
   useEffect(() => {
-    document.title = a === "" || b === "" ? "Compare · OpenRath" : `${a.slice(0, 8)} and ${b.slice(0, 8)} · OpenRath`;
+    document.title = a === "" || b === "" ? "Compare · OpenRath" : `${shortId(a)} and ${shortId(b)} · OpenRath`;
   }, [a, b]);
   return (
     <div className={classes["screen"]}>

@@ -5,6 +5,7 @@ import { money, plural } from "../../../../src/wire/format.ts";
 import { StatusBadge } from "../../parts/badge.tsx";
 import { EventLink } from "../../parts/event-link.tsx";
 import { GivenText } from "../../parts/given-text.tsx";
+import { shortId } from "../../parts/short-id.ts";
 import { figuresOf, type Side } from "./diff-sections.ts";
 import classes from "./diff-summary.module.css";
 import { Figures } from "./figures.tsx";
@@ -69,7 +70,7 @@ function PlaceLink({ place: { session, event, step } }: { readonly place: Place 
   return (
     <EventLink session={session} event={event}>
       <code>
-        {session.slice(0, 8)}@{step}
+        {shortId(session)}@{step}
       </code>
     </EventLink>
   );

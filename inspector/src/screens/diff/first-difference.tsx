@@ -1,6 +1,7 @@
 /** The first event of each side that the other does not have, and what differs in them. */
 import { useMemo } from "react";
 import type { DiffResource } from "../../../../src/client/client.ts";
+import { count } from "../../../../src/wire/format.ts";
 import { neutral } from "../../../../src/wire/neutral.ts";
 import { EventLink } from "../../parts/event-link.tsx";
 import { GivenText } from "../../parts/given-text.tsx";
@@ -76,7 +77,7 @@ function FirstEvent({ side, event, line }: { readonly side: Side; readonly event
     <div className={classes["side"]} data-side={side}>
       <span className="small">
         <EventLink session={event.session} event={event.id}>
-          step {event.step}
+          step {count(event.step)}
         </EventLink>{" "}
         <code>{event.kind}</code> <span className="quiet given">{neutral(event.by.slice(0, 120))}</span>
       </span>

@@ -2,6 +2,7 @@
 import type { SessionCalls } from "../../../../src/client/client.ts";
 import { size } from "../../../../src/wire/format.ts";
 import { saveFile } from "../../actions/save-file.ts";
+import { shortId } from "../../parts/short-id.ts";
 
 interface Asked {
   readonly session: string;
@@ -13,6 +14,6 @@ interface Asked {
 export async function downloadPatch(sessions: SessionCalls, { session, at, from }: Asked): Promise<string> {
   const patch = await (await sessions.patch(session, { at, from })).blob();
   if (patch.size === 0) return "Nothing is different: there is no patch";
-  saveFile(`${session.slice(0, 8)}.patch`, patch);
+  saveFile(`${shortId(session)}.patch`, patch);
   return `Saved a patch of ${size(patch.size)}: git apply takes it`;
 }

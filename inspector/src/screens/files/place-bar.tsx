@@ -1,6 +1,7 @@
 /** Which place the files are shown at, what they are compared with, and the patch of it all. */
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
+import { count } from "../../../../src/wire/format.ts";
 import { useClient } from "../../client.tsx";
 import { useEventLines } from "../../lineage/event-lines.ts";
 import { Icon } from "../../parts/icon.tsx";
@@ -35,8 +36,8 @@ export function PlaceBar({ place, compared }: { readonly place: LookedPlace; rea
     <header className={classes["bar"]}>
       <h2 className="unseen">Files</h2>
       <p className={classes["where"]}>
-        <strong>{named ? `Step ${lineage.step(row)}` : "Newest"}</strong>
-        <span className="quiet small">{named ? "after" : `step ${lineage.step(row)}, after`}</span>
+        <strong>{named ? `Step ${count(lineage.step(row))}` : "Newest"}</strong>
+        <span className="quiet small">{named ? "after" : `step ${count(lineage.step(row))}, after`}</span>
         <Link to="/s/$session/graph" params={{ session: lineage.session }} search={(kept) => ({ ...kept, at: id })} className="clip given">
           {line?.slice(0, 300) ?? lineage.kind(row)}
         </Link>

@@ -3,6 +3,7 @@ import { type KeyboardEvent, useEffect, useLayoutEffect, useMemo, useRef, useSta
 import { count, money, plural, seconds } from "../../../../src/wire/format.ts";
 import { neutral } from "../../../../src/wire/neutral.ts";
 import { Badge } from "../../parts/badge.tsx";
+import { shortId } from "../../parts/short-id.ts";
 import classes from "./branch-strip.module.css";
 import type { BranchFigures } from "./graph-rows.ts";
 import type { Graph } from "./use-graph.ts";
@@ -85,7 +86,7 @@ function BranchCard({ graph, branch, most, current, go }: CardProps) {
   const told = branchNamed.get(branch.session);
   const { lane } = rows.lanes(branch.firstRow);
   const own = branch.session === rows.lineage.session;
-  const name = told?.label ?? (branch.nested ? "nested work" : branch.session.slice(0, 8));
+  const name = told?.label ?? (branch.nested ? "nested work" : shortId(branch.session));
   const status = branch.rejected ? "rejected" : (told?.status ?? "");
   const about = [name, status, told?.reason, plural(branch.events, "event")]
     .filter((part) => part !== undefined && part !== "")

@@ -1,6 +1,7 @@
 /** The graph: how the session came to be what it is, over all its branches, and which of them won. */
 import { useSearch } from "@tanstack/react-router";
 import { useRef } from "react";
+import { count } from "../../../../src/wire/format.ts";
 import { Empty } from "../../parts/empty.tsx";
 import { BranchStrip } from "./branch-strip.tsx";
 import { ChosenDetails } from "./details/chosen-details.tsx";
@@ -28,7 +29,7 @@ export function GraphScreen() {
     );
   const { chosen, missing, shown, search, byKey } = walk;
   return (
-    <div className={classes["screen"]}>
+    <div className={classes["screen"]} data-legend={chosen === undefined && !missing}>
       <div className={classes["side"]}>
         {rows.branches.length > 1 && (
           <BranchStrip
@@ -54,7 +55,7 @@ export function GraphScreen() {
             pointed={() => walk.setByKey(false)}
           />
         </div>
-        {rows.lineage.cut > 0 && <p className={classes["cut"]}>{rows.lineage.cut.toLocaleString("en")} older events are not shown.</p>}
+        {rows.lineage.cut > 0 && <p className={classes["cut"]}>{count(rows.lineage.cut)} older events are not shown.</p>}
       </div>
       <aside ref={details} className={classes["aside"]} tabIndex={-1} aria-label="Details">
         {chosen === undefined ? <Legend missing={missing} /> : <ChosenDetails graph={graph} chosen={chosen} goTo={walk.goToEvent} />}

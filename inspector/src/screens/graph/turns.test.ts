@@ -208,8 +208,17 @@ test("a turn is a model call, what it answered, and the tools it called; the age
     [true, 8],
     [false, 12],
   ]);
-  expect(turns.figures(2)).toStrictEqual({ tokens: 15, usd: 0.1, ms: 4000 });
+  // The workflow was entered a second before.
+  expect(turns.figures(2)).toStrictEqual({ tokens: 15, usd: 0.1, ms: 3000 });
   expect([turns.trouble(2), turns.trouble(3)]).toStrictEqual(["error", undefined]);
+});
+
+test("calls that follow each other are a row each; calls at once are one", () => {
+  const told = new Story();
+  for (const what of ["called", "started", "returned", "called", "returned"]) told.tell("a", `tool.${what}`);
+  told.tell("a", "note.added");
+  for (const what of ["called", "called", "returned", "returned"]) told.tell("a", `tool.${what}`);
+  expect(eventsOf(new GraphRows(lineageOf(told.events)))).toStrictEqual([[0, 1, 2], [3, 4], [5], [6, 7, 8, 9]]);
 });
 
 test("a result that nested work came back with begins a row, and what follows it stays with it", () => {

@@ -45,6 +45,8 @@ export class Turns {
   readonly #open: number[] = [];
   readonly #tokens: number[] = [];
   readonly #usd: number[] = [];
+  /** When its first call was made, or its first event, if it has none. */
+  readonly #began: number[] = [];
   readonly #ended: number[] = [];
   readonly #next: number[] = [];
   readonly #troubles = new Map<number, Trouble>();
@@ -109,12 +111,12 @@ export class Turns {
     return this.#troubles.get(row);
   }
 
-  /** Time passes from the first event to the last result. */
+  /** Time passes from the first call to the last result: a workflow may have been entered long before. */
   figures(row: number): Figures {
     return {
       tokens: this.#tokens[row] ?? 0,
       usd: this.#usd[row] ?? 0,
-      ms: Math.max(0, (this.#ended[row] ?? 0) - this.#lineage.at(this.first(row))),
+      ms: Math.max(0, (this.#ended[row] ?? 0) - (this.#began[row] ?? 0)),
     };
   }
 
@@ -150,7 +152,8 @@ export class Turns {
     if (open < 0) return false;
     if (what === "entered") return own === "workflow";
     if (op === "model") return what === "called" ? own === "workflow" : own === "model";
-    if (op === "tool") return own === "model" || own === "tool";
+    // A call that follows a result is another effect; one beside it is not.
+    if (op === "tool") return own === "model" || (own === "tool" && (what !== "called" || open > 0));
     return op === own && open > 0;
   }
 
@@ -164,6 +167,7 @@ export class Turns {
     this.#open.push(what === "called" ? 1 : ends ? -1 : 0);
     this.#tokens.push(0);
     this.#usd.push(0);
+    this.#began.push(this.#lineage.at(event));
     this.#ended.push(0);
     this.#count(this.count - 1, event);
   }
@@ -173,6 +177,8 @@ export class Turns {
     this.#last[row] = event;
     this.#size[row] = this.size(row) + 1;
     const open = this.#open[row] ?? 0;
+    // A model call is taken only by a row that began with the workflows it was made in.
+    if (op === "model" && what === "called") this.#began[row] = this.#lineage.at(event);
     if (ends) this.#open[row] = -1;
     else if (what === "called") this.#open[row] = open + 1;
     // A turn is about what the model answered; tools are what it led to. Of several results the first one speaks.

@@ -42,8 +42,8 @@ export function useGraphKeys({ rows }: Graph, walk: Walk, toDetails: () => void)
     } else if (open) move(1);
   };
   const along: readonly KeyAction[] = [
-    { keys: "Ctrl+j", does: "next row along the branch", act: () => toRow(chosen === undefined ? 0 : rows.next(chosen.row)) },
-    { keys: "Ctrl+k", does: "row before it along the branch", act: () => chosen !== undefined && toRow(rows.parent(chosen.row)) },
+    { keys: "J", does: "next row along the branch", act: () => toRow(chosen === undefined ? 0 : rows.next(chosen.row)) },
+    { keys: "K", does: "row before it along the branch", act: () => chosen !== undefined && toRow(rows.parent(chosen.row)) },
   ];
   const inList: readonly KeyAction[] = [
     { keys: "ArrowDown", does: "next row", act: () => move(1) },

@@ -4,6 +4,8 @@ import type { MemoryRecordResource } from "../../../../src/client/client.ts";
 import { ago } from "../../../../src/wire/format.ts";
 import { neutral } from "../../../../src/wire/neutral.ts";
 import { EventLink } from "../../parts/event-link.tsx";
+import { shortId } from "../../parts/short-id.ts";
+import { when } from "../../parts/when.ts";
 import classes from "./item-view.module.css";
 
 const mostNamed = 20;
@@ -16,7 +18,7 @@ export function ItemFacts({ item }: { readonly item: MemoryRecordResource }) {
       <dd className="given">{neutral(by.slice(0, 200))}</dd>
       <dt>At</dt>
       <dd>
-        <time dateTime={at}>{at.replace("T", " ").slice(0, 19)}</time> <span className="quiet">({ago(at, new Date())})</span>
+        <time dateTime={at}>{when(at)}</time> <span className="quiet">({ago(at, new Date())})</span>
       </dd>
       <dt>In</dt>
       <dd>
@@ -24,7 +26,7 @@ export function ItemFacts({ item }: { readonly item: MemoryRecordResource }) {
           "no session: a person decided it"
         ) : (
           <>
-            event <EventLink session={session} event={event} /> of session <code>{session.slice(0, 8)}</code>
+            event <EventLink session={session} event={event} /> of session <code>{shortId(session)}</code>
           </>
         )}
       </dd>
@@ -40,7 +42,7 @@ export function ItemFacts({ item }: { readonly item: MemoryRecordResource }) {
       {expires !== undefined && (
         <>
           <dt>Expires</dt>
-          <dd>{expires.replace("T", " ").slice(0, 19)}</dd>
+          <dd>{when(expires)}</dd>
         </>
       )}
       {from.length > 0 && (

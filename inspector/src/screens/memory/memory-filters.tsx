@@ -1,6 +1,7 @@
 /** What of it is listed: words, whose it is, whether it still holds. All of it is in the address. */
 import { useTyped } from "../../desk/use-typed.ts";
 import { Icon } from "../../parts/icon.tsx";
+import { shortId } from "../../parts/short-id.ts";
 import classes from "./memory.module.css";
 import { scopes } from "./use-memories.ts";
 
@@ -43,7 +44,7 @@ export function MemoryFilters({ filters: { q, scope, state, session }, change }:
       </select>
       {session !== undefined && (
         <button type="button" className={classes["chip"]} onClick={() => change({ session: undefined })}>
-          read or written by <code>{session.slice(0, 8)}</code> <Icon name="close" />
+          read or written by <code>{shortId(session)}</code> <Icon name="close" />
           <span className="unseen">: show those of all sessions</span>
         </button>
       )}

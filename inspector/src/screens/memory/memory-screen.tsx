@@ -106,9 +106,9 @@ function NothingFound({ filters: { q, scope, session, state } }: { readonly filt
       </Empty>
     );
   return (
-    <Empty title="Nothing is remembered">
+    <Empty title="No memory is published">
       <p>
-        Sessions remember with <code>session.remember(…)</code>; people with the button above. Retracted memories are hidden.
+        Sessions remember with <code>session.remember(…)</code>; people with the button above. Staged and retracted memories are hidden.
       </p>
     </Empty>
   );

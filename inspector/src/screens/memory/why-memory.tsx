@@ -1,11 +1,12 @@
 /** Why it is believed: the event that wrote it, what justifies that, and what was in context then. */
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
-import { plural } from "../../../../src/wire/format.ts";
+import { count, plural } from "../../../../src/wire/format.ts";
 import { neutral } from "../../../../src/wire/neutral.ts";
 import { useClient } from "../../client.tsx";
 import { EventLink } from "../../parts/event-link.tsx";
 import { Failure } from "../../parts/failure.tsx";
+import { shortId } from "../../parts/short-id.ts";
 import { inTree, type PlacedHop, relationText } from "./hop-tree.ts";
 import classes from "./item-view.module.css";
 
@@ -55,7 +56,7 @@ function HopView({ placed }: { readonly placed: PlacedHop }) {
       </span>
       <EventLink session={event.session} event={event.id} />
       <span className="quiet small">
-        {event.kind}, step {event.step} of <code>{event.session.slice(0, 8)}</code>
+        {event.kind}, step {count(event.step)} of <code>{shortId(event.session)}</code>
       </span>
       <span className={classes["summary"]}>{neutral(summary.slice(0, longest))}</span>
     </li>

@@ -5,6 +5,7 @@ import { pendingText } from "../../../../src/wire/pending-line.ts";
 import { Ago, Within } from "../../desk/time-text.tsx";
 import type { Column } from "../../desk/virtual-table.tsx";
 import { Badge, StatusBadge } from "../../parts/badge.tsx";
+import { shortId } from "../../parts/short-id.ts";
 import { madeAt } from "./stuck.ts";
 
 interface Known {
@@ -31,13 +32,13 @@ export function runColumns({ detailOf, isStuck }: Known): readonly Column<RunRes
       ...{ name: "Session", width: "minmax(8rem, 2fr)", narrow: "minmax(4rem, 2fr)" },
       cell: (row) => (
         <Link to="/s/$session" params={{ session: row.session }} search={{}} className="given" tabIndex={-1} title={row.session}>
-          {detailOf(row)?.outcome.session?.title ?? row.session.slice(0, 13)}
+          {detailOf(row)?.outcome.session?.title ?? shortId(row.session)}
         </Link>
       ),
     },
     { name: "Waits for", width: "minmax(8rem, 2fr)", wide: true, cell: (row) => <WaitsFor detail={detailOf(row)} /> },
     {
-      ...{ name: "Owner", width: "minmax(5rem, 1fr)", wide: true },
+      ...{ name: "Holder", width: "minmax(5rem, 1fr)", wide: true },
       cell: ({ owner, status }) =>
         owner !== undefined ? <code className="given">{owner}</code> : status === "running" ? <Badge tone="bad">nobody</Badge> : null,
     },

@@ -5,6 +5,7 @@ import type { RunDetail } from "../../../../src/client/client.ts";
 import { plural } from "../../../../src/wire/format.ts";
 import { Ago, Within } from "../../desk/time-text.tsx";
 import { Badge } from "../../parts/badge.tsx";
+import { shortId } from "../../parts/short-id.ts";
 import { limitsWords } from "./run-words.ts";
 import classes from "./runs.module.css";
 
@@ -77,7 +78,7 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
 function RunLink({ run }: { readonly run: string }) {
   return (
     <Link to="/runs" search={(kept) => ({ ...kept, run })} className="mono">
-      {run.slice(0, 13)}
+      {shortId(run)}
     </Link>
   );
 }

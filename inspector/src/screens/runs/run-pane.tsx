@@ -14,6 +14,7 @@ import { Failure } from "../../parts/failure.tsx";
 import { GivenText } from "../../parts/given-text.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Loading } from "../../parts/loading.tsx";
+import { shortId } from "../../parts/short-id.ts";
 import { useKeys } from "../../shell/keys.ts";
 import { RunDialog, type RunVerb } from "./run-dialogs.tsx";
 import { RunFacts } from "./run-facts.tsx";
@@ -96,7 +97,7 @@ function Shown({ run, close }: { readonly run: RunDetail; readonly close: () => 
         {outcome.pending !== undefined && outcome.pending.length > 0 && <WaitsFor run={run} />}
         <p>
           <Link to="/s/$session" params={{ session }} search={{}} className="given">
-            {outcome.session?.title ?? session.slice(0, 13)}
+            {outcome.session?.title ?? shortId(session)}
           </Link>{" "}
           <span className="quiet small">the session it works on</span>
         </p>

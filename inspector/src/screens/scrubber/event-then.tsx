@@ -1,6 +1,6 @@
 /** The event of the moment, with what it says. */
 import { Link } from "@tanstack/react-router";
-import { money, plural, seconds, shortEvent } from "../../../../src/wire/format.ts";
+import { count, money, plural, seconds, shortEvent } from "../../../../src/wire/format.ts";
 import { neutralJson } from "../../../../src/wire/neutral.ts";
 import { useEventLines } from "../../lineage/event-lines.ts";
 import type { Lineage } from "../../lineage/lineage.ts";
@@ -8,6 +8,7 @@ import { useEvent } from "../../lineage/use-event.ts";
 import { StatusBadge } from "../../parts/badge.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { GivenText } from "../../parts/given-text.tsx";
+import { when } from "../../parts/when.ts";
 import classes from "./scrubber.module.css";
 
 export function EventThen({ lineage, row }: { readonly lineage: Lineage; readonly row: number }) {
@@ -24,7 +25,7 @@ export function EventThen({ lineage, row }: { readonly lineage: Lineage; readonl
         {line?.slice(0, 500) ?? "…"}
       </p>
       <p className="quiet small">
-        step {lineage.step(row)} · by <span className="given">{lineage.by(row)}</span> · {new Date(lineage.at(row)).toLocaleString("en-GB")}
+        step {count(lineage.step(row))} · by <span className="given">{lineage.by(row)}</span> · {when(lineage.at(row))}
         {spent !== undefined && ` · ${seconds(spent.ms)}`}
         {spent !== undefined && spent.input + spent.output > 0 && ` · ${plural(spent.input + spent.output, "token")} · ${money(spent.usd)}`}{" "}
         ·{" "}

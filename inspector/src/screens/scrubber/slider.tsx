@@ -5,6 +5,7 @@ import { count } from "../../../../src/wire/format.ts";
 import { neutral } from "../../../../src/wire/neutral.ts";
 import type { Lineage } from "../../lineage/lineage.ts";
 import { Icon } from "../../parts/icon.tsx";
+import { shortId } from "../../parts/short-id.ts";
 import { type Moment, momentMarks, momentsOn } from "./moments.ts";
 import classes from "./scrubber.module.css";
 
@@ -45,13 +46,13 @@ export function Slider({ lineage, rows, at, branch, slide, step, isNewest, newes
         </button>
         <p className={classes["position"]}>
           step <strong>{count(lineage.step(row))}</strong> · event {count(at + 1)} of {count(rows.length)} · branch{" "}
-          <code>{branch.slice(0, 8)}</code>
+          <code>{shortId(branch)}</code>
         </p>
       </div>
       <input
         type="range"
         aria-label="Event of the branch"
-        aria-valuetext={`event ${at + 1} of ${rows.length}, step ${lineage.step(row)}, ${lineage.kind(row)} by ${neutral(lineage.by(row))}`}
+        aria-valuetext={`event ${at + 1} of ${rows.length}, step ${count(lineage.step(row))}, ${lineage.kind(row)} by ${neutral(lineage.by(row))}`}
         min={0}
         max={Math.max(0, rows.length - 1)}
         value={at}

@@ -53,7 +53,11 @@ export function StateThen({ place, rows, at, isSliding }: Props) {
           </dl>
           <Waits place={place} rows={rows} at={at} />
           <h4>Newest output</h4>
-          {data.text === "" ? <p className="quiet">No text.</p> : <GivenText key={event} text={data.text} />}
+          {data.text === "" ? (
+            <p className="quiet">None that is a text: what an effect gave stands with its event.</p>
+          ) : (
+            <GivenText key={event} text={data.text} />
+          )}
         </>
       )}
     </section>

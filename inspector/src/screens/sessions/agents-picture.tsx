@@ -18,9 +18,7 @@ export function AgentsPicture({ agents, sessions, known }: Props) {
     <figure className={classes["picture"]}>
       <figcaption>
         <strong className="number">{count(agents.reduce((sum, { tokens }) => sum + tokens, 0))}</strong>{" "}
-        <span className="quiet">
-          tokens by agent, of {sessions} {sessions === 1 ? "session" : "sessions"} on screen
-        </span>
+        <span className="quiet">tokens by agent on all branches of {plural(sessions, "session")} on screen</span>
       </figcaption>
       {known < sessions ? (
         <p className="quiet small" role="status">

@@ -49,7 +49,11 @@ export function sessionColumns({ running, spendings, withBranches, tag, byCost }
       ...{ name: "Cost", width: "5rem", numeric: true, order: byCost },
       cell: (row) => (row.usage === undefined ? "" : cost(usdOf(row, withBranches))),
     },
-    { name: "Changed", width: "5rem", numeric: true, cell: ({ changed }) => <Ago at={changed} /> },
+    {
+      ...{ name: "Changed", width: "5.5rem", numeric: true },
+      order: { on: !byCost.on, toggle: () => byCost.on && byCost.toggle() },
+      cell: ({ changed }) => <Ago at={changed} />,
+    },
   ];
 }
 
@@ -93,5 +97,5 @@ function figure(value: number | undefined) {
 }
 
 function cost(usd: number) {
-  return usd === 0 ? <span className="quiet">$0</span> : money(usd);
+  return usd === 0 ? <span className="quiet">{money(0)}</span> : money(usd);
 }

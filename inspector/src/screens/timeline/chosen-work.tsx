@@ -1,8 +1,10 @@
 /** The event that was chosen, and the ways to it. */
 import { Link } from "@tanstack/react-router";
+import { count } from "../../../../src/wire/format.ts";
 import { neutral } from "../../../../src/wire/neutral.ts";
 import { useEventLines } from "../../lineage/event-lines.ts";
 import type { Lineage } from "../../lineage/lineage.ts";
+import { when } from "../../parts/when.ts";
 import classes from "./timeline.module.css";
 import type { Work } from "./work.ts";
 import { howLong, howMuch } from "./work-tip.tsx";
@@ -21,7 +23,7 @@ export function ChosenWork({ lineage, row, work }: { readonly lineage: Lineage; 
         {neutral(line?.slice(0, 400) ?? lineage.kind(row))}
       </p>
       <p className="quiet small">
-        step {lineage.step(row)} · {new Date(lineage.at(row)).toLocaleString("en-GB")}
+        step {count(lineage.step(row))} · {when(lineage.at(row))}
         {work !== undefined && ` · ${howLong(work)}`} · {howMuch(lineage, row)}
       </p>
       <nav aria-label="The event on other screens" className={classes["ways"]}>

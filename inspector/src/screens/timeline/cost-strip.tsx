@@ -1,6 +1,6 @@
 /** Under the waterfall, on the same axis: what had been paid until then, and who used how many tokens when. */
 import { useMemo } from "react";
-import { count, money } from "../../../../src/wire/format.ts";
+import { money } from "../../../../src/wire/format.ts";
 import type { PlacedLane } from "./lane-order.ts";
 import { screenX, type View } from "./paths.ts";
 import classes from "./timeline.module.css";
@@ -21,10 +21,7 @@ interface Props {
 export function CostStrip({ works, view, version }: Props) {
   const { axis, left, right, width } = view;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the works are the same object when they go on; the version says that they did
-  const { line, area, bars, mostTokens } = useMemo(
-    () => drawn(works, { axis, left, right, width }),
-    [works, version, axis, left, right, width],
-  );
+  const { line, area, bars } = useMemo(() => drawn(works, { axis, left, right, width }), [works, version, axis, left, right, width]);
   if (works.paid.length === 0) return null;
   return (
     <figure className={classes["strip"]}>
@@ -32,7 +29,7 @@ export function CostStrip({ works, view, version }: Props) {
         <span>
           <span className={classes["costSign"]} aria-hidden="true" /> Cost so far, up to <strong>{money(works.usd)}</strong>
         </span>
-        <span className="quiet">Tokens by agent, at most {count(mostTokens)} at once</span>
+        <span className="quiet">Tokens by agent</span>
       </figcaption>
       <svg
         width={width}
@@ -106,7 +103,7 @@ function drawn(works: Works, view: View) {
   const sums = [...buckets.values()].map((bucket) => [...bucket.values()].reduce((sum, tokens) => sum + tokens, 0));
   const mostTokens = Math.max(1, ...sums);
   const bars = [...buckets].flatMap(([place, bucket]) => stacked(place, bucket, mostTokens));
-  return { line, area: `${line}V${height}H0z`, bars, mostTokens: sums.length === 0 ? 0 : mostTokens };
+  return { line, area: `${line}V${height}H0z`, bars };
 }
 
 function stacked(place: number, bucket: ReadonlyMap<string, number>, mostTokens: number): readonly Bar[] {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { VerificationResource } from "../../../../src/client/client.ts";
-import { checklistOf, commandOf, verdictOf } from "./checklist.ts";
+import { checklistOf, commandOf, signedText, verdictOf } from "./checklist.ts";
 
 const clean: VerificationResource = {
   ok: true,
@@ -57,7 +57,19 @@ describe("the checklist", () => {
   });
 
   test("does not call signatures of unknown keys good", () => {
-    expect(results({ ...clean, ok: false, unknownKeys: ["k"] })).toMatchObject({ signatures: "open" });
+    const found = { ...clean, ok: false, unknownKeys: ["k"], unsigned: 244, checked: { ...clean.checked, statements: 0 } };
+    const signatures = checklistOf(found, { anchored: false, replayed: false }).find(({ name }) => name === "signatures");
+    expect(signatures).toMatchObject({
+      result: "open",
+      said: "244 without a signature of a key that is known here",
+      // They may be signed: nothing says that they came after the newest statement.
+      left: [],
+    });
+    expect([signedText(found), signedText(clean), signedText({ ...clean, unsigned: 0 })]).toEqual([
+      signatures?.said,
+      "1 not signed yet",
+      "all signed",
+    ]);
   });
 });
 

@@ -51,12 +51,13 @@ interface Asked {
 
 export function checklistOf(found: VerificationResource, { anchored, replayed }: Asked): readonly Checked[] {
   const number = (part: string): number => found.checked[part] ?? 0;
-  const signed = found.events - found.unsigned;
+  const isUnknown = found.unknownKeys.length > 0;
   const made = (name: CheckName, title: string, said: string): Checked => {
     const problems = found.problems.filter((problem) => placeOf(problem) === name);
-    const open = found.unchecked.filter(({ part }) => (leftOf[part] ?? "chain") === name);
+    // Nobody knows what an unknown key signed: the events without a known one need not have come after the newest statement.
+    const open = found.unchecked.filter(({ part }) => (leftOf[part] ?? "chain") === name && !(isUnknown && part === "signatures"));
     const left = open.map(({ part, count: many, why }) => (part === "anchor" && !anchored ? why : `${why} (${count(many)})`));
-    const unproven = name === "signatures" && found.unknownKeys.length > 0;
+    const unproven = name === "signatures" && isUnknown;
     const undone = (name === "anchor" && !anchored) || (name === "replay" && !replayed) || unproven;
     return { name, title, said, problems, left, result: problems.length > 0 ? "bad" : undone ? "open" : "ok" };
   };
@@ -68,10 +69,20 @@ export function checklistOf(found: VerificationResource, { anchored, replayed }:
       `${plural(number("blobs"), "blob")}, ${plural(number("trees"), "tree")}, ${plural(number("files"), "file")}`,
     ),
     made("order", "Order and places", `${plural(number("events"), "event")}, ${plural(number("answers"), "answer")} of people and signals`),
-    made("signatures", "Signatures", `${plural(number("statements"), "statement")} over ${plural(signed, "event")}`),
+    made(
+      "signatures",
+      "Signatures",
+      isUnknown ? signedText(found) : `${plural(number("statements"), "statement")} over ${plural(found.events - found.unsigned, "event")}`,
+    ),
     made("anchor", "Anchor", anchored ? "held against the statements you gave" : "none was given"),
     made("replay", "Replay", replayed ? `${plural(number("replayed"), "step")} compared` : "not asked for"),
   ];
+}
+
+/** How much of it is signed, as far as that can be said here. */
+export function signedText({ unsigned, unknownKeys }: VerificationResource): string {
+  if (unknownKeys.length > 0) return `${count(unsigned)} without a signature of a key that is known here`;
+  return unsigned === 0 ? "all signed" : `${count(unsigned)} not signed yet`;
 }
 
 function erasedText({ erased }: VerificationResource): string {

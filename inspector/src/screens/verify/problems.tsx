@@ -1,6 +1,6 @@
 /** What is wrong, each with its exact place; what that means and what to do is said once for each kind. */
 import { useState } from "react";
-import { plural, shortEvent } from "../../../../src/wire/format.ts";
+import { count, plural, shortEvent } from "../../../../src/wire/format.ts";
 import { neutral } from "../../../../src/wire/neutral.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { EventLink } from "../../parts/event-link.tsx";
@@ -60,7 +60,7 @@ function ProblemPlace({ problem: { event, session, step, field }, session: of }:
   const isEvent = /^[0-9a-f]{64}$/.test(event);
   return (
     <span className={classes["place"]}>
-      {step !== undefined && <span className="number">step {step}</span>}
+      {step !== undefined && <span className="number">step {count(step)}</span>}
       <code title={event}>{shortEvent(event)}</code>
       <CopyButton text={event} what="the id" />
       {isEvent && (

@@ -2,12 +2,13 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useMemo, useRef, useState } from "react";
 import type { ReplayResource, VerificationResource } from "../../../../src/client/client.ts";
-import { plural } from "../../../../src/wire/format.ts";
+import { count, plural } from "../../../../src/wire/format.ts";
 import { neutral, neutralJson } from "../../../../src/wire/neutral.ts";
 import { useEventLines } from "../../lineage/event-lines.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { EventLink } from "../../parts/event-link.tsx";
 import { GivenText } from "../../parts/given-text.tsx";
+import { shortId } from "../../parts/short-id.ts";
 import { stepTones, stepWords } from "../../parts/step-result.ts";
 import { sourceOf } from "./checklist.ts";
 import classes from "./replay-steps.module.css";
@@ -55,7 +56,7 @@ function RunReplay({ report }: { readonly report: ReplayResource }) {
         <Badge tone={identical ? "ok" : "bad"}>{identical ? "identical" : "diverged"}</Badge>{" "}
         <strong className="given">{neutral(workflow.slice(0, 100))}</strong>{" "}
         <span className="quiet small">
-          run <code>{run.slice(0, 8)}</code>, {plural(events, "event")}
+          run <code>{shortId(run)}</code>, {plural(events, "event")}
         </span>
       </p>
       {at !== undefined && (
@@ -63,7 +64,7 @@ function RunReplay({ report }: { readonly report: ReplayResource }) {
           <p>
             First divergence at{" "}
             <EventLink session={at.session} event={at.id}>
-              step {at.step}
+              step {count(at.step)}
             </EventLink>{" "}
             <code>{at.kind}</code>
             {field !== undefined && (

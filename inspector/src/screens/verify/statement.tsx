@@ -5,6 +5,7 @@ import { plural } from "../../../../src/wire/format.ts";
 import { neutral } from "../../../../src/wire/neutral.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Icon } from "../../parts/icon.tsx";
+import { shortId } from "../../parts/short-id.ts";
 import classes from "./verify.module.css";
 
 export function Statement({ found, session }: { readonly found: VerificationResource; readonly session: string }) {
@@ -38,7 +39,7 @@ function Anchor({ statement, session }: { readonly statement: string; readonly s
         later: give it as the anchor.
       </p>
       <p className={classes["statement"]}>
-        <a href={url} download={`anchor-${session.slice(0, 8)}.jsonl`}>
+        <a href={url} download={`anchor-${shortId(session)}.jsonl`}>
           <Icon name="download" /> Download the anchor
         </a>
         <CopyButton text={statement} what="the statement" />

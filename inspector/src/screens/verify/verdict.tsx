@@ -1,7 +1,8 @@
 /** The whole in a word, which nobody mistakes for another. */
 import { count, plural, seconds } from "../../../../src/wire/format.ts";
 import { Icon } from "../../parts/icon.tsx";
-import { verdictOf } from "./checklist.ts";
+import { when } from "../../parts/when.ts";
+import { signedText, verdictOf } from "./checklist.ts";
 import type { Result } from "./use-verification.ts";
 import classes from "./verdict.module.css";
 
@@ -25,7 +26,7 @@ export function Verdict({ result: { found, at, ms }, ask }: { readonly result: R
         <h2>{titles[verdict]}</h2>
         <p>
           {found.problems.length > 0 && <strong>{plural(found.problems.length, "problem")}. </strong>}
-          {plural(found.events, "event")} checked, {found.unsigned === 0 ? "all signed" : `${count(found.unsigned)} not signed yet`}
+          {plural(found.events, "event")} checked, {signedText(found)}
           {found.erased > 0 && `, ${count(found.erased)} erased`}.
         </p>
         {found.unknownKeys.length > 0 && (
@@ -45,11 +46,7 @@ export function Verdict({ result: { found, at, ms }, ask }: { readonly result: R
           </div>
         )}
         <p className={classes["when"]}>
-          Checked at{" "}
-          <time dateTime={at.toISOString()}>
-            {at.toLocaleTimeString("en-GB")}, {at.toISOString().slice(0, 10)}
-          </time>
-          , in {seconds(ms)}.
+          Checked at <time dateTime={at.toISOString()}>{when(at)}</time>, in {seconds(ms)}.
         </p>
       </div>
     </section>

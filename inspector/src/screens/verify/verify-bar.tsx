@@ -1,6 +1,6 @@
 /** What is to be checked, and the command that does the same. */
 import { type ChangeEvent, useId } from "react";
-import { useMay } from "../../client.tsx";
+import { useInfo, useMay } from "../../client.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { sayFailure } from "../../shell/toasts.tsx";
 import { commandOf } from "./checklist.ts";
@@ -21,6 +21,7 @@ interface Props {
 export function VerifyBar({ session, asking, ask, again, busy }: Props) {
   const mayReplay = useMay("runs:write");
   const field = useId();
+  const { store } = useInfo();
   const command = commandOf(session, { anchor: asking.anchor?.name, replay: asking.replay, keys: asking.keys });
   const take = (event: ChangeEvent<HTMLInputElement>): void => {
     const file = event.target.files?.[0];
@@ -58,12 +59,15 @@ export function VerifyBar({ session, asking, ask, again, busy }: Props) {
           Replay its runs, too
         </label>
       )}
-      <span className={classes["command"]}>
-        <code className="clip" title={command}>
-          {command}
-        </code>
-        <CopyButton text={command} what="the command that does the same" />
-      </span>
+      {/* No other process finds what is held in memory, like a file that is looked at. */}
+      {store !== "memory" && (
+        <span className={classes["command"]}>
+          <code className="clip" title={command}>
+            {command}
+          </code>
+          <CopyButton text={command} what="the command that does the same" />
+        </span>
+      )}
     </div>
   );
 }

@@ -4,6 +4,8 @@ import { count, money, plural, seconds } from "../../../../../src/wire/format.ts
 import { neutral } from "../../../../../src/wire/neutral.ts";
 import { Badge, StatusBadge } from "../../../parts/badge.tsx";
 import { CopyButton } from "../../../parts/copy-button.tsx";
+import { shortId } from "../../../parts/short-id.ts";
+import { when } from "../../../parts/when.ts";
 import { glyphOf, glyphWords, kindWords } from "../row-look.ts";
 import type { Shown } from "../shown-rows.ts";
 import { eventOf } from "../use-chosen.ts";
@@ -80,7 +82,7 @@ function RowFacts({ graph, shown }: { readonly graph: Graph; readonly shown: Sho
   const steps = [lineage.step(first), lineage.step(event)];
   return (
     <dl className={classes["facts"]}>
-      <Fact name="at">{new Date(lineage.at(first)).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" })}</Fact>
+      <Fact name="at">{when(lineage.at(first))}</Fact>
       <Fact name={steps[0] === steps[1] ? "step" : "steps"}>
         {steps[0] === steps[1] ? count(steps[0] ?? 0) : `${count(steps[0] ?? 0)} to ${count(steps[1] ?? 0)}`}
       </Fact>
@@ -90,7 +92,7 @@ function RowFacts({ graph, shown }: { readonly graph: Graph; readonly shown: Sho
         </Fact>
       )}
       <Fact name="branch">
-        <span className="given">{neutral((told?.label ?? "").slice(0, 100))}</span> <code className="quiet">{branch.slice(0, 8)}</code>
+        <span className="given">{neutral((told?.label ?? "").slice(0, 100))}</span> <code className="quiet">{shortId(branch)}</code>
         <CopyButton text={branch} what="the id of the branch" />
       </Fact>
       <Fact name="event">

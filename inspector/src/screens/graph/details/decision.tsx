@@ -5,6 +5,7 @@ import { RathError } from "../../../../../src/client/client.ts";
 import { neutral, neutralJson } from "../../../../../src/wire/neutral.ts";
 import { useClient } from "../../../client.tsx";
 import { Badge } from "../../../parts/badge.tsx";
+import { when } from "../../../parts/when.ts";
 import classes from "./details.module.css";
 
 export function Decision({ id }: { readonly id: string }) {
@@ -36,7 +37,7 @@ export function Decision({ id }: { readonly id: string }) {
       <p className="given">
         <Badge tone={approve === false ? "bad" : "ok"}>{approve === undefined ? "decided" : approve ? "approved" : "denied"}</Badge>{" "}
         {neutral(by)}
-        {at !== undefined && <span className="quiet small"> {new Date(at).toLocaleString("en-GB")}</span>}
+        {at !== undefined && <span className="quiet small"> {when(at)}</span>}
       </p>
       {reason !== undefined && <p className="given">“{neutral(reason.slice(0, 1000))}”</p>}
       {input !== undefined && <p className="given mono">with {neutralJson(input).slice(0, 1000)}</p>}

@@ -1,0 +1,56 @@
+/**
+ * Recorded work that a run does not ask for again, since somebody let it go on with other code. It stays on record on its branch, equal
+ * requests take its results, and its calls are closed; whoever executes the run later does not ask for it either.
+ */
+import { isCalled, isReturned, isStarted } from "../session/event.ts";
+import { callOf } from "../session/fold.ts";
+import type { Node } from "../session/log.ts";
+import type { Execution } from "./execution.ts";
+import { Reuse } from "./reuse.ts";
+import type { RunRecord } from "./run-record.ts";
+
+/** Everything that was recorded and not asked for. */
+export function leaveBehind(execution: Execution): void {
+  const left = execution.recorded?.unclaimed ?? [];
+  // First of all: whatever is written after it must find it on record.
+  execution.journal("run.forked", { left: rangesOf(left) });
+  const returned = new Set(left.filter(({ kind }) => isReturned(kind)).map(callOf));
+  const begun = new Set(left.filter(({ kind }) => isStarted(kind)).map(callOf));
+  letGo(execution, left);
+  const closed = left.filter((call) => isCalled(call.kind) && !returned.has(call));
+  if (closed.length === 0) return;
+  const closings = closed.map((call) => {
+    const unknown = call.facts.started === true || begun.has(call);
+    return execution.closeRecorded(call, unknown ? "unknown" : "cancelled", "the run goes on with other code");
+  });
+  execution.journal("run.forked", { left: rangesOf(closings) });
+}
+
+/** What was left behind by those who executed the run before. */
+export function leaveAgain(execution: Execution, { journal, program }: RunRecord): void {
+  const { platform } = execution.runtime;
+  const ranges = journal.flatMap((node) => (node.kind === "run.forked" ? node.data<"run.forked">(platform).left : []));
+  if (ranges.length === 0) return;
+  const left = program.filter(({ order }) => ranges.some(([from, to]) => from <= order && order <= to));
+  letGo(execution, left);
+}
+
+function letGo(execution: Execution, left: readonly Node[]): void {
+  const { recorded, runtime } = execution;
+  execution.left = [...execution.left, ...left];
+  const taken = new Set(recorded?.events.flatMap(({ facts }) => facts.source ?? []));
+  // A replay does nothing that could be reused.
+  if (execution.mode !== "replay") execution.reuse = new Reuse(runtime, execution.left, { effects: "ask", doubts: true, taken });
+  for (const node of left) recorded?.claim(node);
+}
+
+/** Numbers of a run's order, as stretches without a gap. */
+function rangesOf(nodes: readonly Node[]): [number, number][] {
+  const ranges: [number, number][] = [];
+  for (const { order } of [...nodes].sort((a, b) => a.order - b.order)) {
+    const last = ranges.at(-1);
+    if (last !== undefined && last[1] === order - 1) last[1] = order;
+    else ranges.push([order, order]);
+  }
+  return ranges;
+}
