@@ -109,6 +109,28 @@ describe("openrath()", () => {
     expect(session.output).toBe(1);
   });
 
+  test.each<readonly [string, object, RegExp]>([
+    ["a number as store", { store: 5 }, /^store is 5: give a path/],
+    ["an empty store", { store: "" }, /^store is empty: give a path/],
+    ["what is no store", { store: {} }, /^store is an object: give a path/],
+    ["a list of workflows", { workflows: [{ forward: () => {} }] }, /^workflows is an array: give an object with a name for each/],
+    ["a list of models", { models: ["openai/gpt-5"] }, /^models is an array/],
+    ["one secret for a list", { secrets: "correct horse" }, /^secrets is no list of strings/],
+    ["a secret that is not set", { secrets: [undefined] }, /^secrets is no list of strings/],
+  ])("%s is refused at once", (_, options, message) => {
+    expect(() => openrath(options)).toThrow(
+      expect.objectContaining({ code: "value.unsupported", message: expect.stringMatching(message) }),
+    );
+  });
+
+  test("open says that it was given no id", async () => {
+    await using rath = openrath({ store: "memory" });
+    await expect(rath.open(undefined as never)).rejects.toMatchObject({
+      code: "value.unsupported",
+      message: "id is undefined: give a string.",
+    });
+  });
+
   test("a backend that is none is refused by name", () => {
     expect(() => openrath({ sandboxes: { mine: { kin: "mine" } as never } })).toThrow(
       /^sandboxes\.mine is no backend: give an object with kind/,

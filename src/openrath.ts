@@ -5,8 +5,9 @@ import { tmpdir } from "node:os";
 import { dirname, join, parse, resolve } from "node:path";
 import type { AccessStore, Scope } from "./access/access.ts";
 import type { MemoryStore } from "./memory/memory.ts";
-import { type Prices, priceOf } from "./model/prices.ts";
+import { priceOf } from "./model/prices.ts";
 import { windowOf } from "./model/windows.ts";
+import { checkOptions, type RathOptions } from "./rath-options.ts";
 import { home, makeHome } from "./runtime/home.ts";
 import { Key } from "./runtime/key.ts";
 import { nameStore, storeOfEnvironment } from "./runtime/named-store.ts";
@@ -19,7 +20,6 @@ import { Runtime } from "./runtime/runtime.ts";
 import type { RuntimeOptions } from "./runtime/runtime-options.ts";
 import type { Places } from "./runtime/sandboxes.ts";
 import { signingKeyIn } from "./runtime/signing-key.ts";
-import type { Telemetry } from "./runtime/telemetry.ts";
 import { type Tenancy, tenanted } from "./runtime/tenancy.ts";
 import { indexedBy } from "./runtime/text-index.ts";
 import { newWorkerId } from "./runtime/worker-id.ts";
@@ -31,45 +31,8 @@ import type { PostgresPool } from "./store/postgres.ts";
 import { storePathOf, storeScopeOf } from "./store/sqlite-place.ts";
 import type { Store } from "./store/store.ts";
 import type { TextIndex } from "./store/text-index.ts";
-import { type Policy, Rules } from "./tool/policy.ts";
-import type { Workflow } from "./workflow/workflow.ts";
+import { Rules } from "./tool/policy.ts";
 import type { Checkouts } from "./workspace/checkout.ts";
-
-/** Where adapters and workflows are named. */
-export interface RathOptions {
-  /**
-   * A path (SQLite), "postgres://…", "memory", or any Store. Default: what `OPENRATH_STORE` names, else SQLite under `OPENRATH_HOME`, else
-   * under `./.openrath/`. What is recorded is signed with `signing-key.pem`, made at first use: beside the file of a store, given as its
-   * path or as `sqliteStore(path)`; under `OPENRATH_HOME` for databases and stores of your own. A store in memory, whose `kind` is
-   * "memory", has a key for as long as it lives.
-   */
-  readonly store?: Store | "memory" | (string & {}) | undefined;
-  /** Names for models: aliases in production ("fast"), substitutes in tests ("openai/*": scripted(…)). */
-  readonly models?: Readonly<Record<string, ModelLike>> | undefined;
-  /** More placements for `session.to(name)`. Built-in names work without being listed. */
-  readonly sandboxes?: Readonly<Record<string, SandboxBackend>> | undefined;
-  /** US dollars for a million tokens, for models whose price is not known or differs. */
-  readonly prices?: Prices | undefined;
-  /** Where memories are kept. Default: beside the store, in its file's folder or its database; of a store in memory or one of your own, in memory. */
-  readonly memory?: MemoryStore | undefined;
-  /** Rules about tools: who may call what, how often, and when a person must say yes. */
-  readonly policy?: Policy | readonly Policy[] | undefined;
-  /** What can be started or resumed by name. */
-  readonly workflows?: Readonly<Record<string, Workflow>> | undefined;
-  /** Values that must never enter the log; well-known key shapes are found without being listed. */
-  readonly secrets?: readonly string[] | undefined;
-  /** "sync" (default): acknowledged when it is on disk. "relaxed": before; effects that may not be repeated are still synced. */
-  readonly durability?: "sync" | "relaxed" | undefined;
-  /** Watches work while it is done: `telemetry()` of "openrath/telemetry" makes OpenTelemetry spans of it. */
-  readonly telemetry?: Telemetry | undefined;
-  /** Live objects for effects, given again by whoever resumes; never stored. */
-  readonly deps?: object | undefined;
-  /** Whose data it works on: nothing of other tenants or projects in the same store can be seen. Default: "default" of "default". */
-  readonly tenant?: string | undefined;
-  readonly project?: string | undefined;
-  /** A second use of one value is a fork. "warn" (default) names the place; "error" refuses unlabelled ones. */
-  readonly implicitForks?: "allow" | "warn" | "error" | undefined;
-}
 
 /**
  * Opens a runtime. Synchronous and lazy: nothing is touched before the first effect; `ready()` checks early.
@@ -163,63 +126,6 @@ function tenancyFor(options: RathOptions, internals: Internals, runs: Runs): Ten
       return composeRath({ ...options, ...scope }, { ...internals, share });
     },
   };
-}
-
-/** Every option there is: one that is misspelt would be ignored in silence, and another store be written. */
-const known: Readonly<Record<keyof RathOptions, true>> = {
-  store: true,
-  models: true,
-  sandboxes: true,
-  prices: true,
-  memory: true,
-  policy: true,
-  workflows: true,
-  secrets: true,
-  durability: true,
-  deps: true,
-  telemetry: true,
-  tenant: true,
-  project: true,
-  implicitForks: true,
-};
-
-function checkOptions(options: RathOptions): void {
-  const extra = Object.keys(options).find((option) => !Object.hasOwn(known, option));
-  if (extra !== undefined)
-    throw new RathError("value.unsupported", `openrath() has no option "${extra}". There are: ${Object.keys(known).join(", ")}.`, {
-      details: { field: extra },
-    });
-  for (const [name, backend] of Object.entries<Partial<SandboxBackend> | null | undefined>(options.sandboxes ?? {})) {
-    if (typeof backend?.kind === "string" && typeof backend.open === "function" && backend.capabilities?.isolation !== undefined) continue;
-    throw new RathError(
-      "value.unsupported",
-      `sandboxes.${name} is no backend: give an object with kind, capabilities ({ isolation, network, … }) and open.`,
-      { details: { field: `sandboxes.${name}` } },
-    );
-  }
-  if (options.memory !== undefined && typeof (options.memory as Partial<MemoryStore> | null)?.write !== "function")
-    throw new RathError("value.unsupported", "memory is no memory store: give sqliteMemory(path), volatileMemory() or your own.", {
-      details: { field: "memory" },
-    });
-  oneOf("durability", options.durability, ["sync", "relaxed"]);
-  oneOf("implicitForks", options.implicitForks, ["allow", "warn", "error"]);
-  for (const [name, workflow] of Object.entries<unknown>(options.workflows ?? {})) {
-    if (typeof (workflow as Partial<Workflow> | null | undefined)?.forward === "function") continue;
-    throw new RathError(
-      "workflow.invalid",
-      `workflows.${name} is no workflow: give an Agent, or an instance of a class that extends Workflow.`,
-      {
-        details: { workflow: name },
-      },
-    );
-  }
-}
-
-function oneOf(option: string, value: unknown, allowed: readonly string[]): void {
-  if (value === undefined || allowed.includes(value as string)) return;
-  throw new RathError("value.unsupported", `${option} is ${JSON.stringify(value)}: use one of ${allowed.join(", ")}.`, {
-    details: { field: option },
-  });
 }
 
 /** A file may be read again after its Rath was closed; what was in memory is gone then. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type Script, scripted } from "../model/scripted.ts";
-import type { RathOptions } from "../openrath.ts";
+import type { RathOptions } from "../rath-options.ts";
 import { replay } from "../runtime/replay.ts";
 import { RathError } from "../session/errors.ts";
 import type { ModelRequest } from "../session/message.ts";

@@ -1,6 +1,8 @@
 /** The checks of a record: its chain, its blobs, its statements, and what was kept of it elsewhere. */
+import { isKeyId } from "../runtime/key.ts";
 import { flushBehind, type ReplayReport, runtimeOf } from "../runtime/replay.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import { shown, unsupported } from "../session/given.ts";
 import type { Platform } from "../session/platform.ts";
 import type { Session } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
@@ -102,8 +104,11 @@ export async function verifyLog(
 }
 
 /** Whose statements count: this home's, and those of the keys given. */
-export async function trustedKeys(runtime: Runtime, { keys }: VerifyOptions): Promise<ReadonlySet<string>> {
-  return new Set([(await runtime.key()).id, ...(keys ?? [])]);
+export async function trustedKeys(runtime: Runtime, { keys = [] }: VerifyOptions): Promise<ReadonlySet<string>> {
+  // One that was cut or misspelt would count for nothing, in silence.
+  for (const key of keys)
+    if (!isKeyId(key)) throw unsupported(shown(key), "is no key", "give all 43 characters that openrath doctor shows");
+  return new Set([(await runtime.key()).id, ...keys]);
 }
 
 /** The record of places in the store, with what their rows say. */

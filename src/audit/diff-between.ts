@@ -100,8 +100,14 @@ function diffEventOf(node: Node, changed: boolean, { platform }: Runtime): DiffE
 function renamedIn(pairs: readonly Pair[]): readonly Both<string>[] {
   const names = new Map<string, Both<string>>();
   for (const { relation, a, b } of pairs)
-    if (relation === "same" && a.by !== b.by) names.set(JSON.stringify([a.by, b.by]), { a: a.by, b: b.by });
+    if (relation === "same" && a.by !== b.by && !isFraming(a, b)) names.set(JSON.stringify([a.by, b.by]), { a: a.by, b: b.by });
   return [...names.values()];
+}
+
+/** Entering and leaving look alike whoever does it: a workflow and one inside it are not the same under two names. */
+function isFraming(a: Node, b: Node): boolean {
+  const deep = ({ by }: Node): number => by.split("/").length;
+  return (a.kind === "workflow.entered" || a.kind === "workflow.left") && deep(a) !== deep(b);
 }
 
 /** All the way down, but for bytes, which cannot be. */

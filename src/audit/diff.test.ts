@@ -250,3 +250,13 @@ describe("diff", () => {
     await expect(diff(a, other.session("x"))).rejects.toMatchObject({ code: "session.not-here" });
   });
 });
+
+test("a workflow and the agent in it are not one under two names, wherever a branch begins", async () => {
+  const agent = new Agent({ name: "a", model: scripted("x", "y", "z") });
+  const flow = new Flow((session) => agent.forward(session), "flow");
+  const rath = testRath();
+  const first = await flow.forward(rath.session("first"));
+  const one = await flow.forward(first.fork("one").say("alpha"));
+  const two = await flow.forward(first.at(3).fork("two").say("beta"));
+  expect((await diff(one, two)).renamed).toStrictEqual([]);
+});

@@ -1,5 +1,6 @@
 /** Answers something that waits, named by the beginning of its id. */
 import { userInfo } from "node:os";
+import { readEvent } from "../runtime/load.ts";
 import type { Decision, Pending } from "../session/session.ts";
 import { shortEvent } from "../wire/format.ts";
 import { pendingText } from "../wire/pending-line.ts";
@@ -28,9 +29,27 @@ async function findPending(cli: Cli, name: string): Promise<Pending> {
   const { rath } = await cli.project();
   const found = (await rath.pending()).filter((one) => one.id.startsWith(name.toLowerCase()));
   const [pending, ...others] = found;
-  if (pending === undefined) throw new Fault(exits.notFound, `Nothing waits under ${name}.`, { next: "openrath approvals ls" });
+  if (pending === undefined) {
+    const answered = await answeredId(cli, name);
+    if (answered !== undefined) return (await rath.decision(answered)).pending; // whoever decides on it is told that it was
+    throw new Fault(exits.notFound, `Nothing waits under ${name}.`, { next: "openrath approvals ls" });
+  }
   if (others.length > 0) throw new Fault(exits.usage, `${name} is the beginning of ${found.length} ids: write more of it.`);
   return pending;
+}
+
+/** The whole id of something that was answered already. Looks through all answers: only where nothing waits under the name. */
+async function answeredId(cli: Cli, name: string): Promise<string | undefined> {
+  if (name.length < 4) return undefined;
+  const { runtime } = await cli.project();
+  const store = await runtime.store();
+  for await (const { id } of store.sessions({ log: "answer" })) {
+    for await (const event of store.events({ session: id })) {
+      const { question } = ((await readEvent(runtime.platform, store, event)).data ?? {}) as { readonly question?: string };
+      if (question?.startsWith(name.toLowerCase()) === true) return question;
+    }
+  }
+  return undefined;
 }
 
 /** The id of what waits under the beginning of it; else it must be the whole id of something that was decided. */

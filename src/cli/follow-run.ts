@@ -10,7 +10,7 @@ import { type Exit, exits } from "./fault.ts";
 import { type Heard, listen } from "./listen.ts";
 import { progressing } from "./progress.ts";
 import { reportError } from "./report-error.ts";
-import { answerCommand, outputOf, outputText, usageText } from "./session-text.ts";
+import { answerCommand, outputOf, outputText, stopOf, stopText, usageText } from "./session-text.ts";
 import { shortIds } from "./sessions.ts";
 import { json, show } from "./shown.ts";
 
@@ -96,7 +96,8 @@ function dataOf(run: Run, settled: Settled): object {
   const { session } = settled;
   return {
     ...{ run: run.id, workflow: run.workflow, status: settled.status, session: session.id, head: session.head, step: session.step },
-    ...{ stop: session.stop ?? null, output: outputOf(session) ?? null, usage: session.usage },
+    ...{ stop: session.stop ?? null, reason: stopOf(session)?.reason ?? null },
+    ...{ output: outputOf(session) ?? null, usage: session.usage },
     ...(settled.status === "waiting" ? { pending: settled.pending, diverged: settled.diverged ?? null } : {}),
     ...(settled.status === "failed" ? { error: { code: settled.error.code, message: settled.error.message } } : {}),
   };
@@ -110,8 +111,10 @@ async function tell(cli: Cli, run: Run, settled: Settled, heard: Heard, ms: numb
     case "done": {
       const output = outputText(cli, session);
       if (output !== undefined && output !== heard.lastText) cli.print(show`${output.replace(/\n$/, "")}`);
+      const stop = stopOf(session);
+      if (stop !== undefined) cli.warn(show`${cli.errInk.yellow("stopped:")} ${stopText(stop)}`);
       if (ms === undefined) return;
-      const { usage, stop } = session;
+      const { usage } = session;
       const changes = await session.files.changes();
       const facts = [
         ...[`session ${id}`, `step ${session.step}`],
@@ -119,8 +122,8 @@ async function tell(cli: Cli, run: Run, settled: Settled, heard: Heard, ms: numb
         ...(usage.input + usage.output === 0 ? [] : [usageText(usage)]),
         seconds(ms),
       ];
-      if (stop === undefined || stop === "finished") cli.note(show`${cli.errInk.green("done")} ${cli.errInk.dim(facts.join(", "))}`);
-      else cli.warn(show`${cli.errInk.yellow(`stopped: ${stop}`)} ${cli.errInk.dim(facts.join(", "))}`);
+      if (stop === undefined) cli.note(show`${cli.errInk.green("done")} ${cli.errInk.dim(facts.join(", "))}`);
+      else cli.note(show`${cli.errInk.dim(facts.join(", "))}`);
       cli.next(`openrath log ${id} --graph`, ...(changes.length === 0 ? [] : [`openrath diff ${id} --patch`, `openrath apply ${id}`]));
       return;
     }

@@ -40,10 +40,14 @@ function countInk(cli: Cli, side: keyof LineCount, lines: number): Showable {
   return side === "added" ? cli.ink.green(lines) : cli.ink.red(lines);
 }
 
-/** For people coloured and harmless; to a file or another program byte for byte, since `git apply` reads it. */
+/** For people coloured and harmless; to a file or another program byte for byte, since `git apply` reads it: what is not in it is told beside. */
 export function printPatch(cli: Cli, patch: string): void {
   if (patch === "") return;
-  for (const line of patch.replace(/\n$/, "").split("\n")) cli.print(cli.host.out.isTTY ? patchLine(cli, line) : new Shown(line, 0));
+  for (const line of patch.replace(/\n$/, "").split("\n")) {
+    cli.print(cli.host.out.isTTY ? patchLine(cli, line) : new Shown(line, 0));
+    // Lines of files have a sign before them.
+    if (!cli.host.out.isTTY && line.startsWith("# ")) cli.note(show`${cli.errInk.dim("not in the patch:")} ${line.slice(2)}`);
+  }
 }
 
 function patchLine(cli: Cli, line: string): Shown {

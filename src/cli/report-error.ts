@@ -32,7 +32,9 @@ const nextOf: Partial<Record<ErrorCode, string>> = {
 /** Prints an error and gives the exit code it ends with. */
 export function reportError(cli: Cli, error: unknown): Exit {
   const exit = exitCodeOf(error);
-  const code = RathError.is(error) ? error.code : undefined;
+  // A command may say in its own words what it was refused for; the reason stays the same for scripts.
+  const reason = error instanceof Fault ? error.cause : error;
+  const code = RathError.is(reason) ? reason.code : undefined;
   const next = error instanceof Fault ? error.next : RathError.is(error) ? nextAfter(error) : undefined;
   const message = messageOf(error);
   if (cli.asJson) {

@@ -1,5 +1,7 @@
 /** Sessions and what waits in them, in words. */
-import type { Pending, Session } from "../session/session.ts";
+import { callOf, stateOf } from "../session/fold.ts";
+import type { Pending, Session, StopReason } from "../session/session.ts";
+import { placeOf } from "../session/value.ts";
 import { count, money, plural } from "../wire/format.ts";
 import type { Cli } from "./cli.ts";
 import { shellWord } from "./shell-word.ts";
@@ -56,6 +58,33 @@ export function outputOf(session: Session): unknown {
   } catch {
     return undefined; // it has none: the session says why elsewhere
   }
+}
+
+/** Why the newest agent stopped before it had finished; undefined where it had. */
+export function stopOf(session: Session): { readonly stop: StopReason; readonly reason: string | undefined } | undefined {
+  const { node, context } = placeOf(session);
+  const { stop, reason } = stateOf(node).stopped?.data<"agent.stopped">(context.host.platform) ?? {};
+  return stop === undefined || stop === "finished" ? undefined : { stop, reason };
+}
+
+/** "error: the reason", or how it stopped alone. */
+export function stopText({ stop, reason }: { readonly stop: StopReason; readonly reason: string | undefined }): string {
+  if (reason === undefined || reason === "") return stop;
+  return reason.startsWith(`${stop}:`) ? reason : `${stop}: ${reason}`;
+}
+
+/** What became of the newest effect, where it gave no result. */
+export function failureOf(session: Session): string | undefined {
+  const { node, context } = placeOf(session);
+  const { platform } = context.host;
+  const { output } = stateOf(node);
+  const { outcome = "ok" } = output?.facts ?? {};
+  if (output === undefined || outcome === "ok") return undefined;
+  const { name } = (callOf(output).data(platform) ?? {}) as { readonly name?: string };
+  const { message, reason } = (output.data(platform) ?? {}) as { readonly message?: string; readonly reason?: string };
+  const said = message ?? reason;
+  const op = output.kind.slice(0, output.kind.indexOf("."));
+  return `${name === undefined ? op : `${op} ${name}`} → ${outcome}${said === undefined ? "" : ` ${said}`}`;
 }
 
 export function stepText(session: Session): string {

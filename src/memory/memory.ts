@@ -114,8 +114,11 @@ export interface MemoryStore extends AsyncDisposable {
    * when and why. They name `entry` from then on and are not found any more; one that was erased before keeps the entry it names.
    */
   erase?(versions: readonly Pick<MemoryItem, "uri" | "version">[], entry: string): Promise<void>;
-  /** Cleans up after `erase`, so that what it removed is not in the files of the store any more. False when others were in the way. */
-  scrub?(): Promise<boolean>;
+  /**
+   * Cleans up after `erase`, so that what it removed is not in the files of the store any more. False when others were in the way, or it
+   * is not allowed: it is asked for again. Names of tables: it did what it can, and unused space in their files may hold bytes of it.
+   */
+  scrub?(): Promise<boolean | readonly string[]>;
 }
 
 /** Who decided something about memory outside a session, and why. */

@@ -111,7 +111,11 @@ describe("a scripted failure", () => {
       return "never";
     });
     const failure = await failureFrom(callModel(model, requestOf(), at(0)));
-    expect(failure).toMatchObject({ code: "model.failed", retryable: false, message: expect.stringMatching(/assertion.*length/is) });
+    expect(failure).toMatchObject({
+      code: "model.failed",
+      retryable: false,
+      message: expect.stringMatching(/^The function for turn 0 of the script threw: .*length/is),
+    });
   });
 });
 

@@ -122,7 +122,7 @@ function played(script: Exclude<Script, Reply>, request: ModelRequest, session: 
     return script(request, session);
   } catch (cause) {
     const said = textOfThrown(cause);
-    throw modelFailed(`An assertion of the script failed at turn ${turn}: ${said}`, { retryable: false, cause });
+    throw modelFailed(`The function for turn ${turn} of the script threw: ${said}`, { retryable: false, cause });
   }
 }
 

@@ -61,6 +61,44 @@ test("a pool of the caller's own needs nothing but query, and stays open", async
   await pool.end();
 });
 
+test("a pool of the caller's own whose connections others keep is waited for as long as patience says", async () => {
+  const pool = new pg.Pool({ connectionString: url, max: 1 });
+  const connection = opened({ schema: schema(), patienceMs: 300 }, [first], pool);
+  await connection.open();
+  const kept = await pool.connect();
+  const refused = {
+    code: "store.unavailable",
+    retryable: true,
+    message: expect.stringMatching(/no free connection for 300 ms.*more room/),
+  };
+  await expect(connection.write("UPDATE openrath.things SET no = 2")).rejects.toMatchObject(refused);
+  await expect(connection.lone()).rejects.toMatchObject(refused);
+  kept.release();
+  // What came too late was given back, and nothing was sent with it.
+  expect(await connection.read("SELECT no FROM openrath.things")).toEqual([{ no: 1 }]);
+  expect([pool.totalCount, pool.idleCount, pool.waitingCount]).toEqual([1, 1, 0]);
+  await connection.close();
+  await pool.end();
+});
+
+test("statements on a pool of the caller's own leave nothing on its connections, and one that was cut is not used again", async () => {
+  const pool = new pg.Pool({ connectionString: url, max: 1 });
+  pool.on("error", () => {});
+  const connection = opened({ schema: schema() }, [first], pool);
+  for (let i = 0; i < 20; i++) await connection.read("SELECT no FROM openrath.things WHERE no = $1", [1]);
+  for (let i = 0; i < 20; i++)
+    await expect(connection.write("INSERT INTO openrath.things VALUES (1)")).rejects.toMatchObject({ code: "store.conflict" });
+  const client = await pool.connect();
+  expect(client.listenerCount("error")).toBeLessThan(3);
+  expect((await client.query("SELECT name FROM pg_prepared_statements")).rows).toEqual([]);
+  client.release();
+  const cut = connection.write("SELECT pg_terminate_backend(pg_backend_pid())");
+  await expect(cut).rejects.toMatchObject({ code: "store.unavailable" });
+  expect(await connection.read("SELECT no FROM openrath.things")).toEqual([{ no: 1 }]);
+  await connection.close();
+  await pool.end();
+});
+
 test("what reads is asked again after its connection was cut, what writes is not", async () => {
   const name = schema();
   const connection = opened({ schema: name, max: 1 });
@@ -104,8 +142,17 @@ test("no error holds the password", async () => {
   for (const error of errors) expect(inspect(error, { depth: 8, showHidden: true })).not.toMatch(/w0rd-of-nobody/);
 });
 
+test("a server without TLS, of which the URL asks it, is refused at once and by that name", async () => {
+  const start = performance.now();
+  const refused = opened({ schema: schema(), patienceMs: 20_000 }, [first], `${url}?sslmode=require`).open();
+  await expect(refused).rejects.toMatchObject({ code: "store.unavailable", retryable: false });
+  await expect(refused).rejects.toThrow(/does not support SSL.*Its URL asks for TLS \(sslmode\)/);
+  expect(performance.now() - start).toBeLessThan(15_000);
+});
+
 test("a schema that is no plain name is refused", () => {
-  for (const name of ["a b", 'x"y', "Upper", "1st", "pg_x", ""]) expect(() => opened({ schema: name })).toThrow(/cannot be used/);
+  for (const name of ["a b", 'x"y', "Upper", "1st", "pg_x", "", "openrath_boss"])
+    expect(() => opened({ schema: name })).toThrow(/cannot be used/);
 });
 
 test("a closed connection refuses every call", async () => {

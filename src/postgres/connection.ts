@@ -7,7 +7,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { inspect } from "node:util";
 import { RathError } from "../session/errors.ts";
 import { type Address, addressOf } from "./address.ts";
-import { type Client, failureOf, loadDriver, type Pool, type PooledClient, type PostgresPool, type Query, type Result } from "./driver.ts";
+import {
+  type Client,
+  failureOf,
+  lacksTls,
+  loadDriver,
+  type Pool,
+  type PooledClient,
+  type PostgresPool,
+  type Query,
+  type Result,
+} from "./driver.ts";
 import { type Format, migrate } from "./format.ts";
 import { SharedPool } from "./shared-pool.ts";
 
@@ -19,7 +29,7 @@ export interface PostgresOptions {
   /** Whose data this is; "default" when left out. */
   readonly tenant?: string | undefined;
   readonly project?: string | undefined;
-  /** The PostgreSQL schema that holds the tables; "openrath" when left out. Lower-case letters, digits and _. */
+  /** The PostgreSQL schema that holds the tables; "openrath" when left out. Lower-case letters, digits and _, not ending in _boss. */
   readonly schema?: string | undefined;
   /** False: a database of an older format is refused instead of brought to the newest one. */
   readonly migrate?: boolean | undefined;
@@ -69,9 +79,14 @@ export class Connection {
     return this.#opening !== undefined;
   }
 
-  /** Whether somebody can listen: a URL, or a pool that hands out connections. */
+  /** Whether somebody can listen: a URL, or a pool that hands out connections and has one left for statements then. */
   get listens(): boolean {
-    return typeof this.#source === "string" || this.#source.connect !== undefined;
+    return typeof this.#source === "string" || (this.#source.connect !== undefined && !this.crowded);
+  }
+
+  /** A pool of the caller's own with room for one connection: whoever listened would keep it from everybody. */
+  get crowded(): boolean {
+    return typeof this.#source !== "string" && this.#source.options?.max === 1;
   }
 
   /** SQL with the schema's real name: tables are written `openrath.x`. */
@@ -153,20 +168,26 @@ export class Connection {
   /** One statement on a connection of the pool. A connection on which anything but an SQL error happened is not used again,
    * nor one that failed at a text of somebody else's, which may have left it in a transaction. */
   async #send(query: Query, foreign = false): Promise<readonly unknown[]> {
-    if (typeof this.#source !== "string") return rowsOf(await this.#source.query(query.text, query.values && [...query.values]));
+    if (typeof this.#source !== "string" && this.#source.connect === undefined)
+      return rowsOf(await this.#source.query(query.text, query.values && [...query.values]));
     const client = await this.#connect();
+    client.on("error", ignore);
     try {
-      const { rows } = rowsOfLast(await client.query(query));
+      const rows = rowsOf(await client.query(typeof this.#source === "string" ? query : unnamed(query)));
+      client.off?.("error", ignore);
       client.release();
       return rows;
     } catch (error) {
       const failure = failureOf(error);
-      client.release(foreign || failure === "unknown" || failure === undefined ? (error as Error) : undefined);
+      const broken = foreign || failure === "unknown" || failure === undefined;
+      if (!broken) client.off?.("error", ignore);
+      client.release(broken ? (error as Error) : undefined);
       throw error;
     }
   }
 
   async #connect(): Promise<PooledClient> {
+    if (typeof this.#source !== "string") return this.#borrow();
     this.#pool ??= this.#shared?.join(() => this.#makePool()) ?? this.#makePool();
     try {
       const pool = await this.#pool;
@@ -175,6 +196,29 @@ export class Connection {
       if (RathError.is(error)) await this.#leavePool();
       throw RathError.is(error) ? error : new NotConnected(error);
     }
+  }
+
+  /** From the caller's pool. Others may keep all it has: then it is said, and a connection that comes too late is given back. */
+  async #borrow(): Promise<PooledClient> {
+    const asked = (this.#source as Required<PostgresPool>).connect() as Promise<PooledClient>;
+    const waiting = new AbortController();
+    try {
+      const client = await Promise.race([asked, sleep(this.#patienceMs, undefined, { signal: waiting.signal })]);
+      if (client !== undefined) return client;
+    } catch (error) {
+      throw new NotConnected(error);
+    } finally {
+      waiting.abort();
+    }
+    asked.then(
+      (client) => client.release(),
+      () => {},
+    );
+    throw new RathError(
+      "store.unavailable",
+      `The pool that was given had no free connection for ${this.#patienceMs} ms. Nothing was stored. Give it more room (max): a store that is watched keeps one connection to listen on.`,
+      { details: { place: this.place }, retryable: true },
+    );
   }
 
   async #makePool(): Promise<Pool> {
@@ -210,7 +254,7 @@ export class Connection {
     await this.open();
     try {
       if (typeof this.#source !== "string") {
-        const client = (await this.#source.connect?.()) as PooledClient;
+        const client = await this.#borrow();
         return { client, close: async () => client.release(true) };
       }
       const { Client: Lone } = await loadDriver();
@@ -219,7 +263,7 @@ export class Connection {
       await client.connect();
       return { client, close: () => client.end() };
     } catch (error) {
-      throw RathError.is(error) ? error : this.#unreachable(error);
+      throw RathError.is(error) ? error : this.#unreachable(error instanceof NotConnected ? error.cause : error);
     }
   }
 
@@ -272,11 +316,16 @@ export class Connection {
   #unreachable(error: unknown): RathError {
     const said = this.#safe(messageOf(error));
     const refused = failureOf(error) === "refused";
-    return new RathError(
-      "store.unavailable",
-      `${this.place} cannot be reached: ${said}. Nothing was stored. ${refused ? "Check the user, the password and the database in its URL." : "Check that the server runs and that its URL is right."}`,
-      { cause: this.#safeCause(error), details: { place: this.place }, retryable: !refused },
-    );
+    const next = refused
+      ? lacksTls(error)
+        ? "Its URL asks for TLS (sslmode): turn that on in the server, or leave it out of the URL where the network is trusted."
+        : "Check the user, the password and the database in its URL."
+      : "Check that the server runs and that its URL is right.";
+    return new RathError("store.unavailable", `${this.place} cannot be reached: ${said}. Nothing was stored. ${next}`, {
+      cause: this.#safeCause(error),
+      details: { place: this.place },
+      retryable: !refused,
+    });
   }
 
   #closedError(): RathError {
@@ -319,19 +368,24 @@ class NotConnected extends Error {
 }
 
 function schemaOf(schema = "openrath"): string {
-  if (/^[a-z_][a-z0-9_]{0,39}$/.test(schema) && !schema.startsWith("pg_")) return schema;
+  // The wake-ups of a schema x are in x_boss.
+  if (/^[a-z_][a-z0-9_]{0,39}$/.test(schema) && !schema.startsWith("pg_") && !schema.endsWith("_boss")) return schema;
   throw new RathError(
     "value.unsupported",
-    `The schema ${JSON.stringify(schema)} cannot be used: give lower-case letters, digits and _, at most 40, not beginning with a digit or pg_.`,
+    `The schema ${JSON.stringify(schema)} cannot be used: give lower-case letters, digits and _, at most 40, not beginning with a digit or pg_, nor ending in _boss.`,
     { details: { field: "schema" } },
   );
 }
 
-/** Several statements give several results; the last is the one that is asked for. */
-function rowsOfLast(result: Result | readonly Result[]): Result {
-  return (Array.isArray(result) ? result.at(-1) : result) as Result;
+/** Whoever sent a statement is told by its answer. */
+function ignore(): void {}
+
+/** Connections of the caller's pool may be anybody's, and so may names that are prepared on them. */
+function unnamed({ text, values }: Query): Query {
+  return values === undefined ? { text } : { text, values };
 }
 
+/** Several statements give several results; the last is the one that is asked for. */
 function rowsOf(result: unknown): readonly unknown[] {
   const last = Array.isArray(result) ? (result.at(-1) as unknown) : result;
   // Some drivers give the rows themselves.

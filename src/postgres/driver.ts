@@ -8,8 +8,10 @@ import { RathError } from "../session/errors.ts";
 /** A pool of the caller's own, as `pg.Pool` is. Only `query` is needed; without `connect` nobody can be told of changes. */
 export interface PostgresPool {
   query(sql: string, values?: unknown[]): Promise<unknown>;
-  /** A connection to listen on. */
+  /** A connection: for a statement, and one to listen on for as long as a store is watched, which needs room for two. */
   connect?(): Promise<unknown>;
+  /** Of `pg.Pool`: a pool of one connection is not listened on. */
+  readonly options?: { readonly max?: number | undefined } | undefined;
 }
 
 /** A statement; one with a name is prepared once per connection. Its columns come as text, which the driver's parsers read: int8 must be cast to float8 to be a number. */
@@ -28,6 +30,7 @@ export interface Client {
   query(query: Query): Promise<Result>;
   on(event: "notification", hear: (message: { readonly channel: string; readonly payload?: string }) => void): unknown;
   on(event: "error" | "end", hear: (error?: Error) => void): unknown;
+  off?(event: "error", hear: () => void): unknown;
   /** From now on it keeps no process alive, or does again. */
   unref?(): void;
   ref?(): void;
@@ -85,7 +88,13 @@ export function failureOf(error: unknown): Failure | undefined {
     if (code.startsWith("23")) return "constraint";
     return lost.test(code) ? "unknown" : "refused";
   }
+  if (lacksTls(error)) return "refused";
   return typeof code === "string" || broken.test(error.message) ? "unknown" : undefined;
+}
+
+/** TLS was asked for, and the server has none: the driver says so in words alone. */
+export function lacksTls(error: unknown): boolean {
+  return error instanceof Error && error.message === "The server does not support SSL connections";
 }
 
 /**

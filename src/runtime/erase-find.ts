@@ -25,8 +25,8 @@ export interface Wanted {
 
 /** Something that still holds, names or tells what was erased. */
 export interface Left {
-  readonly what: "event" | "blob" | "memory" | "tree" | "run" | "session";
-  /** Its id, its hash, or the name of a version. */
+  readonly what: "event" | "blob" | "memory" | "tree" | "run" | "session" | "table";
+  /** Its id, its hash, the name of a version, or names of tables. */
   readonly id: string;
   readonly why: string;
 }

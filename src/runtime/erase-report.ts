@@ -21,11 +21,15 @@ export interface EraseReport {
   readonly sessions: readonly string[];
   /** Other logs whose lineage contains them: forks, merges and what was detached. */
   readonly shared: readonly string[];
-  /** What still says the same, names it or tells of it. */
+  /** What still says the same, names it or tells of it, and on PostgreSQL the tables whose files may hold bytes of it. */
   readonly left: readonly Left[];
   /**
-   * False: the files of the store may still hold what was removed, since other processes were using them, or the disk had no room to
-   * write them anew (SQLite: as much as the file takes). `rath.gc()` finishes it.
+   * False: the files of the store may still hold what was removed, since other processes were using them, the disk had no room to
+   * write them anew (SQLite: as much as the file takes), or this role may not vacuum the tables (PostgreSQL). `rath.gc()` finishes it,
+   * there by their owner.
+   *
+   * True: nothing is left for `rath.gc()` to do. The files of SQLite hold nothing of it then. PostgreSQL has vacuumed its tables, which
+   * frees the space of removed rows and does not overwrite it: `left` names them, and docs/erasure.md says what ends that.
    */
   readonly scrubbed: boolean;
   toString(): string;
@@ -53,7 +57,9 @@ function textOf(report: Omit<EraseReport, "toString">): string {
     ...left.map(({ what, id, why }) => `Left: ${what} ${id}: ${why}.`),
     ...(scrubbed
       ? []
-      : ["The files of the store may still hold it: others use them, or there was no room to write them anew. Run gc when neither holds."]),
+      : [
+          "The files of the store may still hold it: others use them, there was no room to write them anew, or on PostgreSQL this role may not vacuum the tables. Run gc when that has changed, or as their owner.",
+        ]),
   ];
   return lines.join("\n");
 }

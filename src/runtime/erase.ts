@@ -86,7 +86,7 @@ export async function erase(
   const removed = await sweepSurveyed(store, survey, dryRun ? "dry run" : decided);
   const shared = await survey.shared();
   if (dryRun) await refuseOpenRuns(runtime, store, new Set([...survey.logs, ...shared]), survey.runs);
-  const scrubbed = entries.length === 0 || (await removeAll(runtime, entries, removed));
+  const { scrubbed, tables } = entries.length === 0 ? { scrubbed: true, tables: [] } : await removeAll(runtime, entries, removed);
   const gone = [...survey.gone];
   const blobs = dryRun ? gone : gone.filter((blob) => removed.has(blob));
   return reportOf({
@@ -104,6 +104,7 @@ export async function erase(
       ...(entries.length === 0 ? [] : await begunMeanwhile(store, survey, shared)),
       ...(await recalledElsewhere(runtime, memories, found.events)),
       ...guessable(found, survey),
+      ...(tables.length === 0 ? [] : [unused(tables)]),
       ...(store.sweep === undefined || blobs.length === gone.length ? [] : gone.filter((blob) => !removed.has(blob)).map(putAgain)),
     ],
     scrubbed,
@@ -119,6 +120,12 @@ function guessable({ guessable: sizes, files }: Finding, { named }: Survey): rea
       id,
       why: `a tree that stays names it, and ${JSON.stringify(files.get(id))} has only ${counted(sizes.get(id) ?? 0, "byte")}, which can be guessed from the hash: erase the session to be rid of that too`,
     }));
+}
+
+function unused(tables: readonly string[]): Left {
+  const why =
+    "bytes of it may lie in unused space of their files until that is used again: VACUUM FULL ends that, and locks each meanwhile";
+  return { what: "table", id: tables.join(", "), why };
 }
 
 function putAgain(id: string): Left {

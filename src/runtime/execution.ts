@@ -163,7 +163,7 @@ export class Execution {
       if (kind === "workflow.entered") this.entered ??= recorded;
       return recorded;
     }
-    const parent = this.claim(head, scope);
+    const parent = this.claim(head, scope, kind === "workflow.left" ? by : undefined);
     const facts = pureFacts(kind, data);
     const node = link(this.runtime, { log: parent.log, parents: [parent], kind, data, by, pure: this.mode !== "effects", encoded, facts });
     if (kind === "workflow.entered") this.entered ??= node;
@@ -187,7 +187,7 @@ export class Execution {
   }
 
   /** The place after which a new event goes: the head itself when it is the tip of a branch nobody else writes, else a new implicit fork. */
-  claim(head: Node, scope: Scope): Node {
+  claim(head: Node, scope: Scope, returnedBy?: string): Node {
     const { log } = head;
     const free = log.tip === head && (log.owner === undefined || log.owner === this) && log.open === 0;
     if (free && this.mode !== "replay") {
@@ -195,7 +195,7 @@ export class Execution {
       return head;
     }
     // A program that asks for something else than it recorded is told so by its divergence.
-    if (this.mode !== "replay") this.runtime.warnImplicit(head, this.recorded?.complete === false);
+    if (this.mode !== "replay") this.runtime.warnImplicit(head, this.recorded?.complete === false, returnedBy);
     const known = this.recorded?.implicitAt(head) ?? 0;
     const ordinal = Math.max(this.ordinal(head, scope, "implicit"), known);
     this.#ordinals.set(`${head.id} ${scopeName(scope)} implicit`, ordinal + 1);

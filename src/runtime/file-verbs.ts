@@ -3,9 +3,10 @@ import { resolve } from "node:path";
 import { RathError } from "../session/errors.ts";
 import { stateOf } from "../session/fold.ts";
 import type { Node } from "../session/log.ts";
-import type { ApplyOptions, Change, Files } from "../session/session.ts";
+import type { Applied, ApplyOptions, Files } from "../session/session.ts";
 import { changesBetween } from "../workspace/diff.ts";
 import { filesOf } from "../workspace/files.ts";
+import { appliedOf, isInGit } from "../workspace/git-folder.ts";
 import { normalPath } from "../workspace/path.ts";
 import { emptyTree } from "../workspace/tree.ts";
 import type { Sandboxes } from "./sandboxes.ts";
@@ -34,13 +35,23 @@ export function takenBy(sandboxes: Sandboxes, node: Node): string | undefined {
 }
 
 /** Writes back what was changed since the files were taken; nothing when none were. */
-export async function applyFiles(sandboxes: Sandboxes, node: Node, directory: string, options: ApplyOptions): Promise<readonly Change[]> {
+export async function applyFiles(sandboxes: Sandboxes, node: Node, directory: string, options: ApplyOptions): Promise<Applied> {
   const target = sandboxes.knownTreeAt(stateOf(node));
   const base = takenBy(sandboxes, node);
-  if (target === undefined || base === undefined) return [];
+  if (target === undefined || base === undefined) return appliedOf([], []);
+  refuseGit(options.paths ?? []);
   await refuseUnchanged(sandboxes, base, target, options.paths ?? []);
   const { applyTo } = await import("../workspace/apply.ts");
   return applyTo(sandboxes.trees, resolve(directory), base, target, options);
+}
+
+/** Whoever names such a path expects it to be written. */
+function refuseGit(paths: readonly string[]): void {
+  const wrong = paths.find((path) => isInGit(normalPath(path)));
+  if (wrong !== undefined)
+    throw new RathError("workspace.invalid", `Nothing was written: ${wrong} is in a .git, which stays in the session.`, {
+      details: { path: wrong },
+    });
 }
 
 /** A path that nothing changed at is a mistake. */

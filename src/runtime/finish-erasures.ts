@@ -14,17 +14,26 @@ export interface Listed {
   readonly memories: readonly string[];
 }
 
+/** What became of the files. */
+export interface Scrubbed {
+  readonly scrubbed: boolean;
+  /** Unused space of these may hold what was removed. */
+  readonly tables: readonly string[];
+}
+
 /** Once blobs are gone: removes memories, then the data of events; what is in this process and on its disk goes too. */
-export async function removeAll(runtime: Runtime, entries: readonly Listed[], removed: ReadonlySet<string>): Promise<boolean> {
+export async function removeAll(runtime: Runtime, entries: readonly Listed[], removed: ReadonlySet<string>): Promise<Scrubbed> {
   const store = await runtime.store();
   const memory = await runtime.memories.store();
   for (const { id, memories } of entries) if (memories.length > 0) await memory.erase?.(memories.map(versionOf), id);
   for (const { id, events } of entries) if (events.length > 0) await store.erase?.(events, id);
   runtime.forgetErased(new Set(entries.flatMap(({ events }) => events)));
   await forgetFiles(runtime, removed);
-  const scrubbed = (await scrub(store)) && (entries.every(({ memories }) => memories.length === 0) || (await scrub(memory)));
+  const cleaned = [await scrub(store)];
+  if (entries.some(({ memories }) => memories.length > 0)) cleaned.push(await scrub(memory));
+  const scrubbed = !cleaned.includes(false);
   if (scrubbed) await addErasure(runtime, "runtime", { done: entries.map(({ id }) => id) });
-  return scrubbed;
+  return { scrubbed, tables: cleaned.flatMap((tables) => (typeof tables === "boolean" ? [] : tables)) };
 }
 
 /** Copies on this machine's disk, which can be made again from what is left. */
@@ -36,8 +45,8 @@ async function forgetFiles(runtime: Runtime, removed: ReadonlySet<string>): Prom
   await removeLeftovers(home, await leftovers(home, now), now);
 }
 
-/** False when what was removed may still be in the files. */
-export async function scrub(store: { scrub?(): Promise<boolean> }): Promise<boolean> {
+/** False when this must be done again: what was removed may still be in the files. */
+export async function scrub(store: Pick<Store, "scrub">): Promise<boolean | readonly string[]> {
   try {
     return (await store.scrub?.()) ?? true;
   } catch (error) {
@@ -76,7 +85,7 @@ export async function finishErasures(runtime: Runtime): Promise<readonly string[
   for (const { data } of entries) if (data.logs !== undefined) await removeUnchanged(store, data.logs);
   const removed = await sweepSurveyed(store, survey, async () => {});
   const listed = entries.map(({ id, data }) => ({ id, events: data.events ?? [], memories: data.memories ?? [] }));
-  return (await removeAll(runtime, listed, removed)) ? entries.map(({ id }) => id) : [];
+  return (await removeAll(runtime, listed, removed)).scrubbed ? entries.map(({ id }) => id) : [];
 }
 
 /** Whoever continued one of them since wants to keep it. */

@@ -28,6 +28,11 @@ export class Key {
   }
 }
 
+/** Whether it can be the name of a key: base64url of 32 bytes. */
+export function isKeyId(text: unknown): boolean {
+  return typeof text === "string" && /^[A-Za-z0-9_-]{43}$/.test(text);
+}
+
 export function statementBytes(statement: Statement): Buffer {
   return Buffer.from(canonicalize(statement) as string);
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { Flow } from "../../test/support/flow.ts";
-import { composeRath, type RathOptions } from "../openrath.ts";
+import { composeRath } from "../openrath.ts";
+import type { RathOptions } from "../rath-options.ts";
 import type { Session } from "../session/session.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Store, StoredEvent } from "../store/store.ts";

@@ -403,7 +403,7 @@ export class OpenEffect implements Open {
   async #approval(): Promise<Node> {
     if (this.#execution.reuse !== undefined)
       this.#execution.runtime.warn(
-        `"${String(this.effect.called["name"])}" may not be repeated and found no equal result: decide on ${this.mark.id}, or rerun with effects: "live".`,
+        `"${String(this.effect.called["name"])}" may not be repeated and found no equal result: to let it happen, rerun with effects: "live" (openrath rerun --live), or decide here, in the program, on ${this.mark.id}.`,
       );
     if (this.effect.op === "tool") await bindFiles(this.#execution, this.called);
     const given = await this.#answer(this.deadline);

@@ -192,7 +192,7 @@ export class RathOnStore implements Rath {
   async open(id: string): Promise<Session> {
     this.#runtime.assertOpen();
     await this.#runtime.effects.writer.flush();
-    const [name = "", step] = id.split("@");
+    const [name = "", step] = givenText(id, "id").split("@");
     // A whole id is looked up once.
     const whole = wholeId.test(name) ? name : (await this.#find(name)).id;
     const log = (await this.#runtime.load([whole])).get(whole) as Log;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Flow } from "../../test/support/flow.ts";
-import { composeRath, type RathOptions } from "../openrath.ts";
+import { composeRath } from "../openrath.ts";
+import type { RathOptions } from "../rath-options.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Store } from "../store/store.ts";
 import { machine } from "../workspace/machine.ts";

@@ -14,7 +14,7 @@ import { encode, type Redact, SharedText } from "../session/json.ts";
 import { Log, type Node, principalOf } from "../session/log.ts";
 import type { Model, ModelLike } from "../session/model.ts";
 import type { Platform } from "../session/platform.ts";
-import type { ApplyOptions, Change, Conflict, Files, MergeOptions, Remembered, Repeat, Session, Tool } from "../session/session.ts";
+import type { Applied, ApplyOptions, Conflict, Files, MergeOptions, Remembered, Repeat, Session, Tool } from "../session/session.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
 import type { Store, StoredEvent } from "../store/store.ts";
 import type { Guard } from "../tool/policy.ts";
@@ -24,12 +24,12 @@ import { isWorkflow } from "../workflow/workflow.ts";
 import { emptyTree } from "../workspace/tree.ts";
 import type { Stage } from "./acting.ts";
 import { Answers } from "./answers.ts";
-import { callSite } from "./call-site.ts";
 import { closedRath, never } from "./closed.ts";
 import { enter } from "./enter.ts";
 import { Execution } from "./execution.ts";
 import { applyFiles, filesAt } from "./file-verbs.ts";
 import { givenPrincipal } from "./given-about.ts";
+import { sayImplicit } from "./implicit-fork.ts";
 import type { Key } from "./key.ts";
 import { KnownLogs } from "./known-logs.ts";
 import { link } from "./link.ts";
@@ -148,7 +148,7 @@ export class Runtime implements Host, Services {
   files(session: Session): Files {
     return filesAt(this.sandboxes, placeOf(session).node);
   }
-  async apply(session: Session, directory: string, options: ApplyOptions): Promise<readonly Change[]> {
+  async apply(session: Session, directory: string, options: ApplyOptions): Promise<Applied> {
     return applyFiles(this.sandboxes, this.here(session).node, directory, options);
   }
 
@@ -490,11 +490,10 @@ export class Runtime implements Host, Services {
     this.warn(message, "OPENRATH_CONTINUED_ELSEWHERE");
   }
 
-  warnImplicit(head: Node, diverging: boolean): void {
+  warnImplicit(head: Node, diverging: boolean, returnedBy?: string): void {
     if (this.#options.implicitForks === "allow") return;
-    const place = callSite();
-    const message = `Session ${head.log.id} was already continued at step ${head.step}: using the same value again makes an implicit fork${place}. Use the value that the first call returned, or say fork("label").`;
+    const { message, code } = sayImplicit(head, this.platform, returnedBy);
     if (this.#options.implicitForks === "error") throw new RathError("session.implicit-fork", message);
-    if (!diverging) this.warn(message, "OPENRATH_IMPLICIT_FORK");
+    if (!diverging) this.warn(message, code);
   }
 }

@@ -138,6 +138,6 @@ export interface Services {
   closeSandboxes(owner: Owner, reason: string): Promise<void>;
   warn(message: string): void;
   warnMoved(log: Log): void;
-  /** Warns of an implicit fork, or refuses it, as the options say. */
-  warnImplicit(head: Node, diverging: boolean): void;
+  /** Warns of an implicit fork, or refuses it, as the options say. `returnedBy`: the workflow that gave the place as its result. */
+  warnImplicit(head: Node, diverging: boolean, returnedBy?: string): void;
 }

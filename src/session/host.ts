@@ -5,8 +5,8 @@ import type { Node } from "./log.ts";
 import type { Model, ModelLike } from "./model.ts";
 import type { Platform } from "./platform.ts";
 import type {
+  Applied,
   ApplyOptions,
-  Change,
   Conflict,
   Duration,
   EffectContext,
@@ -212,7 +212,7 @@ export interface Host {
   /** What a merge of these would have to decide. */
   conflicts(session: Session, others: readonly Session[]): Promise<readonly Conflict[]>;
   /** Writes files back to a directory. */
-  apply(session: Session, directory: string, options: ApplyOptions): Promise<readonly Change[]>;
+  apply(session: Session, directory: string, options: ApplyOptions): Promise<Applied>;
   /** What a crash may do to a call of a tool, where the session is placed now. */
   repeatOf(session: Session, tool: Tool): Repeat;
   /** Searches memory as an effect. */

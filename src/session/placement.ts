@@ -24,8 +24,16 @@ export interface Files {
   text(path: string): Promise<string>;
   /** What differs from other files, in order of paths. Without them: from the files as they were taken from the directory. */
   changes(since?: Files): Promise<readonly Change[]>;
-  /** The same difference as a unified patch, for people and for `git apply`. */
+  /**
+   * The same difference as a unified patch, for people and for `git apply`. What is in a `.git` stays in the session. That, and what
+   * no patch can hold, is named in lines that begin with "#", which `git apply` passes over.
+   */
   patch(since?: Files): Promise<string>;
+}
+/** What `apply` wrote, or would write on a dry run. */
+export interface Applied extends ReadonlyArray<Change> {
+  /** What the session changed in a `.git` folder, or in the file that stands for one. It stays in the session: hooks and configuration there are programs. */
+  readonly leftOut: readonly Change[];
 }
 /** How files are written back. */
 export interface ApplyOptions {

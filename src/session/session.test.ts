@@ -1,6 +1,6 @@
 /** The value as its users hold it: identity, views, places in the past, pure functions of the head, and what is refused. */
 import { inspect } from "node:util";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { composeRath } from "../openrath.ts";
 import { nodePlatform } from "../runtime/platform.ts";
 import { memoryStore } from "../store/memory.ts";
@@ -233,6 +233,51 @@ describe("using one value twice", () => {
     });
     Error.stackTraceLimit = limit;
     expect(heard.map((warning) => warning.message)).toStrictEqual([expect.stringMatching(/session\.test\.ts:\d+:\d+/)]);
+  });
+
+  test("by a workflow that returns what a call without await had continued: names both", async () => {
+    class Forgot extends Workflow {
+      async forward(session: Session): Promise<Session> {
+        void session.do("mail", () => 1, { repeat: "safe" });
+        return session;
+      }
+    }
+    const rath = testRath({ workflows: { forgot: new Forgot() } });
+    const heard = await warnings(async () => (await rath.run("forgot", rath.session("hi"))).settle());
+    expect(heard).toMatchObject([
+      {
+        code: "OPENRATH_IMPLICIT_FORK",
+        message: expect.stringMatching(
+          /^Workflow "forgot" returned session \S+ at step 3, which do "mail" had continued already, perhaps without await:/,
+        ),
+      },
+    ]);
+  });
+
+  test("is not said of a value used once that another process continued, or began to", async () => {
+    const store = memoryStore();
+    const [here, there] = [testRath({ store }), testRath({ store })];
+    const { id } = await here.save(here.session("hi"));
+    const mine = await here.open(id);
+    let value = await there.open(id);
+    await there.save(value.say("there"));
+    await here.open(id);
+    const place = /session\.test\.ts:\d+:\d+/;
+    const code = "OPENRATH_CONTINUED_ELSEWHERE";
+    const continued = await warnings(() => mine.say("here"));
+    expect(continued).toMatchObject([{ code, message: expect.stringMatching(/^Another process, or an earlier one, continued session/) }]);
+    expect(continued[0]?.message).toMatch(place);
+
+    value = await there.open(id);
+    let done = (): void => {};
+    const working = value.do("work", () => new Promise<void>((resolve) => (done = resolve)), { repeat: "once" });
+    await vi.waitFor(async () => expect((await here.open(id)).step).toBe(4));
+    const began = await here.open(id);
+    expect(await warnings(() => began.say("here"))).toMatchObject([
+      { code, message: expect.stringMatching(/^What another process began on session \S+ at step 4 has no result yet/) },
+    ]);
+    done();
+    await working;
   });
 
   test('is silent under "allow" and for labelled forks', async () => {

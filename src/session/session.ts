@@ -6,7 +6,7 @@
 import type { Event } from "./event.ts";
 import type { Compression, MemoryHit, MemoryItem, MemoryRead, MemoryScope, RecallOptions, Remembered } from "./memory.ts";
 import type { Content, Message, ModelRequest, Outcome } from "./message.ts";
-import type { Acted, ApplyOptions, Change, Files, Placement, PlacementSpec, Sandbox, SandboxName } from "./placement.ts";
+import type { Acted, Applied, ApplyOptions, Change, Files, Placement, PlacementSpec, Sandbox, SandboxName } from "./placement.ts";
 import type { Duration } from "./span.ts";
 
 export type {
@@ -24,6 +24,7 @@ export type {
 export type { Content, Message, MessagePart, ModelRequest, Outcome, Part } from "./message.ts";
 export type {
   Acted,
+  Applied,
   ApplyOptions,
   Change,
   CommandRecord,
@@ -182,9 +183,10 @@ export interface Session<out Output = unknown> {
   conflicts(others: Session | readonly Session[]): Promise<readonly Conflict[]>;
   /**
    * Writes to a directory what this session changed since it took its files from there, and gives the list. Nothing is written
-   * when a file to be written has changed there meanwhile: rejects with `workspace.changed`, which names them.
+   * when a file to be written has changed there meanwhile: rejects with `workspace.changed`, which names them. What is in a `.git`
+   * is never written; `leftOut` of the list has it.
    */
-  apply(directory: string, options?: ApplyOptions): Promise<readonly Change[]>;
+  apply(directory: string, options?: ApplyOptions): Promise<Applied>;
 
   /** The time of the head: the same head gives the same answer. */
   now(): Date;

@@ -285,7 +285,7 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
       throw new RathError("session.not-found", `No model was asked on session ${this.id} up to step ${this.step}.`, { session: this });
     return requestOf(called, this.#platform);
   }
-  async apply(directory: string, options: S.ApplyOptions = {}): Promise<readonly S.Change[]> {
+  async apply(directory: string, options: S.ApplyOptions = {}): Promise<S.Applied> {
     return this.#host.apply(this, givenText(directory, "directory"), givenApply(options));
   }
 

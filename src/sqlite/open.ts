@@ -20,7 +20,7 @@ const pageBytes = 4096;
 
 /** An open, checked database of the newest format in WAL mode. Throws the driver's error while other processes hold it. */
 export function openFile(path: string, open: OpenDatabase, format: Format): Database {
-  if (!existsSync(path)) makeFile(path, open, format);
+  if (!isThere(path)) makeFile(path, open, format);
   refuseForeign(path);
   const database = open(path);
   try {
@@ -37,6 +37,25 @@ export function openFile(path: string, open: OpenDatabase, format: Format): Data
     database.close();
     throw failureOf(error) === "corrupt" ? corrupt(path, (error as Error).message, error) : error;
   }
+}
+
+/** A file that this user may not even look for is not one that is missing. */
+function isThere(path: string): boolean {
+  try {
+    statSync(path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EACCES") throw notAllowed(path, error);
+    return false;
+  }
+}
+
+function notAllowed(path: string, cause: unknown): RathError {
+  return new RathError(
+    "store.unavailable",
+    `${path} cannot be opened: ${refusalOf(cause)}. Open it as the user whose it is, or name another store.`,
+    { cause, details: { path } },
+  );
 }
 
 /** What every refusal of a damaged file says: what, which file, what next. */
@@ -133,13 +152,21 @@ export function syncPath(path: string): void {
 /** Refuses what is no SQLite database before SQLite sees it. */
 export function refuseForeign(path: string): void {
   const magic = Buffer.alloc(16);
-  const file = openSync(path, "r");
+  const file = openToRead(path);
   try {
     const length = readSync(file, magic, 0, 16, 0);
     if (length === 0) throw corrupt(path, "it is empty, which no file made by openrath ever is");
     if (length < 16 || magic.toString("latin1") !== "SQLite format 3\0") throw corrupt(path, "it is not an SQLite database");
   } finally {
     closeSync(file);
+  }
+}
+
+function openToRead(path: string): number {
+  try {
+    return openSync(path, "r");
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === "EACCES" ? notAllowed(path, error) : error;
   }
 }
 

@@ -32,6 +32,11 @@ export interface PostgresStoreOptions extends PostgresOptions {
 
 export function storeOn(source: string | PostgresPool, options: PostgresStoreOptions): Store {
   const connection = new Connection(source, options, postgresFormat);
+  if (connection.crowded)
+    process.emitWarning(
+      "The pool that was given has room for one connection (max: 1): none is left to listen on, and changes are seen by looking from time to time.",
+      "OpenRathWarning",
+    );
   const teller = new Teller(connection);
   const appends = new Appends(connection, options.durability === "relaxed", (sessions) => teller.grown(sessions));
   const leases = new Leases(connection, options.clock ?? { skewMs: 0 });

@@ -10,7 +10,7 @@ export type { PostgresStoreOptions } from "./postgres-store.ts";
 /**
  * A store in the database at `url`, whose tables are made in a schema of their own when it is first used. Any number of processes and
  * machines may have it open. Needs the package `pg`; a pool of your own (`pg.Pool`, or anything with `query`) may be given instead,
- * stays yours to close, and without `connect` cannot tell of changes. Waking workers at a time needs the package `pg-boss`.
+ * stays yours to close, and without `connect`, or with room for one connection only, cannot tell of changes. Waking workers at a time needs the package `pg-boss`.
  *
  * @example
  * await using store = postgresStore("postgres://user:password@localhost:5432/app");

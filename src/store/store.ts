@@ -251,8 +251,12 @@ export interface Store extends AsyncDisposable {
    * of them has another head by now, or another log continues one of them.
    */
   remove?(logs: readonly { readonly session: string; readonly head: string }[]): Promise<boolean>;
-  /** Cleans up after `erase`, `remove` and `sweep`, so that what they removed is not in the files of the store any more. False when others were in the way. */
-  scrub?(): Promise<boolean>;
+  /**
+   * Cleans up after `erase`, `remove` and `sweep`, so that what they removed is not in the files of the store any more. False when others
+   * were in the way, or it is not allowed: it is asked for again. Names of tables: it did what it can, and unused space in their files
+   * may hold bytes of it until that is used again.
+   */
+  scrub?(): Promise<boolean | readonly string[]>;
   /** Removes blobs that nobody needs, or only lists them, with the bytes they take in the store. */
   sweep?(options: SweepOptions): AsyncIterable<{ readonly hash: string; readonly bytes: number }>;
 }

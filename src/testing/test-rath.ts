@@ -1,6 +1,7 @@
 /** A Rath for tests: what it makes depends on the program alone, so that the same program gives the same bytes. */
 import { createPrivateKey } from "node:crypto";
-import { composeRath, type RathOptions } from "../openrath.ts";
+import { composeRath } from "../openrath.ts";
+import type { RathOptions } from "../rath-options.ts";
 import { Key } from "../runtime/key.ts";
 import { nodePlatform } from "../runtime/platform.ts";
 import type { Rath } from "../runtime/rath.ts";

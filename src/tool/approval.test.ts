@@ -4,7 +4,7 @@ import { otherProcess, until } from "../../test/support/other-process.ts";
 import { Agent } from "../agent/agent.ts";
 import type { AgentOptions } from "../agent/options.ts";
 import { type Script, scripted } from "../model/scripted.ts";
-import type { RathOptions } from "../openrath.ts";
+import type { RathOptions } from "../rath-options.ts";
 import { replay } from "../runtime/replay.ts";
 import type { RathError } from "../session/errors.ts";
 import type { Decision, Pending, Session, Tool } from "../session/session.ts";

@@ -60,6 +60,17 @@ describe("sequence", () => {
   test("what is no workflow is refused before anything runs", () => {
     expect(() => sequence("no" as never)).toThrow(/sequence was given no/);
     expect(() => parallel({ a: null as never }, best)).toThrow(/parallel was given null/);
+    expect(() => race(undefined as never)).toThrow(/race was given undefined/);
+  });
+
+  test("a composition without what it needs is refused before anything runs", () => {
+    const code = "workflow.invalid";
+    const join = expect.stringMatching(/^parallel needs a second argument that makes one session of its branches/);
+    expect(() => parallel({ a: says("a") }, undefined as never)).toThrow(expect.objectContaining({ code, message: join }));
+    expect(() => loop(says("a"), { max: 2 } as never)).toThrow(
+      expect.objectContaining({ code, message: expect.stringMatching(/^loop needs until/) }),
+    );
+    expect(() => loop(says("a"), undefined as never)).toThrow(expect.objectContaining({ code }));
   });
 });
 

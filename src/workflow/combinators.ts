@@ -38,6 +38,11 @@ export function parallel<Output, Joined>(
   flows: Readonly<Record<string, Flow<Output>>>,
   join: (branches: readonly Session<Output>[]) => Promise<Session<Joined>>,
 ): Composed<Joined> {
+  if (typeof join !== "function")
+    throw new RathError(
+      "workflow.invalid",
+      "parallel needs a second argument that makes one session of its branches: best, or a function of them.",
+    );
   return composed("parallel", flows, async (session) => {
     const branches = Object.entries(flows).map(([label, flow]) => step(flow, session.fork(label)));
     return join((await Promise.all(branches)) as readonly Session<Output>[]);
@@ -102,8 +107,11 @@ export function loop<Output>(
   flow: Flow<Output>,
   options: { readonly until: (session: Session<Output>) => boolean; readonly max: number },
 ): Composed<Output> {
-  if (!(Number.isInteger(options.max) && options.max >= 1))
-    throw new RathError("workflow.invalid", `loop needs a whole number of turns from 1, got max: ${String(options.max)}.`);
+  const { until, max } = (options ?? {}) as Partial<typeof options>;
+  if (!(Number.isInteger(max) && (max as number) >= 1))
+    throw new RathError("workflow.invalid", `loop needs a whole number of turns from 1, got max: ${String(max)}.`);
+  if (typeof until !== "function")
+    throw new RathError("workflow.invalid", "loop needs until: a function that says of a session whether it is done.");
   return composed("loop", [flow], async (session) => {
     let at = (await step(flow, session)) as Session<Output>;
     for (let turn = 1; turn < options.max && !options.until(at); turn++) at = (await step(flow, at)) as Session<Output>;
@@ -191,7 +199,7 @@ class Composition extends Workflow {
 }
 
 function composed<Output>(name: string, flows: unknown, forward: (session: Session) => Promise<Session<Output>>): Composed<Output> {
-  for (const flow of Object.values(flows as object))
+  for (const flow of Object.values((flows ?? [flows]) as object))
     if (typeof flow !== "function" && !(flow instanceof Workflow))
       throw new RathError("workflow.invalid", `${name} was given ${String(flow)}: give workflows, or functions of a session.`);
   return new Composition(name, flows, forward) as Workflow as Composed<Output>;

@@ -1,6 +1,7 @@
 /**
  * What `apply` may do to a directory: compares each path that changed between two trees with what is there now. Gives the tree that
- * the directory is to hold, which is the base with those changes that were chosen, are possible, and are not there already.
+ * the directory is to hold, which is the base with those changes that were chosen, are possible, are not there already, and are not
+ * in a `.git`.
  */
 import { createHash } from "node:crypto";
 import type { BigIntStats } from "node:fs";
@@ -8,6 +9,7 @@ import { RathError } from "../session/errors.ts";
 import { readContent } from "./content.ts";
 import { join } from "./diff.ts";
 import { collisions, fold, foldsNames } from "./fold.ts";
+import { isGit } from "./git-folder.ts";
 import type { Ignore } from "./ignore.ts";
 import { normalPath } from "./path.ts";
 import type { Place } from "./place.ts";
@@ -71,7 +73,7 @@ export class ApplyPlan {
     for (const name of new Set([...before.keys(), ...after.keys()])) {
       const below = join(path, name);
       const [earlier, next] = [before.get(name), after.get(name)];
-      if (sameEntry(earlier, next) || !this.#concerns(below, earlier ?? next)) continue;
+      if (sameEntry(earlier, next) || isGit(name) || !this.#concerns(below, earlier ?? next)) continue;
       if (this.#slices.due) await this.#slices.rest();
       const there = earlier === undefined && renamed.has(fold(name)) ? "absent" : spot;
       const entry = await this.#entry(there, name, below, earlier, next);
@@ -92,7 +94,7 @@ export class ApplyPlan {
   }
 
   #isChosen(path: string): boolean {
-    return this.#chosen === undefined || this.#chosen.some((chosen) => path === chosen || path.startsWith(`${chosen}/`));
+    return this.#chosen === undefined || isUnder(path, this.#chosen);
   }
 
   /** What is to be at a path: `earlier` when nothing is to be done. */
@@ -156,16 +158,15 @@ export class ApplyPlan {
     }
   }
 
-  /** Whether a directory holds exactly what a tree says. */
+  /** Whether a directory holds exactly what a tree says; what the tree has in a `.git` is not asked for. */
   async #holds(spot: Spot, name: string, entry: DirectoryEntry): Promise<boolean> {
     const inner = enter(spot, name);
     if (typeof inner !== "object") return false;
     try {
       const expected = await this.#trees.directory(entry.hash);
-      const names = inner.names();
-      if (names.length !== expected.size) return false;
-      for (const child of names) {
+      for (const child of new Set([...inner.names(), ...expected.keys()])) {
         const wanted = expected.get(child);
+        if (wanted !== undefined && isGit(child)) continue;
         const same = isDirectory(wanted)
           ? await this.#holds(inner, child, wanted)
           : wanted !== undefined && isSame(await this.#found(inner, child, inner.below(child)), wanted);
@@ -201,6 +202,11 @@ export class ApplyPlan {
     this.#conflicts.push(path);
     return value;
   }
+}
+
+/** Whether a path is one of some, or below one. */
+export function isUnder(path: string, places: readonly string[]): boolean {
+  return places.some((place) => place === "" || path === place || path.startsWith(`${place}/`));
 }
 
 function enter(spot: Spot, name: string): Spot {

@@ -1,14 +1,16 @@
 /**
  * Writes to a user's directory what changed between two trees: the one that was captured there, and the one that work led to. All
  * is looked at before anything is written, and nothing is written when somebody changed the same paths meanwhile. What the trees do
- * not name is not touched.
+ * not name is not touched, nor is anything in a `.git`.
  */
 import type { BigIntStats } from "node:fs";
 import { RathError } from "../session/errors.ts";
-import type { Change } from "../session/session.ts";
-import { ApplyPlan, type PlanOptions } from "./apply-plan.ts";
+import type { Applied } from "../session/session.ts";
+import { ApplyPlan, isUnder, type PlanOptions } from "./apply-plan.ts";
 import { changesBetween } from "./diff.ts";
+import { appliedOf, isInGit } from "./git-folder.ts";
 import { ObjectMap, type Objects } from "./objects.ts";
+import { normalPath } from "./path.ts";
 import { Place } from "./place.ts";
 import { restore } from "./restore.ts";
 import { looksLike } from "./stat-cache.ts";
@@ -23,15 +25,9 @@ export interface ApplyOptions extends PlanOptions {
  * Writes what leads from `base` to `target`, and tells what that was. A path that is in the directory as in `target` already is left
  * out. Rejects with `workspace.changed` and all paths in `details.paths` when any is neither as in `base` nor as in `target`; with
  * `workspace.invalid` when names collide on this file system. What `target` could not keep (withheld contents, sockets, devices) is
- * neither written nor removed.
+ * neither written nor removed, nor is what it changed in a `.git`: that is listed in `leftOut`.
  */
-export async function applyTo(
-  trees: Trees,
-  directory: string,
-  base: string,
-  target: string,
-  options: ApplyOptions = {},
-): Promise<readonly Change[]> {
+export async function applyTo(trees: Trees, directory: string, base: string, target: string, options: ApplyOptions = {}): Promise<Applied> {
   // The tree in between is of no use afterwards: it stays out of the store.
   const aside = trees.over(asideOf(trees.objects));
   const root = Place.open(directory);
@@ -39,13 +35,20 @@ export async function applyTo(
     const plan = new ApplyPlan(aside, root, options);
     const goal = await plan.make(base, target);
     const changes = (await changesBetween(aside, base, goal)).filter(({ path }) => !plan.gone.has(path));
-    if (options.dryRun === true) return changes;
+    const applied = appliedOf(changes, await leftOut(trees, base, target, options.paths));
+    if (options.dryRun === true) return applied;
     const guard = (path: string, stat: BigIntStats | undefined): void => unchanged(path, plan.looks, stat);
     await restore(aside, directory, base, goal, { own: false, guard, signal: options.signal });
-    return changes;
+    return applied;
   } finally {
     root.close();
   }
+}
+
+/** What was chosen and lies in a `.git`. */
+async function leftOut(trees: Trees, base: string, target: string, paths: readonly string[] | undefined): Promise<Applied["leftOut"]> {
+  const chosen = paths?.map(normalPath) ?? [""];
+  return (await changesBetween(trees, base, target)).filter(({ path }) => isInGit(path) && isUnder(path, chosen));
 }
 
 /** Between looking and writing there is a moment in which others may write. */

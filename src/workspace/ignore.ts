@@ -3,7 +3,7 @@
  * are large, so commands see them, read-only, without their being part of the tree; *private* files usually hold secrets, so they
  * are neither recorded nor visible. `.openrathignore` in the root adds to this in the syntax of `.gitignore`: what it lists is
  * neither recorded nor visible, and `!pattern` brings back what is built in. `.gitignore` itself plays no part, and `.git` is
- * recorded like any other directory, since agents use it.
+ * recorded like any other directory, since agents use it; it never leaves the tree by itself (git-folder.ts).
  */
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import makeIgnore from "ignore";

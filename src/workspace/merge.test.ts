@@ -39,6 +39,52 @@ test("a change of content on one side and of permissions on the other merge", as
   expect([tree, conflicts]).toEqual([await is({ f: text(0o755, "2") }), []]);
 });
 
+test("a .git that both sides changed stays ours, without conflicts, and gets what is new in theirs", async () => {
+  const head = "ref: refs/heads/main\n";
+  const base = { a: "1", ".git/HEAD": head, ".git/index": binary(1), ".git/refs/heads/main": "1", ".git/objects/aa/1": binary(1) };
+  const { tree, conflicts, is } = await merged(
+    { ...base, "sub/.git": "gitdir: x\n" },
+    { ...base, a: "2", ".git/index": binary(2), ".git/objects/aa/2": binary(2), ".git/logs/HEAD": "ours", "sub/.git": "gitdir: y\n" },
+    {
+      ...base,
+      b: "new",
+      ".git/index": binary(3),
+      ".git/refs/heads/main": "3",
+      ".git/refs/heads/topic": "3",
+      ".git/objects/aa/1": "changed",
+      ".git/objects/aa/3": binary(3),
+      ".git/objects/bb/3": binary(3),
+      ".git/logs/HEAD": "theirs",
+      "sub/.git": "gitdir: z\n",
+    },
+  );
+  expect(conflicts).toEqual([]);
+  const wanted = {
+    ...base,
+    a: "2",
+    b: "new",
+    ".git/index": binary(2),
+    ".git/refs/heads/topic": "3",
+    ".git/objects/aa/2": binary(2),
+    ".git/objects/aa/3": binary(3),
+    ".git/objects/bb/3": binary(3),
+    ".git/logs/HEAD": "ours",
+    "sub/.git": "gitdir: y\n",
+  };
+  expect(tree).toBe(await is(wanted));
+});
+
+test("a .git that one side alone changed is taken, and one that ours removed stays gone", async () => {
+  const base = { a: "1", ".git/index": "1", ".git/objects/1": "1" };
+  const changed = { ...base, ".git/index": "2" };
+  const left = await merged(base, { ...base, a: "2" }, changed);
+  expect([left.tree, left.conflicts]).toEqual([await left.is({ ...changed, a: "2" }), []]);
+  const gone = await merged(base, { a: "1" }, changed);
+  expect([gone.tree, gone.conflicts]).toEqual([gone.ours, []]);
+  const both = await merged({}, { ".git/HEAD": "1", ".git/x": "1" }, { ".git/HEAD": "2", ".git/y": "2" });
+  expect([both.tree, both.conflicts]).toEqual([await both.is({ ".git/HEAD": "1", ".git/x": "1", ".git/y": "2" }), []]);
+});
+
 describe("each kind of conflict holds ours and names what each side has", () => {
   const big = (size: number): Entry => ({ type: "withheld", why: "size", size });
   const cases: readonly (readonly [problem: string, base: TreeModel, ours: TreeModel, theirs: TreeModel, path: string])[] = [

@@ -1,10 +1,12 @@
 /**
  * Three-way merges of trees. Paths are merged one by one and texts by lines; what only one side changed is taken by its hash, so
- * the cost is that of what both changed. Nothing is lost in silence: whatever both sides changed differently is a conflict.
+ * the cost is that of what both changed. Nothing is lost in silence: whatever both sides changed differently is a conflict, except
+ * in a `.git`, where every command of git writes, and of which ours stays and takes in new files.
  */
 import { agreed, conflictAt, type FileConflict, type Problem, textOf } from "./conflict.ts";
 import { inOrder, join, namesOf } from "./diff.ts";
 import { diff3 } from "./diff3.ts";
+import { isGit } from "./git-folder.ts";
 import { type Entry, emptyTree, sameEntry, sorted, type Trees } from "./tree.ts";
 
 /** What a merge came to. */
@@ -54,7 +56,7 @@ async function mergeContents(merge: Merge, path: string, base: string, ours: str
   const [a, o, t] = [await trees.directory(base), await trees.directory(ours), await trees.directory(theirs)];
   const entries: [string, Entry][] = [];
   for (const name of namesOf(a, o, t)) {
-    const entry = await mergeEntries(merge, join(path, name), a.get(name), o.get(name), t.get(name));
+    const entry = await mergeEntries(merge, join(path, name), a.get(name), o.get(name), t.get(name), isGit(name));
     if (entry !== undefined) entries.push([name, entry]);
   }
   return trees.store(sorted(entries));
@@ -66,13 +68,31 @@ async function mergeEntries(
   base: Entry | undefined,
   ours: Entry | undefined,
   theirs: Entry | undefined,
+  git: boolean,
 ): Promise<Entry | undefined> {
   if (sameEntry(ours, theirs) || sameEntry(base, theirs)) return ours;
   if (sameEntry(base, ours)) return theirs;
+  if (git) return ours?.type === "directory" && theirs?.type === "directory" ? withNew(merge.trees, base, ours, theirs) : ours;
   if (isDirectoryOrNothing(ours) && isDirectoryOrNothing(theirs)) return mergeDirectories(merge, path, base, ours, theirs);
   if (ours?.type === "file" && theirs?.type === "file") return mergeFiles(merge, path, base, ours, theirs);
   merge.conflicts.push(conflictAt(path, problemOf(base, ours, theirs), base, ours, theirs));
   return ours;
+}
+
+/**
+ * Our directory with what is new in theirs, such as objects. Nothing else of theirs is taken: an index of one side over a branch of
+ * the other would be a state that neither had.
+ */
+async function withNew(trees: Trees, base: Entry | undefined, ours: DirectoryEntry, theirs: DirectoryEntry): Promise<DirectoryEntry> {
+  const from = await trees.directory(base?.type === "directory" ? base.hash : emptyTree);
+  const entries = new Map(await trees.directory(ours.hash));
+  for (const [name, theirEntry] of await trees.directory(theirs.hash)) {
+    const [before, now] = [from.get(name), entries.get(name)];
+    if (sameEntry(now, theirEntry) || sameEntry(before, theirEntry)) continue;
+    if (now === undefined && before === undefined) entries.set(name, theirEntry);
+    else if (now?.type === "directory" && theirEntry.type === "directory") entries.set(name, await withNew(trees, before, now, theirEntry));
+  }
+  return { ...ours, hash: await trees.store(sorted(entries)) };
 }
 
 function isDirectoryOrNothing(entry: Entry | undefined): entry is DirectoryEntry | undefined {

@@ -43,9 +43,22 @@ test("a missing newline, permissions, links and binaries are said as git says th
   expect(await patch({ f: linkTo("x") }, {})).toContain(
     "deleted file mode 120000\n--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n\\ No newline",
   );
-  expect(await patch({ f: "a" }, { f: Uint8Array.of(0) })).toBe("diff --git a/f b/f\nBinary files a/f and b/f differ\n");
-  expect(await patch({}, { f: Uint8Array.of(0xff) })).toBe(
+  const named = { binary: "named" } as const;
+  expect(await patch({ f: "a" }, { f: Uint8Array.of(0) }, named)).toBe("diff --git a/f b/f\nBinary files a/f and b/f differ\n");
+  expect(await patch({}, { f: Uint8Array.of(0xff) }, named)).toBe(
     "diff --git a/f b/f\nnew file mode 100644\nBinary files /dev/null and b/f differ\n",
+  );
+});
+
+test("a binary file is in it whole, forward and back, under the names that git gives its contents", async () => {
+  // How a content is compressed differs between versions of zlib.
+  const [none, id] = ["0".repeat(40), "8352675d67aed6625ece79af41c27fdb4ee2e867"];
+  const [nothing, bytes] = ["literal 0\n[A-Z]\\S+\n\n", "literal 3\n[A-Z]\\S+\n\n"];
+  expect(await patch({}, { f: Uint8Array.of(0, 1, 2) })).toMatch(
+    new RegExp(`^diff --git a/f b/f\nnew file mode 100644\nindex ${none}\\.\\.${id}\nGIT binary patch\n${bytes}${nothing}$`),
+  );
+  expect(await patch({ f: Uint8Array.of(0, 1, 2) }, {})).toMatch(
+    new RegExp(`^diff --git a/f b/f\ndeleted file mode 100644\nindex ${id}\\.\\.${none}\nGIT binary patch\n${nothing}${bytes}$`),
   );
 });
 
@@ -62,6 +75,10 @@ test("what a patch cannot show is named", async () => {
   const text = await patch({}, { a: numbered(100), b: "small\n" }, { limit: 300 });
   expect(text).toContain("# a: added, too large to show here\n");
   expect(text).toContain("+small\n");
+  const noise = Uint8Array.from({ length: 400 }, (_, i) => (i * i * 7919) % 251);
+  expect(await patch({ gone: noise }, { noise: Buffer.concat([noise, noise]) }, { limit: 300 })).toBe(
+    "# gone: removed, too large to show here\n# noise: added, too large to show here\n",
+  );
 });
 
 test("only the paths that were asked for", async () => {
@@ -83,7 +100,7 @@ describe.skipIf(!hasGit)("git apply", () => {
   afterAll(() => rmSync(root, { recursive: true }));
   let count = 0;
 
-  async function applied(a: TreeModel, b: TreeModel): Promise<void> {
+  async function applied(a: TreeModel, b: TreeModel, back = false): Promise<void> {
     const trees = new Trees(new ObjectMap());
     const [before, after] = [await treeFrom(trees, a), await treeFrom(trees, b)];
     const directory = `${root}/${count++}`;
@@ -91,9 +108,16 @@ describe.skipIf(!hasGit)("git apply", () => {
     await materialise(trees, before, directory);
     const text = await patchBetween(trees, before, after);
     if (!text.includes("diff --git")) return;
-    const { status, stderr } = spawnSync("git", ["apply", "--whitespace=nowarn", "-"], { cwd: directory, input: text, encoding: "utf8" });
-    expect({ status, stderr, text: status === 0 ? "" : text }).toEqual({ status: 0, stderr: "", text: "" });
+    const git = (...options: readonly string[]): void => {
+      const given = { cwd: directory, input: text, encoding: "utf8" } as const;
+      const { status, stderr } = spawnSync("git", ["apply", "--whitespace=nowarn", ...options, "-"], given);
+      expect({ status, stderr, text: status === 0 ? "" : text }).toEqual({ status: 0, stderr: "", text: "" });
+    };
+    git();
     expect(onDisk(Buffer.from(directory))).toEqual(await inTree(trees, after));
+    if (!back) return;
+    git("--reverse");
+    expect(onDisk(Buffer.from(directory))).toEqual(await inTree(trees, before));
   }
 
   test("takes additions, removals, modes, links, types, empty files, odd names and line ends", async () => {
@@ -123,6 +147,27 @@ describe.skipIf(!hasGit)("git apply", () => {
         "\udcff": "bytes\n",
         "cr\ronly": "x\ry\n",
       },
+    );
+  });
+
+  test("takes binary files that change, come, go, become text, links or executable, and gives them back", async () => {
+    const noise = Uint8Array.from({ length: 5000 }, (_, i) => (i * i * 7919) % 251);
+    const bytes = (text: string): Uint8Array => Buffer.from(text, "latin1");
+    await applied(
+      { a: "a\n", changed: bytes("\0one"), gone: noise, text: bytes("\xff"), linked: bytes("\0"), "é \udcff": bytes("\0x"), z: "z\n" },
+      { a: "b\n", changed: noise, new: bytes("\0new"), text: "text\n", linked: linkTo("a"), "é \udcff": bytes("\0y"), z: bytes("\0") },
+      true,
+    );
+    await applied({ f: { text: "\0one", mode: 0o644 } }, { f: { text: "\0two", mode: 0o755 } }, true);
+    await applied({ a: linkTo("\udcff"), b: "" }, { a: linkTo("\udcfe"), b: bytes("\0") }, true);
+  });
+
+  test("takes the patch between any bytes", async () => {
+    const bytes = fc.oneof(fc.uint8Array({ maxLength: 130 }), fc.uint8Array({ minLength: 60, maxLength: 2000 }));
+    const files = fc.dictionary(fc.constantFrom("a", "b", "c d"), bytes, { maxKeys: 3 });
+    await fc.assert(
+      fc.asyncProperty(files, files, (a, b) => applied(a, b, true)),
+      { numRuns: 40 },
     );
   });
 
@@ -164,8 +209,8 @@ function onDisk(directory: Buffer, under = "", found: Record<string, string> = {
     const path = under + nameOf(name);
     const stat = lstatSync(at);
     if (stat.isDirectory()) onDisk(at, `${path}/`, found);
-    else if (stat.isSymbolicLink()) found[path] = `-> ${readlinkSync(at)}`;
-    else found[path] = `${stat.mode & 0o100 ? "x" : "-"} ${readFileSync(at, "utf8")}`;
+    else if (stat.isSymbolicLink()) found[path] = `-> ${nameOf(readlinkSync(at, { encoding: "buffer" }))}`;
+    else found[path] = `${stat.mode & 0o100 ? "x" : "-"} ${readFileSync(at, "latin1")}`;
   }
   return found;
 }
@@ -175,7 +220,7 @@ async function inTree(trees: Trees, tree: string): Promise<Record<string, string
   for await (const { path, entry } of trees.walk(tree)) {
     if (entry.type === "link") found[path] = `-> ${entry.target}`;
     if (entry.type === "file")
-      found[path] = `${entry.mode & 0o100 ? "x" : "-"} ${Buffer.from(await trees.objects.get(entry.hash)).toString()}`;
+      found[path] = `${entry.mode & 0o100 ? "x" : "-"} ${Buffer.from(await trees.objects.get(entry.hash)).toString("latin1")}`;
   }
   return found;
 }

@@ -1,7 +1,9 @@
 /** The difference of two trees as a patch, in the format of git: for people to read and for `git apply`. */
 import { counted } from "../session/counted.ts";
 import type { Change } from "../session/session.ts";
+import { binaryPatch } from "./binary-patch.ts";
 import { changesBetween } from "./diff.ts";
+import { splitGit } from "./git-folder.ts";
 import { type Hunk, lineHunks, splitLines, textFrom } from "./lines.ts";
 import { bytesOf } from "./name.ts";
 import { normalPath } from "./path.ts";
@@ -14,22 +16,26 @@ export interface PatchOptions {
   readonly context?: number | undefined;
   /** In bytes: files that would make the patch longer are named without their text. Default: 8 MiB. */
   readonly limit?: number | undefined;
+  /** Whether binary files are in it, as `git apply` takes them, or only named, for people. Default: in it. */
+  readonly binary?: "whole" | "named" | undefined;
 }
 
 /**
- * What leads from one tree to another. As in git: of permissions only whether a file can be executed, no empty directories, and
- * binary files are only named. What a patch cannot show (special files, contents that were not kept or are too large) has a line
- * that begins with "#", which `git apply` passes over.
+ * What leads from one tree to another. As in git: of permissions only whether a file can be executed, and no empty directories. What a patch cannot show (special files, contents that were not kept or are too large) has a line
+ * that begins with "#", which `git apply` passes over. What is in a `.git` is left out: the first line tells how much.
  */
 export async function patchBetween(trees: Trees, a: string, b: string, options: PatchOptions = {}): Promise<string> {
+  const { binary = "whole" } = options;
   const context = Math.max(0, options.context ?? 3);
   const paths = options.paths?.map(normalPath);
   let room = options.limit ?? defaultLimit;
-  const parts: string[] = [];
-  for (const change of await changesBetween(trees, a, b)) {
-    if (paths !== undefined && !paths.some((path) => isAt(change, path))) continue;
+  const wanted = (await changesBetween(trees, a, b)).filter((change) => paths === undefined || paths.some((path) => isAt(change, path)));
+  const { outside, inGit } = splitGit(wanted);
+  const parts: string[] = inGit.length === 0 ? [] : [`# .git stays in the session: ${counted(inGit.length, "change")} left out\n`];
+  for (const change of outside) {
     const [before, after] = [await trees.entry(a, change.path), await trees.entry(b, change.path)];
-    const part = sizeOf(before) + sizeOf(after) > room * 2 ? undefined : await patchOf(trees, change.path, before, after, context);
+    const part =
+      sizeOf(before) + sizeOf(after) > room * 2 ? undefined : await patchOf(trees, change.path, before, after, { context, binary });
     const length = part === undefined ? Number.POSITIVE_INFINITY : Buffer.byteLength(part);
     if (part !== undefined && length <= room) parts.push(part);
     else parts.push(`# ${quoted("", change.path)}: ${change.kind}, too large to show here\n`);
@@ -48,16 +54,24 @@ function sizeOf(entry: Entry | undefined): number {
   return entry?.type === "file" ? entry.size : 0;
 }
 
-/** The part of one path. */
-export async function patchOf(trees: Trees, path: string, a: Entry | undefined, b: Entry | undefined, context = 3): Promise<string> {
+type PartOptions = Pick<PatchOptions, "context" | "binary">;
+
+/** The part of one path; binary files are only named, unless they are asked for. */
+export async function patchOf(
+  trees: Trees,
+  path: string,
+  a: Entry | undefined,
+  b: Entry | undefined,
+  options: PartOptions = {},
+): Promise<string> {
   const note = noteOf(path, a, b);
   if (note !== undefined) return note;
   const [before, after] = [await blobOf(trees, a), await blobOf(trees, b)];
   if (before === undefined && after === undefined) return "";
   // A file that becomes a link, or the reverse, is in git the end of one and the start of another.
   if (before !== undefined && after !== undefined && before.link !== after.link)
-    return onePatch(path, before, undefined, context) + onePatch(path, undefined, after, context);
-  return onePatch(path, before, after, context);
+    return (await onePatch(path, before, undefined, options)) + (await onePatch(path, undefined, after, options));
+  return onePatch(path, before, after, options);
 }
 
 /** A line for what no patch can show. */
@@ -84,7 +98,12 @@ async function blobOf(trees: Trees, entry: Entry | undefined): Promise<Blob | un
   return { mode: entry.mode & 0o100 ? "100755" : "100644", link: false, bytes: await trees.objects.get(entry.hash) };
 }
 
-function onePatch(path: string, before: Blob | undefined, after: Blob | undefined, context: number): string {
+async function onePatch(
+  path: string,
+  before: Blob | undefined,
+  after: Blob | undefined,
+  { context, binary }: PartOptions,
+): Promise<string> {
   const [a, b] = [quoted("a/", path), quoted("b/", path)];
   const modes = modeLines(before, after);
   const same = before !== undefined && after !== undefined && Buffer.compare(before.bytes, after.bytes) === 0;
@@ -93,7 +112,8 @@ function onePatch(path: string, before: Blob | undefined, after: Blob | undefine
   const [from, to] = [before === undefined ? "/dev/null" : a, after === undefined ? "/dev/null" : b];
   const [old, now] = [before === undefined ? "" : textFrom(before.bytes), after === undefined ? "" : textFrom(after.bytes)];
   if (same || (old === "" && now === "")) return header;
-  if (old === undefined || now === undefined) return `${header}Binary files ${from} and ${to} differ\n`;
+  if (old === undefined || now === undefined)
+    return `${header}${binary === "whole" ? await binaryPatch(before?.bytes, after?.bytes) : `Binary files ${from} and ${to} differ\n`}`;
   // Git ends a name that holds a space with a tab, for readers that expect a date behind it.
   const named = (name: string): string => (name.includes(" ") && !name.startsWith('"') ? `${name}\t` : name);
   return `${header}--- ${named(from)}\n+++ ${named(to)}\n${hunkText(splitLines(old), splitLines(now), context)}`;

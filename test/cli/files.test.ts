@@ -50,6 +50,16 @@ describe("apply", () => {
     expect((await run(["apply", id, "--yes"])).err).toContain("Nothing to write");
   });
 
+  test("without asking writes only below the folder of the call, unless the directory is named: a session may come from anybody", async () => {
+    const { id } = await worked();
+    const elsewhere = { cwd: await mkdtemp(join(folder, "elsewhere-")) };
+    const refused = await run(["apply", id, "--yes"], elsewhere);
+    expect(refused).toMatchObject({ exit: 2, err: expect.stringContaining(`openrath apply ${id} ${repo()} --yes`) as string });
+    expect(await textOf("a.txt")).toBe("one\ntwo\n");
+    expect(await run(["apply", id, repo(), "--yes"], elsewhere)).toMatchObject({ exit: 0 });
+    expect(await textOf("a.txt")).toBe("one\ntwo\nthree\n");
+  });
+
   test("writes nothing when a file changed there meanwhile, and names it", async () => {
     const { id } = await worked();
     await writeFile(join(repo(), "a.txt"), "mine\n");
@@ -58,6 +68,29 @@ describe("apply", () => {
     expect(await readdir(repo())).toEqual(["a.txt"]);
     expect((await run(["apply", id, "--yes", "--paths", "b/new.txt"])).exit).toBe(0);
     expect([await textOf("a.txt"), await textOf("b/new.txt")]).toEqual(["mine\n", "new\n"]);
+  });
+
+  test("leaves .git in the session, and says so", async () => {
+    await using rath = openrath({ store: store() });
+    const first = await rath
+      .session("Work")
+      .to("memory", { workspace: repo() })
+      .call(write, { path: ".git/hooks/pre-commit", content: "x\n" });
+    const only = await run(["apply", first.id, "--yes"]);
+    expect([only.exit, only.out, only.err]).toEqual([0, "", expect.stringContaining(".git stays in the session: 1 change left out\n")]);
+    const { id } = await first.call(write, { path: "b.txt", content: "new\n" });
+    expect(await run(["diff", id, "--patch"])).toMatchObject({
+      out: expect.stringMatching(/^# \.git stays in the session: 1 change left out\ndiff --git a\/b\.txt b\/b\.txt\n/) as string,
+      err: expect.stringContaining("not in the patch: .git stays in the session: 1 change left out\n") as string,
+    });
+    expect(JSON.parse((await run(["apply", id, "--dry-run", "--json"])).out)).toMatchObject({
+      changes: [{ path: "b.txt" }],
+      leftOut: [{ path: ".git/hooks/pre-commit" }],
+    });
+    const { exit, out, err } = await run(["apply", id, "--yes"]);
+    expect([exit, out, err]).toEqual([0, "added\tb.txt\n", expect.stringContaining(".git stays in the session: 1 change left out\n")]);
+    expect((await readdir(repo())).sort()).toEqual(["a.txt", "b.txt"]);
+    expect((await run(["apply", id, "--yes", "--paths", ".git/hooks"])).err).toContain("is in a .git, which stays in the session");
   });
 
   test("says so when that directory is gone", async () => {

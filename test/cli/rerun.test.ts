@@ -76,4 +76,21 @@ describe("openrath rerun", () => {
     await other.decide(pending.id, { answer: "yes", by: "human:ada" });
     expect(await shown).toMatchObject({ exit: 0, out: expect.stringContaining("output\tdone") });
   });
+
+  test("warns in words that fit the command when an effect may not be repeated", async () => {
+    const heard: string[] = [];
+    const hear = ({ message }: Error): void => void heard.push(message);
+    process.on("warning", hear);
+    const open = (): Rath => testRath({ store, workflows: { pay: new Flow((session) => session.do("pay", () => 1), "pay") } });
+    const store = lasting();
+    const first = open();
+    const { id } = await (await first.run("pay", first.session("Once"))).result();
+    await first.close();
+    const shown = await call(() => projectOf(open(), undefined), ["rerun", id, "--set", "message=Twice"], { terminal: false });
+    process.off("warning", hear);
+    expect(shown).toMatchObject({ exit: 8, err: expect.stringContaining("next: the same command with --live") });
+    expect(heard).toStrictEqual([
+      expect.stringMatching(/^"pay" may not be repeated .*\(openrath rerun --live\), or decide here, in the program/),
+    ]);
+  });
 });

@@ -1,6 +1,7 @@
 /** A world whose effects are counted, and a process that can die before or after each commit and each effect. */
 import { type Script, scripted } from "../../src/model/scripted.ts";
-import { composeRath, type RathOptions } from "../../src/openrath.ts";
+import { composeRath } from "../../src/openrath.ts";
+import type { RathOptions } from "../../src/rath-options.ts";
 import type { Rath } from "../../src/runtime/rath.ts";
 import type { Model } from "../../src/session/model.ts";
 import type { Store } from "../../src/store/store.ts";

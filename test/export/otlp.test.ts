@@ -277,5 +277,9 @@ describe("sending a trace", () => {
       /headers for the collector are not valid/,
     );
     await expect(sendOtlp(rath.session("hi"), { ...options, to: "nowhere" })).rejects.toThrow(/no URL/);
+    const named = there.url.replace("//", "//ada:hunter2@");
+    const refused = sendOtlp(rath.session("hi"), { ...options, to: named });
+    await expect(refused).rejects.toThrow(/holds a user or a password.*OTEL_EXPORTER_OTLP_HEADERS/);
+    await expect(refused).rejects.not.toThrow(/hunter2/);
   });
 });

@@ -109,7 +109,7 @@ const files: Readonly<Record<string, readonly Line<World>[]>> = {
     line(() => ["run", "assistant", "--input", "When is high water?"]),
     line(() => ["run", "assistant", "--input", "When is high water?", "--jsonl", "-q"], { only: "piped" }),
     line(() => ["run", "parallel", "--input", "Speak"], { only: "terminal" }),
-    line(() => ["run", "assistant", "--budget", "0.0001"]),
+    line(() => ["run", "assistant", "--input", "When is high water?", "--budget", "0.0001"]),
     line(({ assistant }) => ["show", assistant]),
     line(({ assistant }) => ["log", assistant, "--oneline"]),
     line(({ assistant }) => ["log", assistant, "-n", "5"], { only: "terminal" }),
@@ -120,11 +120,23 @@ const files: Readonly<Record<string, readonly Line<World>[]>> = {
     line(({ assistant }) => ["replay", assistant], { only: "terminal" }),
     line(({ assistant }) => ["rerun", assistant, "--set", "message=When is low water?"], { only: "terminal" }),
     line(() => ["chat", "--workflow", "careful"], { calling: { input: "Delete a.txt\nno\n" } }),
-    line(() => ["run", "careful"]),
-    line(() => ["run", "limited"]),
+    line(() => ["run", "careful", "--input", "Delete a.txt"]),
+    line(() => ["run", "limited", "--input", "Search"]),
+    line(() => ["run", "broke", "--input", "Pay"]),
+    line(() => ["run", "broke", "--input", "Pay", "--json"], { only: "piped" }),
+    line(() => ["show", "00000003-0007-7000-8000-000000000000"], { only: "terminal" }),
+    line(() => ["chat", "--workflow", "broke"], { calling: { input: "Pay\n" }, only: "terminal" }),
+    line(({ fails }) => ["show", fails], { only: "terminal" }),
+    line(() => ["run", "limited"], { only: "terminal" }),
   ],
   fork: [line(({ forecast }) => ["fork", `${short(forecast)}@3`, "--label", "again"]), line(({ forecast }) => ["fork", `${forecast}@99`])],
-  merge: [line(({ forecast, contest }) => ["merge", forecast, contest]), line(({ forecast }) => ["merge", forecast])],
+  merge: [
+    line(({ notes, draft }) => ["merge", notes, draft]),
+    line(({ notes, draft }) => ["merge", notes, draft, "--json"], { only: "piped" }),
+    line(({ notes, draft }) => ["merge", notes, draft, "--conflicts", "theirs"], { only: "terminal" }),
+    line(({ forecast, contest }) => ["merge", forecast, contest]),
+    line(({ forecast }) => ["merge", forecast]),
+  ],
   replay: [
     line(({ forecast }) => ["replay", forecast]),
     line(({ forecast }) => ["replay", forecast, "--workflow", "contest"]),
@@ -168,6 +180,8 @@ const files: Readonly<Record<string, readonly Line<World>[]>> = {
     line(({ forecast }) => ["verify", forecast]),
     line(({ forecast }) => ["verify", forecast, "--json"], { only: "piped" }),
     line(({ forecast }) => ["verify", forecast, "--anchor", "nowhere.jsonl"]),
+    line(({ forecast }) => ["verify", forecast, "--key", "abc"], { only: "terminal" }),
+    line(() => ["verify", "--all", "--key", "abc"], { only: "terminal" }),
     line(({ contest }) => ["verify", short(contest), "--replay"]),
     line(({ forecast }) => ["verify", forecast, "--replay", "--workflow", "contest"]),
     line(({ hostile }) => ["verify", hostile, "--replay"]),
@@ -336,6 +350,7 @@ const files: Readonly<Record<string, readonly Line<World>[]>> = {
     line(({ forecast }) => ["export", forecast, "a.jsonl"], { only: "piped" }),
     line(({ forecast }) => ["export", forecast, "a.jsonl"]),
     line(({ forecast }) => ["export", forecast, "a.jsonl", "--yes"], { only: "terminal" }),
+    line(({ forecast }) => ["export", forecast, "of the week.jsonl"], { only: "terminal" }),
     line(({ forecast }) => ["export", forecast, "--format", "html"], { only: "terminal" }),
     line(({ forecast }) => ["export", forecast, "--format", "pdf"]),
     line(({ assistant }) => ["export", assistant, "-", "--format", "chat-jsonl"]),
@@ -378,6 +393,7 @@ const files: Readonly<Record<string, readonly Line<World>[]>> = {
   mcp: [
     line(() => ["mcp", "test", process.execPath, "--", memoryServer]),
     line(() => ["mcp", "test", "no-such-command"]),
+    line(() => ["mcp", "test", "tidez", "--file", "servers.json"], { only: "terminal" }),
     line(() => ["mcp", "ls"]),
   ],
   completion: [
@@ -411,4 +427,8 @@ async function v1Files(folder: string): Promise<void> {
   await write("broken.jsonl", [header, said(1, "user", "Too early")]);
 }
 
-goldenFiles(files, makeWorld, v1Files);
+goldenFiles(files, makeWorld, async (folder) => {
+  await v1Files(folder);
+  const mcpServers = { tides: { command: "tides" }, weather: { url: "https://weather.example/mcp" } };
+  await writeFile(join(folder, "servers.json"), JSON.stringify({ mcpServers }));
+});

@@ -90,6 +90,12 @@ export const workflows = {
     limits: { rounds: 2 },
     tools: [search],
   }),
+  broke: new Agent({
+    name: "broke",
+    model: scripted(() => {
+      throw new Error("the quota of the account is used up");
+    }),
+  }),
   parallel: parallel(
     {
       one: new Agent({ name: "one", model: scripted("This is what one says.") }),

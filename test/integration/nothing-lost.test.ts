@@ -1,6 +1,7 @@
 /** What was asked of a run is heeded, whichever process it was asked in and whatever the run was doing just then. */
 import { expect, test } from "vitest";
-import { composeRath, type RathOptions } from "../../src/openrath.ts";
+import { composeRath } from "../../src/openrath.ts";
+import type { RathOptions } from "../../src/rath-options.ts";
 import type { Rath } from "../../src/runtime/rath.ts";
 import type { WorkOptions } from "../../src/runtime/worker.ts";
 import type { Session } from "../../src/session/session.ts";

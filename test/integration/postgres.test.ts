@@ -1,6 +1,7 @@
 /** A whole Rath on PostgreSQL: what one process begins, others execute, answer, watch and remember. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { composeRath, type RathOptions } from "../../src/openrath.ts";
+import { composeRath } from "../../src/openrath.ts";
+import type { RathOptions } from "../../src/rath-options.ts";
 import type { Rath } from "../../src/runtime/rath.ts";
 import type { Workflow } from "../../src/workflow/workflow.ts";
 import { Flow } from "../support/flow.ts";

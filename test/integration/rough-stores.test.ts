@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from "vitest";
 import { verify } from "../../src/audit/verify.ts";
-import { composeRath, type RathOptions } from "../../src/openrath.ts";
+import { composeRath } from "../../src/openrath.ts";
+import type { RathOptions } from "../../src/rath-options.ts";
 import type { Rath } from "../../src/runtime/rath.ts";
 import { replay } from "../../src/runtime/replay.ts";
 import { rerun } from "../../src/runtime/rerun.ts";

@@ -1,4 +1,5 @@
-import { composeRath, type RathOptions } from "../../src/openrath.ts";
+import { composeRath } from "../../src/openrath.ts";
+import type { RathOptions } from "../../src/rath-options.ts";
 import type { Rath } from "../../src/runtime/rath.ts";
 import type { Store } from "../../src/store/store.ts";
 import { machine } from "../../src/workspace/machine.ts";

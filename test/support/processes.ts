@@ -1,7 +1,8 @@
 /** Several processes on one store, in one: each has a Rath of its own, works for others, and may die. */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { composeRath, type RathOptions } from "../../src/openrath.ts";
+import { composeRath } from "../../src/openrath.ts";
+import type { RathOptions } from "../../src/rath-options.ts";
 import type { Rath } from "../../src/runtime/rath.ts";
 import type { Session } from "../../src/session/session.ts";
 import type { Store } from "../../src/store/store.ts";

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
-import type { RathOptions } from "../../src/openrath.ts";
+import type { RathOptions } from "../../src/rath-options.ts";
 import type { ServerOptions } from "../../src/server/server.ts";
 import { tool } from "../../src/tool/tool.ts";
 import { Flow } from "./flow.ts";

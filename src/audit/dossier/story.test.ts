@@ -118,3 +118,12 @@ test("a line of a file that looks like the head of a patch is content", async ()
     '<code>a.txt</code> <span class="added">+1</span>',
   ]);
 });
+
+test("a binary file is whole in patch.diff, and only named on the page", async () => {
+  const session = await rath.session("Write").to("memory").call(writeFile, { path: "a.bin", content: "\0one" });
+  const { page } = await dossier(session, join(folder, "binary"));
+  expect(await readFile(join(folder, "binary", "patch.diff"), "utf8")).toMatch(/\nGIT binary patch\nliteral 4\n/);
+  const text = await readFile(page, "utf8");
+  expect(text).toContain("A binary file: patch.diff has it.");
+  expect(text).not.toContain("literal 4");
+});

@@ -84,7 +84,10 @@ function sandboxOf(effect: Effect): Html {
 /** One block for each file, coloured by line. */
 function patchBlocks(patch: string): Html {
   // Lines of a patch end with a line feed alone: other breaks are content of files.
-  const files = patch.split(/(?<=^|\n)(?=diff --git |# )/).filter((part) => part.trim() !== "");
+  const files = patch
+    .split(/(?<=^|\n)(?=diff --git |# )/)
+    .filter((part) => part.trim() !== "")
+    .map((part) => part.replace(/(?<=\n)GIT binary patch\n.*$/s, "A binary file: patch.diff has it.\n"));
   let room = longestPatch;
   const shown: Html[] = [];
   for (const part of files) {

@@ -177,7 +177,7 @@ async function filesOf(session: Session, room: number, patchRoom: number): Promi
   );
   const { sandboxes } = runtimeOf(session);
   const taken = takenBy(sandboxes, placeOf(session).node) ?? session.files.hash;
-  const patch = await patchBetween(sandboxes.trees, taken, session.files.hash, { limit: patchRoom });
+  const patch = await patchBetween(sandboxes.trees, taken, session.files.hash, { limit: patchRoom, binary: "named" });
   return `${list}\n\n${folded(`Patch of ${plural(changes.length, "file")}`, fenced(patch, "diff", patchRoom))}`;
 }
 

@@ -77,6 +77,12 @@ function tracesUrl(to: string): URL {
       "export.failed",
       `Traces are sent over HTTP, not ${url.protocol.slice(0, -1)}: give an address like http://localhost:4318.`,
     );
+  // fetch refuses such a URL, and it would be in every list of processes.
+  if (url.username !== "" || url.password !== "")
+    throw new RathError(
+      "export.failed",
+      'The collector\'s address holds a user or a password, which is not sent: leave them out, and set OTEL_EXPORTER_OTLP_HEADERS="authorization=Basic%20…" (base64 of user:password).',
+    );
   if (!url.pathname.endsWith("/v1/traces")) url.pathname = `${url.pathname.replace(/\/+$/, "")}/v1/traces`;
   return url;
 }

@@ -1,9 +1,9 @@
 /** `openrath apply ID [DIR]`: writes to a directory what a session changed. */
 import { stat } from "node:fs/promises";
-import { resolve } from "node:path";
+import { isAbsolute, relative, resolve, sep } from "node:path";
 import type { Command } from "commander";
 import { RathError } from "../../session/errors.ts";
-import type { Change, Session } from "../../session/session.ts";
+import type { Applied, Session } from "../../session/session.ts";
 import { plural } from "../../wire/format.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
@@ -11,6 +11,7 @@ import { collected } from "../options.ts";
 import { printChanges, printPatch } from "../print-changes.ts";
 import { patchTaken } from "../session-files.ts";
 import { openSession, shortIds } from "../sessions.ts";
+import { shellWord } from "../shell-word.ts";
 import { show } from "../shown.ts";
 
 interface Options {
@@ -24,7 +25,7 @@ export function define(command: Command, cli: Cli): void {
   command
     .summary("write a session's files to a directory")
     .description(
-      "Writes to a directory what a session changed since it took its files from there. Shows it first and asks. Nothing is written when somebody changed the same files meanwhile (exit 4).",
+      "Writes to a directory what a session changed since it took its files from there. Shows it first and asks. Nothing is written when somebody changed the same files meanwhile (exit 4). What is in a .git stays in the session.",
     )
     .argument("<id>", "a session, or a place in it: ID@step")
     .argument("[directory]", "where to; default: the directory that the session was placed on")
@@ -38,6 +39,7 @@ export function define(command: Command, cli: Cli): void {
 async function apply(cli: Cli, id: string, given: string | undefined, options: Options): Promise<void> {
   const session = await openSession(cli, id);
   const directory = await directoryFor(cli, session, given);
+  if (given === undefined && options.yes === true && options.dryRun !== true) refuseElsewhere(cli, session, directory);
   const paths = chosen(options.paths);
   const changes = await checked(cli, session, directory, paths);
   if (cli.onTerminal) await preview(cli, session, directory, changes, options);
@@ -52,7 +54,7 @@ async function apply(cli: Cli, id: string, given: string | undefined, options: O
 }
 
 /** What would be written; rejects when somebody changed the same files. */
-async function checked(cli: Cli, session: Session, directory: string, paths: readonly string[] | undefined): Promise<readonly Change[]> {
+async function checked(cli: Cli, session: Session, directory: string, paths: readonly string[] | undefined): Promise<Applied> {
   try {
     return await session.apply(directory, { dryRun: true, paths });
   } catch (error) {
@@ -68,22 +70,19 @@ async function checked(cli: Cli, session: Session, directory: string, paths: rea
   }
 }
 
-async function preview(
-  cli: Cli,
-  session: Session,
-  directory: string,
-  changes: readonly Change[],
-  { patch, dryRun }: Options,
-): Promise<void> {
+async function preview(cli: Cli, session: Session, directory: string, changes: Applied, { patch, dryRun }: Options): Promise<void> {
   if (cli.asJson) {
     const text = patch === true ? { patch: await patchTaken(session, changes) } : {};
-    return cli.data({ session: session.toJSON(), directory, written: dryRun !== true && changes.length > 0, changes, ...text });
+    const written = dryRun !== true && changes.length > 0;
+    return cli.data({ session: session.toJSON(), directory, written, changes, leftOut: changes.leftOut, ...text });
   }
+  if (changes.leftOut.length > 0) cli.note(show`.git stays in the session: ${plural(changes.leftOut.length, "change")} left out`);
   if (patch === true && changes.length > 0) return printPatch(cli, await patchTaken(session, changes));
   const id = (await shortIds(cli))(session.id);
   const unchanged = (await session.files.changes()).length === 0;
+  const all = changes.leftOut.length === 0 ? "all that" : "all else that";
   printChanges(cli, changes, {
-    empty: unchanged ? show`Session ${id} changed no files.` : show`Nothing to write: ${directory} has all that session ${id} changed.`,
+    empty: unchanged ? show`Session ${id} changed no files.` : show`Nothing to write: ${directory} has ${all} session ${id} changed.`,
   });
 }
 
@@ -103,6 +102,15 @@ async function directoryFor(cli: Cli, session: Session, given: string | undefine
     given === undefined ? `${directory}, which the session was placed on, ${problem}.` : `${directory} ${problem}.`,
     { next: given === undefined ? `openrath apply ${session.id} DIR` : undefined },
   );
+}
+
+/** A session may come from somebody else, and name any directory: where nobody is asked, one outside the folder of the call is named. */
+function refuseElsewhere(cli: Cli, session: Session, directory: string): void {
+  const way = relative(cli.host.cwd, directory);
+  if (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way)) return;
+  throw new Fault(exits.usage, `The session was placed on ${directory}, outside the folder you are in: with --yes, name it.`, {
+    next: `openrath apply ${session.id} ${shellWord(directory)} --yes`,
+  });
 }
 
 /** Several may be given at once. */

@@ -1,4 +1,5 @@
 /** `openrath doctor`: what works on this machine, and what to do about the rest. Names of keys are shown, never their values. */
+import type { Stats } from "node:fs";
 import { access, constants, mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -92,18 +93,28 @@ async function driver(): Promise<Finding> {
 }
 
 async function homeOf(home: string): Promise<Finding> {
-  const found = await stat(home).catch(() => undefined);
+  const found = await look(home);
   if (found === undefined) return { check: "home", status: "none", detail: `${home} is not there yet: the first session makes it` };
+  if (found === "refused") return { check: "home", status: "fail", detail: `${home} cannot be reached: permission denied`, fix: ownHome };
   const open = (found.mode & 0o077) !== 0 && process.platform !== "win32";
   const writable = await access(home, constants.W_OK).then(
     () => true,
     () => false,
   );
+  if (!writable && found.uid !== (process.getuid?.() ?? found.uid))
+    return { check: "home", status: "fail", detail: `${home} belongs to another user (uid ${found.uid})`, fix: ownHome };
   return !writable
     ? { check: "home", status: "fail", detail: `${home} cannot be written`, fix: `chmod u+w ${home}` }
     : open
       ? { check: "home", status: "warn", detail: `${home} can be read by others`, fix: `chmod 700 ${home}` }
       : { check: "home", status: "ok", detail: `${home}, private` };
+}
+
+const ownHome = "run as the user whose it is, or set OPENRATH_HOME to a folder of your own";
+
+/** What is there; "refused" where this user may not look. */
+async function look(path: string): Promise<Stats | "refused" | undefined> {
+  return stat(path).catch((error: NodeJS.ErrnoException) => (error.code === "EACCES" ? "refused" : undefined));
 }
 
 /** Beside the file of a store; of another store, and of one that does not open, in the home. */
@@ -120,15 +131,17 @@ async function keyFile(cli: Cli, home: string): Promise<string> {
 
 async function signingKey(file: string): Promise<Finding> {
   const check = "signing key";
-  const found = await stat(file).catch(() => undefined);
+  const found = await look(file);
   if (found === undefined) return { check, status: "none", detail: "made at the first run" };
+  const unreadable: Finding = { check, status: "fail", detail: `${file} cannot be read: permission denied`, fix: ownHome };
+  if (found === "refused") return unreadable;
   if ((found.mode & 0o077) !== 0 && process.platform !== "win32")
     return { check, status: "warn", detail: `${file} can be read by others`, fix: `chmod 600 ${file}` };
   const { Key } = await import("../../runtime/key.ts");
-  const key = await readFile(file, "utf8").then(
-    (pem) => new Key(pem).id,
-    () => undefined,
-  );
+  const key = await readFile(file, "utf8")
+    .then((pem) => new Key(pem).id)
+    .catch((error: NodeJS.ErrnoException) => (error.code === "EACCES" ? unreadable : undefined));
+  if (typeof key === "object") return key;
   return key === undefined
     ? {
         check,

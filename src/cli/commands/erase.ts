@@ -59,7 +59,11 @@ async function eraseFor(cli: Cli, id: string | undefined, options: Options): Pro
   if (dryRun || nothing) return tell(cli, would);
   if (!cli.asJson) await list(cli, would);
   await cli.confirm(`Erase ${counts(would)} for good? This cannot be undone.`, yes);
-  await tell(cli, await run({ by, reason }), false);
+  const report = await run({ by, reason });
+  const shown = new Set(would.left.map(({ id }) => id));
+  const more = report.left.filter(({ id }) => !shown.has(id));
+  if (!cli.asJson && more.length > 0) await list(cli, { ...report, events: [], blobs: [], memories: [], shared: [], left: more });
+  await tell(cli, report, false);
 }
 
 async function targetOf(cli: Cli, id: string | undefined, options: Options): Promise<EraseTarget> {
@@ -125,12 +129,12 @@ async function tell(cli: Cli, report: EraseReport, listed = true): Promise<void>
   else cli.note(show`${cli.errInk.green("erased")} ${done}; entry ${shortEvent(report.entries[0] ?? "")} says so`);
   if (report.left.length > 0)
     cli.note(
-      show`${plural(report.left.length, "thing")} still ${report.left.length === 1 ? "says or names" : "say or name"} it: see above`,
+      show`${plural(report.left.length, "thing")} still ${report.left.length === 1 ? "says, names" : "say, name"} or may hold it: see above`,
     );
   if (!report.scrubbed) {
     cli.warn(
-      show`${cli.errInk.yellow("not clean yet:")} the files of the store may still hold it: other processes use them, or the disk has no room to write them anew`,
+      show`${cli.errInk.yellow("not clean yet:")} the files of the store may still hold it: other processes use them, the disk has no room to write them anew, or on PostgreSQL this role may not vacuum the tables`,
     );
-    cli.next("openrath gc, when they have ended and there is room");
+    cli.next("openrath gc, when they have ended and there is room, or as the owner of the tables");
   }
 }

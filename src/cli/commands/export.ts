@@ -11,6 +11,7 @@ import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
 import { progressing } from "../progress.ts";
 import { openSession, shortIds } from "../sessions.ts";
+import { shellWord } from "../shell-word.ts";
 import { jsonText, Shown, show } from "../shown.ts";
 
 interface Options {
@@ -80,7 +81,7 @@ async function exportSession(cli: Cli, id: string, file: string | undefined, opt
   await progressing(cli, "exporting", "events", () => write(session, target, how));
   if (cli.asJson) return cli.data({ session: session.toJSON(), file: target, format });
   cli.print(show`${target}`);
-  if (format === "bundle") cli.next(`openrath import ${target}, in another project`);
+  if (format === "bundle") cli.next(`openrath import ${shellWord(target)}, in another project`);
 }
 
 /** What was said of the format; the environment where no option does. What does not fit it is refused by `write`. */

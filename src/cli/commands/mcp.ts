@@ -82,8 +82,9 @@ async function ls(cli: Cli, file: string | undefined): Promise<void> {
 }
 
 async function test(cli: Cli, server: string, args: readonly string[], file: string | undefined): Promise<void> {
-  const row = await asked(cli, server, await serverOf(cli, server, args, file));
-  if (row.error !== undefined) throw new Fault(exits.error, row.error);
+  const { found, names } = await serverOf(cli, server, args, file);
+  const row = await asked(cli, server, found);
+  if (row.error !== undefined) throw new Fault(exits.error, misspelt(server, names) + row.error);
   if (cli.asJson) return cli.data(dataOf(row));
   printList(cli, row.tools, {
     columns: [
@@ -109,6 +110,12 @@ function dataOf({ server, tools, ms, error, version }: Row): object {
   };
 }
 
+interface Named {
+  readonly found: Server;
+  /** The names of the list, where none of them was given. */
+  readonly names: readonly string[];
+}
+
 type Server = Awaited<ReturnType<typeof configured>>[number];
 
 /** Connects, lists, and lets go again. */
@@ -127,10 +134,17 @@ async function asked(cli: Cli, name: string, server: Server): Promise<Row> {
   return { server: name, ...found, ms: cli.host.now().getTime() - start };
 }
 
-async function serverOf(cli: Cli, server: string, args: readonly string[], file: string | undefined): Promise<Server> {
-  if (/^https?:\/\//.test(server)) return { url: server };
+async function serverOf(cli: Cli, server: string, args: readonly string[], file: string | undefined): Promise<Named> {
+  if (/^https?:\/\//.test(server)) return { found: { url: server }, names: [] };
   const servers = file === undefined && fileOf(cli) === undefined ? [] : await listed(cli, file);
-  return servers.find(({ name }) => name === server) ?? { command: server, args };
+  const known = servers.find(({ name }) => name === server);
+  if (known !== undefined) return { found: known, names: [] };
+  return { found: { command: server, args }, names: servers.flatMap(({ name }) => name ?? []) };
+}
+
+/** What is taken for a command may have been meant as a name. */
+function misspelt(server: string, names: readonly string[]): string {
+  return names.length === 0 ? "" : `The list names no server ${server}; it names ${names.join(", ")}. As a command: `;
 }
 
 function fileOf(cli: Cli): string | undefined {

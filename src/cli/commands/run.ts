@@ -1,12 +1,15 @@
 /** `openrath run WHAT`: starts a durable run and follows it. */
 import type { Command } from "commander";
+import { Agent } from "../../agent/agent.ts";
 import type { Run } from "../../runtime/run-handle.ts";
 import type { Duration, Session } from "../../session/session.ts";
 import type { Cli } from "../cli.ts";
+import { exits, Fault } from "../fault.ts";
 import { findWorkflow } from "../find-workflow.ts";
 import { followRun } from "../follow-run.ts";
 import { anyNumberOf, collected, durationOf, numberOf, textOf } from "../options.ts";
 import { openSession, shortIds } from "../sessions.ts";
+import { shellWord } from "../shell-word.ts";
 import { show } from "../shown.ts";
 
 interface Options {
@@ -47,6 +50,10 @@ async function run(cli: Cli, what: string, options: Options): Promise<void> {
   const { workflow, name } = await findWorkflow(cli, what);
   const input = options.input === undefined ? undefined : await textOf(cli, options.input);
   const session = await startOf(cli, input, options);
+  if (workflow instanceof Agent && session.messages.length === 0)
+    throw new Fault(exits.usage, `Agent ${what} would be asked nothing: the session has no message yet.`, {
+      next: `openrath run ${shellWord(what)} --input "…"`,
+    });
   const timeout = options.timeout === undefined ? undefined : AbortSignal.timeout(durationOf(options.timeout, "--timeout"));
   const signal = timeout === undefined ? cli.host.signal : AbortSignal.any([cli.host.signal, timeout]);
   const limits = options.budget === undefined ? undefined : { usd: options.budget };

@@ -12,7 +12,7 @@ import type { Cli } from "../cli.ts";
 import { kindOf } from "../print-changes.ts";
 import { printFields } from "../print-list.ts";
 import { showRun } from "../runs.ts";
-import { answerCommand, outputOf, outputText, statusInk, stepText, usageText } from "../session-text.ts";
+import { answerCommand, failureOf, outputOf, outputText, statusInk, stepText, stopOf, stopText, usageText } from "../session-text.ts";
 import { openSession, runNamed, runRows, sessionRows, shortIds } from "../sessions.ts";
 import { clip, joined, type Showable, show } from "../shown.ts";
 
@@ -52,6 +52,7 @@ async function showSession(cli: Cli, id: string): Promise<void> {
       ...{
         status,
         stop: stop ?? null,
+        reason: stopOf(session)?.reason ?? failureOf(session) ?? null,
         title: row?.title ?? null,
         tags: row?.tags ?? [],
         principal: row?.principal ?? null,
@@ -67,10 +68,13 @@ async function showSession(cli: Cli, id: string): Promise<void> {
     return;
   }
   const short = await shortIds(cli);
+  const stopped = stopOf(session);
   printFields(cli, [
     ["session", cli.ink.cyan(cli.onTerminal ? short(session.id) : session.id)],
     ...(row?.title === undefined ? [] : [["title", row.title] as const]),
     ["status", show`${statusInk(cli, session.status)}, ${stepText(session)}`],
+    ...field("stopped", stopped === undefined ? undefined : stopText(stopped)),
+    ...field("because", failureOf(session)),
     ...field("rejected", rejectionOf(session)),
     ["head", cli.onTerminal ? shortEvent(session.head) : session.head],
     ["changed", session.now().toISOString()],
