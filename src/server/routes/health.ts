@@ -3,6 +3,7 @@ import type { Rath } from "../../runtime/rath.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { workerProblem } from "../../runtime/worker.ts";
 import { RathError } from "../../session/errors.ts";
+import { textOfThrown } from "../../session/thrown.ts";
 import { health as healthResource, readiness } from "../../wire/api/info.ts";
 import { route } from "../route.ts";
 import type { Served } from "../served.ts";
@@ -44,7 +45,7 @@ async function problemOf({ projects, stopping }: Served): Promise<string | undef
   const { rath, runtime } = projects.own;
   if (stopping.aborted) return "it is stopping";
   const worker = workerProblem(runtime, new Date());
-  if (worker !== undefined) return worker;
+  if (worker !== undefined) return "its worker does not look for work";
   const looked = looking.get(runtime) ?? look(rath, runtime);
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<string>((resolve) => {
@@ -61,7 +62,15 @@ async function problemOf({ projects, stopping }: Served): Promise<string | undef
 function look(rath: Rath, runtime: Runtime): Promise<string | undefined> {
   const looked = rath
     .ready()
-    .then(() => undefined, problemText)
+    .then(
+      () => undefined,
+      (error: unknown) => {
+        const problem = problemText(error);
+        // Who runs the server is told where and why, once for each outage.
+        if (found.get(runtime) !== problem) runtime.warn(`This server is not ready: ${textOfThrown(error)}`);
+        return problem;
+      },
+    )
     .then((problem) => {
       looking.delete(runtime);
       if (problem === undefined) found.delete(runtime);
@@ -72,7 +81,7 @@ function look(rath: Rath, runtime: Runtime): Promise<string | undefined> {
   return looked;
 }
 
-/** Errors of ours name a place without its password. What others say is for the log. */
+/** Anybody may ask: where the database is, is not for them. */
 function problemText(error: unknown): string {
-  return RathError.is(error) ? error.message : "its store or its memory failed";
+  return RathError.is(error, "store.unavailable") ? "its store or its memory cannot be reached" : "its store or its memory failed";
 }
