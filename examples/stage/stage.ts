@@ -75,7 +75,7 @@ export async function end(sessions: readonly Session[], inspect: string, workflo
       console.log(`  ${index > 0 ? " " : holds ? ink("green", "✓") : ink("red", "✗ DOES NOT HOLD:")} ${line}`);
   heading(`Where to look, after ${clock()}`);
   fact("dossiers", pathToFileURL(page).href);
-  console.log(`  inspector ${inspect}`); // on one line, to be copied
+  console.log(`  inspector\n  ${inspect}`); // on a line of its own, to be copied
   if (claims.some(({ holds }) => !holds)) throw new Error("something that was to be proved does not hold");
 }
 

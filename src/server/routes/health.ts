@@ -83,5 +83,6 @@ function look(rath: Rath, runtime: Runtime): Promise<string | undefined> {
 
 /** Anybody may ask: where the database is, is not for them. */
 function problemText(error: unknown): string {
-  return RathError.is(error, "store.unavailable") ? "its store or its memory cannot be reached" : "its store or its memory failed";
+  if (RathError.is(error, "store.unavailable")) return "its store or its memory cannot be reached";
+  return RathError.is(error, "rath.closed") || RathError.is(error, "store.closed") ? "it is closed" : "its store or its memory failed";
 }
