@@ -121,7 +121,7 @@ describe("the whole example", { timeout: 120_000 }, () => {
 
   test("the command at the end opens the inspector", async () => {
     await builtInspector();
-    const [, place, id] = /^ {2}inspector OPENRATH_HOME=(\S+) npm run inspect -- (\S+)$/m.exec(said) ?? [];
+    const [, place, id] = /^ {2}OPENRATH_HOME=(\S+) npm run inspect -- (\S+)$/m.exec(said) ?? [];
     const args = ["--import", "tsx", "src/cli/main.ts", "inspect", id ?? "", "--no-open"];
     const child = spawn(process.execPath, args, {
       cwd: root,
