@@ -14,12 +14,14 @@ const alias = Object.entries(tsconfig.compilerOptions.paths).map(([name, [path]]
 
 /**
  * What takes minutes together, each a process by itself: programs that are killed at every place, simulated worlds, real browsers, records
- * tampered with bit by bit, thousands of readers and of files.
+ * tampered with bit by bit, thousands of readers and of files, commands and servers whose surroundings fail.
  */
 const storms = [
   ...["crash", "inspector", "simulation"].map((folder) => `test/${folder}/**/*.test.ts`),
   ...["streams", "tampering", "workspace"].map((name) => `test/integration/${name}.test.ts`),
-  ...["kill", "restart"].map((name) => `test/server/${name}.test.ts`),
+  ...["kill", "ready", "restart", "serve"].map((name) => `test/server/${name}.test.ts`),
+  ...["foreign-home", "spans"].map((name) => `test/cli/${name}.test.ts`),
+  "test/examples/cluster.test.ts",
 ];
 /** What changes its process, weighs its memory or lives by its own clock has a process to itself. */
 const alone = [
@@ -54,7 +56,7 @@ export default defineConfig({
       },
       {
         resolve: { alias },
-        test: { name: "alone", include: alone, testTimeout },
+        test: { name: "alone", include: alone, exclude: [...configDefaults.exclude, ...storms], testTimeout },
       },
       {
         resolve: { alias },

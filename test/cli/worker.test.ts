@@ -7,6 +7,7 @@ import { openrath } from "../../src/index.ts";
 import { openDatabase } from "../../src/sqlite/driver.ts";
 import { call } from "../golden-cli/world.ts";
 import { Called, cleaned, projectFolder } from "../support/called.ts";
+import { until } from "../support/other-process.ts";
 
 /** Each effect leaves a line in a file that no store can take back. */
 const config = `
@@ -44,6 +45,8 @@ async function queued(workflow: string, input = ""): Promise<string> {
 }
 const witness = async (): Promise<readonly string[]> => (await readFile(join(folder, "witness"), "utf8")).trim().split("\n");
 
+const asleep = async (): Promise<readonly string[]> => (await witness()).filter((line) => line.startsWith("sleeps"));
+
 describe("workers", () => {
   test("share one store, take over from one that was killed, obey a cancel from elsewhere, and drain", async () => {
     const first = new Called(["worker", "--verbose", "--health", "0"], folder);
@@ -65,6 +68,8 @@ describe("workers", () => {
     const listed = JSON.parse((await cli("ls", "--runs", "--status", "running", "--json")).out) as readonly { readonly owner: string }[];
     expect(listed).toMatchObject([{ id: slow, workflow: "slow", owner: (await second.says(/^worker (\S+)/))[1] }]);
 
+    // Taken is not begun.
+    await until("the sleep in the second worker", async () => (await asleep()).length === 2);
     expect(await cli("cancel", slow, "--reason", "enough")).toMatchObject({ exit: 0, err: expect.stringContaining("cancelled") });
     await second.says(new RegExp(`${slow} slow cancelled`));
     expect(await cli("cancel", slow)).toMatchObject({ exit: 4, out: "" });
@@ -72,7 +77,7 @@ describe("workers", () => {
     second.child.kill("SIGTERM");
     expect(await second.ended).toBe(0);
     expect(second.err).toMatch(/stopping: .*\nstopped: \d runs? taken\n$/);
-    expect((await witness()).filter((line) => line.startsWith("sleeps"))).toHaveLength(2);
+    expect(await asleep()).toHaveLength(2);
   }, 60_000);
 
   test("a second signal ends one at once, and its run is there for others", async () => {
