@@ -77,7 +77,8 @@ describe("a worker that wakes after its run was taken over", () => {
   async function zombie(mutant?: Mutant): Promise<{ readonly second: number; readonly fenced: number }> {
     await using on = await scene();
     const at = '"name":"second"';
-    const first = on.fleet({ lullAt: at, mutant });
+    // Long enough to be frozen in time on a busy machine, and over when it wakes.
+    const first = on.fleet({ lullAt: at, lullMs: 900, mutant });
     await first.start(1);
     const run = await on.rath.run("side", on.rath.session("x"), { queue: true });
     const asleep = (await first.next("LULL", 15_000)) as Worker;
@@ -85,7 +86,10 @@ describe("a worker that wakes after its run was taken over", () => {
     const second = on.fleet({ lullAt: at, lullMs: 1500, times: { ...on.plan.times, leaseMs: 6000 } });
     await second.start(1);
     // What it had done last was not written yet.
-    while ((await run.status()) !== "waiting") await pause(20);
+    for (let status = ""; status !== "waiting"; status = await run.status()) {
+      if (status === "done") return zombie(mutant); // it was frozen too late
+      await pause(20);
+    }
     const [unknown] = await on.rath.pending({ run: run.id });
     const lulled = second.next("LULL", 15_000);
     await on.rath.decide(unknown?.id ?? "", { by: "human:test", outcome: { type: "ok", value: "first x" } });
