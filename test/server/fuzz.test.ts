@@ -189,7 +189,7 @@ const headerValues: Readonly<Record<string, fc.Arbitrary<string>>> = {
     fc.constantFrom("null", "http://evil.example", "file://", "http://127.0.0.1:1", "http://[", "http://localhost:80:80"),
   ),
   range: fc.oneof(headerText, fc.constantFrom("bytes=0-", "bytes=-1", "bytes=9-1", `bytes=${"0-1,".repeat(500)}`)),
-  "content-length": fc.constantFrom("-1", "1e3", "0x10", "99999999999999999999", "3, 3", "+1", " 2", "2000000"),
+  "content-length": fc.constantFrom("-1", "1e3", "0x10", "99999999999999999999", "3, 3", "+1", " 2", "200000000000"),
   "content-type": fc.oneof(
     headerText,
     fc.constantFrom("text/plain", "application/json;charset=utf-16", "application/jsonx", "multipart/form-data; boundary=", "*/*"),
