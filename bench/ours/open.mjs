@@ -1,8 +1,9 @@
 // Opening a long session to its newest view, against reading the same bytes as one row per event, raw; then finding things in it.
 import { join } from "node:path";
 import { sqliteStore } from "../../dist/store/sqlite.js";
-import { inDirectory, median, now, progress, settleHeap } from "../measure.mjs";
-import { readRows, writeRows } from "../raw.mjs";
+import { inDirectory, median, now, progress } from "../measure.mjs";
+import { startProcess } from "../process.mjs";
+import { writeRows } from "../raw.mjs";
 import { row } from "../report.mjs";
 import { EVENTS_PER_ROUND, finish, openDurable, Repeated } from "./rounds.mjs";
 
@@ -33,27 +34,21 @@ async function copyRaw(directory, session) {
   return events.map((event) => event.id);
 }
 
+/** In turns, in a process that has done nothing else: whoever opens a session mostly did not write it just before. */
 async function opening(directory, id, count) {
   const raw = [];
   const ours = [];
+  const opener = startProcess(new URL("open-process.mjs", import.meta.url));
   for (let pass = 0; pass <= PASSES; pass++) {
     progress(`opening, pass ${pass} of ${PASSES}`);
-    settleHeap();
-    const one = now();
-    readRows(join(directory, "raw.db"));
-    const two = now();
-    settleHeap();
-    const three = now();
-    const rath = await openDurable(directory);
-    const session = await rath.open(id);
-    const view = [session.usage.input, session.messages.length, session.status];
-    const four = now();
-    await rath.close();
-    if (session.step < count - 1 || view.includes(undefined)) throw new Error(`the session opened at step ${session.step} of ${count}`);
+    const rows = await opener.ask("raw", { directory });
+    const opened = await opener.ask("ours", { directory, id });
+    if (opened.step < count - 1) throw new Error(`the session opened at step ${opened.step} of ${count}`);
     if (pass === 0) continue; // warm-up
-    raw.push(two - one);
-    ours.push(four - three);
+    raw.push(rows.ms);
+    ours.push(opened.ms);
   }
+  await opener.stop();
   const ratio = median(ours.map((ms, i) => ms / raw[i]));
   return [row("open / raw rows", ratio, "ratio", "<= 2"), row("open", median(ours), "ms"), row("raw rows", median(raw), "ms")];
 }

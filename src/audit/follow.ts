@@ -4,7 +4,7 @@
  */
 import { rowOf } from "../runtime/load.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { parseEnvelope } from "../session/codec.ts";
+import { envelopeOf } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import type { LogRow, Store, StoredEvent } from "../store/store.ts";
 
@@ -109,7 +109,7 @@ class Following {
 
   /** Parents in logs that are not followed, of a session that was merged, are not waited for. */
   async #isReady(event: StoredEvent): Promise<boolean> {
-    const { parents } = parseEnvelope(this.#runtime.platform.text(event.envelope));
+    const { parents } = envelopeOf(this.#runtime.platform, event);
     const missing = parents.filter((parent) => !this.#seen.has(parent));
     for await (const parent of missing.length === 0 ? [] : this.#store.events({ ids: missing })) {
       if (await this.#isFollowed(parent.session)) return false;

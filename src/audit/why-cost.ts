@@ -1,5 +1,5 @@
 /** Why something cost what it cost: the calls that cost most, and what made them large. */
-import { parseEnvelope } from "../session/codec.ts";
+import { envelopeOf } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import { callOf, stateOf, turnsOf } from "../session/fold.ts";
 import type { Node } from "../session/log.ts";
@@ -115,8 +115,7 @@ async function crossing(tracing: Tracing, session: Session, place: Node): Promis
   const store = await tracing.runtime.store();
   for (const run of runs) {
     let crossed: string | undefined;
-    for await (const event of store.events({ session: run }))
-      if (parseEnvelope(platform.text(event.envelope)).kind === "budget.crossed") crossed = event.id;
+    for await (const event of store.events({ session: run })) if (envelopeOf(platform, event).kind === "budget.crossed") crossed = event.id;
     const node = crossed === undefined ? undefined : await tracing.finder.find(crossed);
     if (node === undefined) continue;
     const calls = spending(tracing).filter((reply) => reply.run === run);

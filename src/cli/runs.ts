@@ -7,7 +7,7 @@ import { loadRun } from "../runtime/run-record.ts";
 import { hasEnded } from "../runtime/run-row.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { isDeadHere } from "../runtime/worker-id.ts";
-import { parseEnvelope } from "../session/codec.ts";
+import { envelopeOf } from "../session/codec.ts";
 import type { DataOf, Event } from "../session/event.ts";
 import type { Node } from "../session/log.ts";
 import type { Pending, RunStatus } from "../session/session.ts";
@@ -71,7 +71,7 @@ async function itemOf(cli: Cli, row: RunRow): Promise<Item> {
   let last: StoredEvent | undefined;
   // Of its own log alone: what the run wrote elsewhere may be much.
   for await (const event of store.events({ session: row.id })) {
-    const { kind, at } = parseEnvelope(runtime.platform.text(event.envelope));
+    const { kind, at } = envelopeOf(runtime.platform, event);
     if (started === "") started = at;
     if (kind === "run.signed") continue;
     since = at;

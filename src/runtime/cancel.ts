@@ -3,7 +3,7 @@
  * whoever asked, and whoever executes the run or takes it up next obeys it.
  */
 
-import { parseEnvelope } from "../session/codec.ts";
+import { envelopeOf } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import type { Execution } from "./execution.ts";
 import type { Runtime } from "./runtime.ts";
@@ -26,7 +26,7 @@ export function cancelOf(runtime: Runtime, started: string): Promise<Given | und
 
 async function startedOf(runtime: Runtime, run: string): Promise<string> {
   for await (const event of (await runtime.store()).events({ session: run, to: 1 }))
-    if (parseEnvelope(runtime.platform.text(event.envelope)).kind === "run.started") return event.id;
+    if (envelopeOf(runtime.platform, event).kind === "run.started") return event.id;
   throw new RathError("run.not-found", `There is no run ${run} in this store.`, { details: { run } });
 }
 

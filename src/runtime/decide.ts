@@ -2,7 +2,7 @@
  * Decisions from outside. Everything is checked before the only answer there can be is written: that something waits under this
  * id and still does, that its time is not over, and that the decision fits it.
  */
-import { parseEnvelope } from "../session/codec.ts";
+import { envelopeOf } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import { type Event, isCalled, isReturned, isStarted, opOf } from "../session/event.ts";
 import { Log, type Node } from "../session/log.ts";
@@ -82,7 +82,7 @@ async function asked(runtime: Runtime, id: string): Promise<{ readonly mark: Nod
     let found: Node | undefined;
     let before: string | undefined;
     for await (const event of store.events({ ids: [next] })) {
-      const envelope = parseEnvelope(platform.text(event.envelope));
+      const envelope = envelopeOf(platform, event);
       found = fromStored(platform, event, new Log(event.session), [], envelope);
       before = envelope.facts.call ?? envelope.parents[0];
     }
@@ -105,7 +105,7 @@ async function newestOf(runtime: Runtime, call: Node): Promise<string | undefine
   let last = call.id;
   let newest = call.id;
   for await (const event of (await runtime.store()).events({ session: call.log.id, from: call.step + 1 })) {
-    const { kind, facts } = parseEnvelope(runtime.platform.text(event.envelope));
+    const { kind, facts } = envelopeOf(runtime.platform, event);
     if (isCalled(kind)) last = event.id;
     if ((facts.call ?? last) !== call.id) continue;
     if (isReturned(kind)) return undefined;

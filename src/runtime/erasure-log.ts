@@ -4,7 +4,7 @@
  *
  * Logs that came with bundles lie beside it under their own ids, marked as imported: nothing is added to them here.
  */
-import { parseEnvelope } from "../session/codec.ts";
+import { envelopeOf } from "../session/codec.ts";
 import type { DataOf } from "../session/event.ts";
 import { erasureLogId } from "../session/id.ts";
 import { Log } from "../session/log.ts";
@@ -35,7 +35,7 @@ export async function* erasures(platform: Platform, store: Pick<Store, "sessions
   for await (const row of store.sessions({ log: "erasure" }))
     for await (const event of store.events({ session: row.id })) {
       if (event.data === undefined) continue;
-      const node = fromStored(platform, event, new Log(row.id, "erasure"), [], parseEnvelope(platform.text(event.envelope)));
+      const node = fromStored(platform, event, new Log(row.id, "erasure"), [], envelopeOf(platform, event));
       yield { id: node.id, by: node.by, at: node.at, data: node.data<"data.erased">(platform), imported: isImported(row) };
     }
 }

@@ -2,7 +2,7 @@
  * Erasures by other processes. What this one has read before is still in its memory; once in a while it looks whether anything was
  * erased since, and forgets it. For whoever keeps values for long, as a server does.
  */
-import { parseEnvelope } from "../session/codec.ts";
+import { envelopeOf } from "../session/codec.ts";
 import { Log } from "../session/log.ts";
 import { fromStored } from "./load.ts";
 import type { Runtime } from "./runtime.ts";
@@ -44,7 +44,7 @@ async function look(runtime: Runtime, known: Heeded): Promise<void> {
     const before = known.newest.get(id);
     if (before?.head === head) continue;
     for await (const event of store.events({ session: id, from: before === undefined ? 0 : before.step + 1 })) {
-      const entry = fromStored(platform, event, new Log(id, "erasure"), [], parseEnvelope(platform.text(event.envelope)));
+      const entry = fromStored(platform, event, new Log(id, "erasure"), [], envelopeOf(platform, event));
       for (const erased of entry.data<"data.erased">(platform)?.events ?? []) gone.add(erased);
       known.newest.set(id, { head: event.id, step: event.step });
       known.entries++;

@@ -2,7 +2,7 @@
  * From stored bytes to linked places. Loading a session loads every log its ancestors lie in, envelopes at once and contents
  * when somebody looks; only blobs are fetched ahead, because views are synchronous.
  */
-import { dataText, type Envelope, parseEnvelope } from "../session/codec.ts";
+import { dataText, type Envelope, envelopeOf } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import { type DataOf, type Event, type EventKind, versions } from "../session/event.ts";
 import { blobsIn } from "../session/json.ts";
@@ -26,7 +26,7 @@ export function fromStored(
   event: StoredEvent,
   log: Log,
   parents: readonly Node[],
-  envelope: Envelope = parseEnvelope(platform.text(event.envelope)),
+  envelope: Envelope = envelopeOf(platform, event),
 ): Node {
   const { version, step } = envelope;
   // Neighbours mostly agree: of two equal strings one is kept, since a long log is mostly these.
@@ -104,7 +104,7 @@ class Loading {
     let linking = true;
     for await (const event of this.#store.events({ session: log.id, from: (this.#readTo.get(log) ?? log.tip?.step ?? -1) + 1 })) {
       this.#readTo.set(log, event.step);
-      const envelope = parseEnvelope(this.#platform.text(event.envelope));
+      const envelope = envelopeOf(this.#platform, event);
       let parents = linking ? this.#parents(log, envelope, false) : undefined;
       if (parents === undefined && linking) {
         await this.#readParents(event, envelope);
@@ -269,7 +269,7 @@ async function readBlobs(
 
 /** One stored event by itself, as whoever reads a stream gets it. */
 export async function readEvent(platform: Platform, store: Store, stored: StoredEvent): Promise<Event> {
-  const envelope = parseEnvelope(platform.text(stored.envelope));
+  const envelope = envelopeOf(platform, stored);
   const node = fromStored(platform, stored, new Log(stored.session), [], envelope);
   await fetchBlobs(platform, store, [node]);
   return Object.freeze({ ...node.event(platform), parents: envelope.parents }) as Event;

@@ -1,5 +1,5 @@
 /** What waits for a person, a signal or a time, over all runs of a store. */
-import { parseEnvelope } from "../session/codec.ts";
+import { envelopeOf } from "../session/codec.ts";
 import { type Event, isStarted } from "../session/event.ts";
 import { Log, type Node } from "../session/log.ts";
 import type { Pending } from "../session/session.ts";
@@ -188,7 +188,7 @@ function compared(a: Asked, b: Asked): number {
 export async function parkedUnder(runtime: Runtime, run: string): Promise<readonly string[] | undefined> {
   let marks: readonly string[] | undefined;
   for await (const event of (await runtime.store()).events({ session: run })) {
-    const envelope = parseEnvelope(runtime.platform.text(event.envelope));
+    const envelope = envelopeOf(runtime.platform, event);
     if (envelope.kind === "run.resumed") marks = undefined;
     if (envelope.kind === "run.parked")
       marks = fromStored(runtime.platform, event, new Log(run, "run"), [], envelope).data<"run.parked">(runtime.platform).pending;
@@ -218,7 +218,7 @@ async function nodesOf(
   const store = await runtime.store();
   const found: { readonly node: Node; readonly before: string | undefined }[] = [];
   for await (const event of store.events({ ids })) {
-    const envelope = parseEnvelope(runtime.platform.text(event.envelope));
+    const envelope = envelopeOf(runtime.platform, event);
     const node = fromStored(runtime.platform, event, new Log(event.session), [], envelope);
     found.push({ node, before: envelope.facts.call ?? envelope.parents[0] });
   }

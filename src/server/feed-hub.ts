@@ -10,7 +10,7 @@ import { hintsOf } from "../runtime/hints.ts";
 import { readEvent, rowOf } from "../runtime/load.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { toldPartsOf } from "../runtime/told-parts.ts";
-import { parseEnvelope } from "../session/codec.ts";
+import { envelopeOf } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import { type Event, type EventKind, type Facts, isReturned } from "../session/event.ts";
 import type { StreamPart } from "../session/stream.ts";
@@ -276,7 +276,7 @@ export class FeedHub {
 
   async #fedEvent(store: Store, stored: StoredEvent, cursor: () => string): Promise<FedEvent> {
     const { platform } = this.#runtime;
-    const { kind, parents, facts, by } = parseEnvelope(platform.text(stored.envelope));
+    const { kind, parents, facts, by } = envelopeOf(platform, stored);
     const from = kind === "session.forked" ? (await rowOf(store, stored.session))?.parent : undefined;
     const { session, run } = stored;
     const read = once(async () => readable(await readEvent(platform, store, stored).catch(unreadable)));

@@ -20,6 +20,9 @@ export interface Envelope {
   readonly version: number;
 }
 
+/** An envelope with its facts as they are written. */
+export type EnvelopeParts = Omit<Envelope, "facts"> & { readonly facts: string };
+
 export interface Sealed {
   readonly id: EventId;
   readonly digest: string;
@@ -70,6 +73,23 @@ export function facts(given: { readonly [K in keyof Facts]?: Facts[K] | undefine
   return kept;
 }
 
+/** What the envelope of a stored event says. */
+export function envelopeOf(
+  platform: Platform,
+  { envelope, parts }: { readonly envelope: Uint8Array; readonly parts?: EnvelopeParts | undefined },
+): Envelope {
+  const assembled = parts === undefined ? undefined : assemble(parts);
+  return assembled === undefined ? parseEnvelope(platform.text(envelope)) : known(assembled);
+}
+
+function assemble({ at, by, data, facts, kind, parents, session, step, version }: EnvelopeParts): Envelope | undefined {
+  try {
+    return { at, by, data, facts: JSON.parse(facts) as Facts, kind, parents, session, step, version };
+  } catch {
+    return undefined; // whoever reads the whole says what is wrong with it
+  }
+}
+
 /** Reads an envelope that this package or an older one wrote; a kind or version it does not know is refused by name. */
 export function parseEnvelope(text: string): Envelope {
   let envelope: Envelope;
@@ -80,20 +100,24 @@ export function parseEnvelope(text: string): Envelope {
   }
   if (typeof envelope !== "object" || envelope === null)
     throw new RathError("event.invalid", `An event's envelope is not a JSON object: ${text.slice(0, 80)}`);
-  const known = Object.hasOwn(versions, envelope.kind) ? versions[envelope.kind] : undefined;
-  if (known === undefined) {
+  return known(envelope);
+}
+
+function known(envelope: Envelope): Envelope {
+  const newest = Object.hasOwn(versions, envelope.kind) ? versions[envelope.kind] : undefined;
+  if (newest === undefined) {
     throw new RathError(
       "event.unknown-kind",
       `Event kind "${envelope.kind}" is not known to this version of openrath: update openrath to read it.`,
       { details: { kind: envelope.kind } },
     );
   }
-  if (envelope.version > known) {
+  if (envelope.version > newest) {
     throw new RathError(
       "event.newer-version",
-      `"${envelope.kind}" has version ${envelope.version}; this openrath reads up to ${known}: update openrath to read it.`,
+      `"${envelope.kind}" has version ${envelope.version}; this openrath reads up to ${newest}: update openrath to read it.`,
       {
-        details: { kind: envelope.kind, version: envelope.version, known },
+        details: { kind: envelope.kind, version: envelope.version, known: newest },
       },
     );
   }

@@ -97,6 +97,31 @@ const every = (
 const spent = (nodes: readonly Node[]): number => nodes.reduce((sum, node) => sum + (node.facts.usage?.input ?? 0), 0);
 
 describe("state", () => {
+  test("a long line folded at once says at every place what it says when it is walked", () => {
+    const rath = quiet();
+    let session: Session = rath.session("root");
+    const walked = [view(session)];
+    for (let index = 0; index < 120; index++) {
+      session = index % 3 === 0 ? spend(session, index) : session.say(`said ${index}`);
+      walked.push(view(session));
+    }
+    const line = history(placeOf(session).node);
+    for (const node of line) node.state = undefined;
+    stateOf(line.at(-1) as Node);
+    const kept = line.filter(({ state }) => state !== undefined).length;
+    expect(kept).toBeGreaterThan(2);
+    expect(kept).toBeLessThan(line.length / 10);
+    const heads = new Map(line.map((node) => [node.id, node]));
+    let at: Session = session;
+    for (const expected of walked.toReversed()) {
+      expect(view(at)).toEqual(expected);
+      const before = heads.get(at.head)?.parent;
+      if (before === undefined) break;
+      at = session.at(before.kind === "do.called" ? before.step - 1 : before.step);
+    }
+    expect(at.step).toBe(1);
+  });
+
   test("from scratch is state continued", () =>
     every(works, (session) => {
       const continued = view(session);

@@ -87,6 +87,9 @@ const empty: State = Object.freeze({
   own: nothing,
 });
 
+/** How many events in a row may be folded again for the state between them. */
+const kept = 32;
+
 /** The state at a place, computed from the nearest places that know theirs; parents first, without recursion. */
 export function stateOf(node: Node): State {
   const waiting: Node[] = node.state === undefined ? [node] : [];
@@ -106,10 +109,12 @@ export function stateOf(node: Node): State {
     }
     at.state ??= step(foundation(at), at);
     let state = at.state as State;
+    // A long line that nobody walks place by place keeps some states on the way; from those the others are made when somebody looks.
+    const every = line.length > kept ? kept : 1;
     for (let index = line.length - 1; index >= 0; index--) {
       const place = line[index] as Node;
       state = step(state, place);
-      place.state = state;
+      if (index % every === 0) place.state = state;
     }
     waiting.pop();
   }

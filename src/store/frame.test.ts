@@ -1,6 +1,9 @@
 import { hash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { nodePlatform } from "../runtime/platform.ts";
+import { envelopeOf } from "../session/codec.ts";
+import { RathError } from "../session/errors.ts";
 import { storedChain } from "../testing/stored-event.ts";
 import { decodeFrame, encodeFrame, frameEnd, frameIdPrefixes, frameNumbers, idPrefix, sealFrame } from "./frame.ts";
 import type { StoredEvent } from "./store.ts";
@@ -83,11 +86,20 @@ function eventsOf(drafts: readonly (typeof draft extends fc.Arbitrary<infer T> ?
 }
 
 const bare = (events: readonly StoredEvent[]) =>
-  events.map((event) => ({
+  events.map(({ parts: _, ...event }) => ({
     ...event,
     envelope: Buffer.from(event.envelope).toString("hex"),
     data: event.data && Buffer.from(event.data).toString("hex"),
   }));
+
+/** What an envelope says, or why it says nothing. */
+function said(event: Pick<StoredEvent, "envelope" | "parts">): unknown {
+  try {
+    return envelopeOf(nodePlatform, event);
+  } catch (error) {
+    return RathError.is(error) ? [error.code, error.message] : error;
+  }
+}
 
 describe("frame", () => {
   test("decode(encode(x)) = x for any envelope", () => {
@@ -109,6 +121,21 @@ describe("frame", () => {
     );
     // The law is cheap if everything is kept verbatim: make sure that the short form was tried as well.
     expect(onTemplate).toBeGreaterThan(500);
+  });
+
+  test("where an event comes in parts, they say what its envelope says", () => {
+    let inParts = 0;
+    fc.assert(
+      fc.property(fc.array(draft, { minLength: 1, maxLength: 6 }), fc.option(hex, { nil: undefined }), (drafts, after) => {
+        const events = decodeFrame(sealFrame(encodeFrame(eventsOf(drafts, after), after), place), place, after);
+        for (const event of events) {
+          expect(said(event)).toEqual(said({ envelope: event.envelope }));
+          if (event.parts !== undefined) inParts++;
+        }
+      }),
+      { numRuns: 1500 },
+    );
+    expect(inParts).toBeGreaterThan(200);
   });
 
   test("a flipped byte, a missing byte or another place is an error", () => {

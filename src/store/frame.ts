@@ -13,6 +13,7 @@
  */
 import { crc32 } from "node:zlib";
 import { RathError } from "../session/errors.ts";
+import type { EventKind } from "../session/event.ts";
 import { asBuffer, formatTime, parseTime, VarintReader, VarintWriter } from "./packing.ts";
 import type { StoredEvent } from "./store.ts";
 
@@ -42,6 +43,9 @@ const hasEntry = 8;
 // The lengths of hashes are checked after the match: counted repetition makes the expression a third slower.
 const template =
   /^\{"at":"([^"\\]*)","by":"([^"\\]*)","data":"([0-9a-f]+)","facts":(\{.*\}),"kind":"([^"\\]*)","parents":\[("[0-9a-f]*"(?:,"[0-9a-f]*")*|)\],"session":"([^"\\]*)","step":(0|[1-9]\d{0,14}),"version":(0|[1-9]\d{0,8})\}$/s;
+
+/** Nothing that JSON would escape but quotes and backslashes, which the template excludes, and nothing of more than one byte. */
+const ascii = /^[ -~]*$/;
 
 /** Packs events of one session and one run that follow the event `after`. The result must be sealed before it is stored. */
 export function encodeFrame(events: readonly StoredEvent[], after: string | undefined): Buffer {
@@ -159,6 +163,8 @@ export function decodeFrame(stored: Uint8Array, place: FramePlace, after: string
   const hex = body.hexSlice(hashesAt, metaAt);
   const text = body.latin1Slice(textAt, dataStart);
   const { session, run } = place;
+  // What is read as latin1 here is UTF-8: parts are given where that is the same.
+  const plain = ascii.test(text) && ascii.test(session);
   const tail = `],"session":"${session}","step":`;
   const table: string[] = [];
   const lengths: number[] = [];
@@ -184,6 +190,7 @@ export function decodeFrame(stored: Uint8Array, place: FramePlace, after: string
       hashUsed += 64;
     }
     let envelope: string;
+    let parts: StoredEvent["parts"];
     if (flags & fromTemplate) {
       time += meta.signed();
       const at = formatTime(time);
@@ -205,12 +212,14 @@ export function decodeFrame(stored: Uint8Array, place: FramePlace, after: string
       }
       const digest = hex.slice(hashUsed, hashUsed + 64);
       hashUsed += 64;
-      let parents = flags & chained ? `"${previous ?? lost()}"` : "";
+      const parents = flags & chained ? [previous ?? lost()] : [];
       for (let named = Math.floor(flags / perParent); named > 0 && hashUsed < hex.length; named--) {
-        parents += `${parents === "" ? "" : ","}"${hex.slice(hashUsed, hashUsed + 64)}"`;
+        parents.push(hex.slice(hashUsed, hashUsed + 64));
         hashUsed += 64;
       }
-      envelope = `{"at":"${at}","by":"${by}","data":"${digest}","facts":${facts},"kind":"${kind}","parents":[${parents}${tail}${step},"version":${version}}`;
+      const quoted = parents.length === 0 ? "" : `"${parents.length === 1 ? parents[0] : parents.join('","')}"`;
+      envelope = `{"at":"${at}","by":"${by}","data":"${digest}","facts":${facts},"kind":"${kind}","parents":[${quoted}${tail}${step},"version":${version}}`;
+      if (plain) parts = { at, by, data: digest, facts, kind: kind as EventKind, parents, session, step, version };
     } else {
       const length = meta.number();
       envelope = text.slice(textUsed, textUsed + length);
@@ -223,8 +232,8 @@ export function decodeFrame(stored: Uint8Array, place: FramePlace, after: string
     lengths.push(envelope.length);
     events.push(
       erased === undefined
-        ? { id, session, step, run, order, envelope: body, data }
-        : { id, session, step, run, order, envelope: body, data, erased },
+        ? { id, session, step, run, order, envelope: body, parts, data }
+        : { id, session, step, run, order, envelope: body, parts, data, erased },
     );
     previous = id;
   }

@@ -6,6 +6,7 @@
  * A store knows nothing of what events mean: it keeps the bytes that were hashed and gives them back unchanged.
  */
 
+import type { EnvelopeParts } from "../session/codec.ts";
 import type { RathError } from "../session/errors.ts";
 
 /** One event as stored. `envelope` and `data` are the exact bytes that were hashed; `data` (16 bytes of salt first) is undefined once erased. */
@@ -20,6 +21,8 @@ export interface StoredEvent {
   /** Its place in that run's order of delivery, outside the id. */
   readonly order: number;
   readonly envelope: Uint8Array;
+  /** What `envelope` says, where a store keeps its parts apart: whoever reads it need not take it apart again. */
+  readonly parts?: EnvelopeParts | undefined;
   readonly data: Uint8Array | undefined;
   /** Of an event whose data was erased: the entry of the erasure log that says by whom and why. */
   readonly erased?: string | undefined;

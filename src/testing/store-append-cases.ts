@@ -2,17 +2,12 @@
 import { hash, randomBytes } from "node:crypto";
 import { RathError } from "../session/errors.ts";
 import type { EventQuery, Store, StoredEvent, Written } from "../store/store.ts";
-import { branch, collect, type StoreCase } from "./store-case.ts";
+import { branch, collect, plain, type StoreCase } from "./store-case.ts";
 import { eventFault, storedChain, storedEvent } from "./stored-event.ts";
 import { expect } from "./vitest.ts";
 
 async function read(store: Store, query: EventQuery): Promise<StoredEvent[]> {
   return plain(await collect(store.events(query)));
-}
-
-/** Buffers and Uint8Arrays with the same bytes compare equal. */
-function plain(events: readonly StoredEvent[]): StoredEvent[] {
-  return events.map((event) => ({ ...event, envelope: Uint8Array.from(event.envelope), data: event.data && Uint8Array.from(event.data) }));
 }
 
 const ok: Written = { ok: true };

@@ -1,18 +1,12 @@
 /** The store contract: erasing data and removing logs. Stores without `erase` or `remove` pass. */
 
 import type { Store, StoredEvent } from "../store/store.ts";
-import { branch, collect, type StoreCase } from "./store-case.ts";
+import { branch, collect, plain, type StoreCase } from "./store-case.ts";
 import { storedChain } from "./stored-event.ts";
 import { expect } from "./vitest.ts";
 
 const [entry, other] = ["e".repeat(64), "f".repeat(64)];
 const ok = { ok: true };
-const plain = (events: readonly StoredEvent[]): object[] =>
-  events.map((event) => ({
-    ...event,
-    envelope: Buffer.from(event.envelope).toString(),
-    data: event.data && Buffer.from(event.data).toString("hex"),
-  }));
 const read = async (store: Store, query: Parameters<Store["events"]>[0]) => plain(await collect(store.events(query)));
 const erasedIn = (event: object, by = entry): object => ({ ...event, data: undefined, erased: by });
 const idOf = (events: readonly StoredEvent[], at: number): string => (events[at] as StoredEvent).id;

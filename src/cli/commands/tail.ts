@@ -5,7 +5,7 @@ import { readEvent } from "../../runtime/load.ts";
 import { parkedUnder } from "../../runtime/pending.ts";
 import { hasEnded, rowOfRun } from "../../runtime/run-row.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import { parseEnvelope } from "../../session/codec.ts";
+import { envelopeOf } from "../../session/codec.ts";
 import { type Event, isCalled, isReturned, isStarted } from "../../session/event.ts";
 import type { StoredEvent } from "../../store/store.ts";
 import { callBehind, eventLine } from "../../wire/event-line.ts";
@@ -78,7 +78,7 @@ function following(cli: Cli): FollowOptions {
 
 /** The newest events, enough for so many lines, with the calls that they are results of. */
 function newest({ platform }: Runtime, events: readonly StoredEvent[], lines: number): readonly StoredEvent[] {
-  const read = events.map((event) => ({ event, envelope: parseEnvelope(platform.text(event.envelope)) }));
+  const read = events.map((event) => ({ event, envelope: envelopeOf(platform, event) }));
   read.sort((a, b) => (a.envelope.at < b.envelope.at ? -1 : a.envelope.at > b.envelope.at ? 1 : a.event.step - b.event.step));
   const last = read.slice(-(3 * lines + 3));
   const calls = new Set(
