@@ -1,6 +1,7 @@
 /** What events name outside themselves, each thing once: long texts in blobs, and the files of trees. */
 import { RathError } from "../session/errors.ts";
 import type { Store } from "../store/store.ts";
+import { compareNames } from "../workspace/name.ts";
 import { type Directory, decodeDirectory, type Entry, emptyTree } from "../workspace/tree.ts";
 import type { BlobAt, EventTexts } from "./grep-text.ts";
 
@@ -57,14 +58,22 @@ export function directoryKey(hash: string): string {
   return `directory:${hash}`;
 }
 
-/** True when one of these trees has this content at a path. */
-export async function hasFile(store: Store, trees: readonly string[], path: string, hash: string): Promise<boolean> {
-  for (const tree of trees) {
-    let at: Entry | undefined = { type: "directory", mode: 0, hash: tree };
-    for (const name of path.split("/")) at = at?.type === "directory" ? (await directoryOf(store, at.hash)).get(name) : undefined;
-    if (at?.type === "file" && at.hash === hash) return true;
+/** The order in which a tree is walked: the files of a directory, then the directories in it. */
+export function inWalk(a: string, b: string): number {
+  const [ours, theirs] = [a.split("/"), b.split("/")];
+  for (let depth = 0; ; depth++) {
+    const [file, other] = [depth === ours.length - 1, depth === theirs.length - 1];
+    if (file !== other) return file ? -1 : 1;
+    const order = compareNames(ours[depth] as string, theirs[depth] as string);
+    if (order !== 0 || file) return order;
   }
-  return false;
+}
+
+/** True when a tree has this content at a path. */
+export async function hasFile(store: Store, tree: string, path: string, hash: string): Promise<boolean> {
+  let at: Entry | undefined = { type: "directory", mode: 0, hash: tree };
+  for (const name of path.split("/")) at = at?.type === "directory" ? (await directoryOf(store, at.hash)).get(name) : undefined;
+  return at?.type === "file" && at.hash === hash;
 }
 
 function firstOf(things: readonly Thing[], fresh: ReadonlySet<string>): readonly Thing[] {

@@ -12,7 +12,7 @@ import { givenOptions } from "../session/given.ts";
 import type { Session } from "../session/session.ts";
 import type { Store, StoredEvent } from "../store/store.ts";
 import type { IndexedTo, TextIndex } from "../store/text-index.ts";
-import { broughtIn, type Fresh, freshOnce, hasFile, type Thing } from "./grep-files.ts";
+import { broughtIn, type Fresh, freshOnce, hasFile, inWalk, type Thing } from "./grep-files.ts";
 import { type ChosenLog, chosenFrom, Filling, goneSince } from "./grep-index.ts";
 import { type Pattern, type PatternOptions, patternOf } from "./grep-pattern.ts";
 import { runtimeBehind, type ScopedLog, scopeOf } from "./grep-scope.ts";
@@ -314,11 +314,17 @@ class Searching {
       const found = await fresh(keys);
       return new Set([...found].filter((key) => files.get(key) === undefined));
     });
-    for (const [key, path] of files) {
-      const hash = key.slice(key.indexOf(":") + 1);
-      // The index is not believed: the file must be there.
-      if (path !== undefined && (await hasFile(this.#store, texts.trees, path, hash)))
+    const left = new Map(
+      [...files].flatMap(([key, path]) => (path === undefined ? [] : [[key, path] as const])).sort(([, a], [, b]) => inWalk(a, b)),
+    );
+    for (const tree of texts.trees) {
+      for (const [key, path] of left) {
+        const hash = key.slice(key.indexOf(":") + 1);
+        // The index is not believed: the file must be there.
+        if (!(await hasFile(this.#store, tree, path, hash))) continue;
+        left.delete(key);
         yield { key, hash, form: "bytes", where: path, file: true };
+      }
     }
   }
 

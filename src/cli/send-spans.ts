@@ -1,8 +1,8 @@
 /** The spans that an OpenTelemetry SDK of the user's program still holds when a command ends: most send them only every few seconds. */
 import { textOfThrown } from "../session/thrown.ts";
 
-/** Whoever loads the API leaves this behind, whichever copy of it: where nobody did, there is nothing to send, and nothing is loaded here. */
-const loaded = Symbol.for("opentelemetry.js.api.1");
+/** Where the API keeps what was registered, whichever copy of it was loaded: nothing is loaded here, and where nobody did, there is nothing to send. */
+const registry = Symbol.for("opentelemetry.js.api.1");
 
 /** A collector that does not answer must not keep the command from ending. */
 const patienceMs = 2000;
@@ -16,13 +16,14 @@ interface Provider {
 
 /** Gives the registered SDK a moment to send what it has. Resolves to what went wrong, in words. */
 export async function sendSpans(): Promise<string | undefined> {
-  if (!(loaded in globalThis)) return undefined;
+  const provider = (globalThis as { readonly [registry]?: { readonly trace?: Provider } })[registry]?.trace;
+  if (provider === undefined) return undefined;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<string>((resolve) => {
     timer = setTimeout(() => resolve(`the collector has not answered for ${patienceMs / 1000} s`), patienceMs);
   });
   try {
-    return await Promise.race([ended(), late]);
+    return await Promise.race([ended(provider.getDelegate?.() ?? provider), late]);
   } catch (error) {
     return textOfThrown(error);
   } finally {
@@ -31,10 +32,7 @@ export async function sendSpans(): Promise<string | undefined> {
 }
 
 /** Shutting it down also waits for what is on its way, which flushing does not. */
-async function ended(): Promise<undefined> {
-  const { trace } = await import("@opentelemetry/api");
-  const provider = trace.getTracerProvider() as Provider;
-  const registered = provider.getDelegate?.() ?? provider;
-  if (registered.shutdown !== undefined) await registered.shutdown();
-  else await registered.forceFlush?.();
+async function ended(provider: Provider): Promise<undefined> {
+  if (provider.shutdown !== undefined) await provider.shutdown();
+  else await provider.forceFlush?.();
 }

@@ -15,15 +15,28 @@ export function list(chain: Chain | undefined): Node[] {
   return nodes;
 }
 
-/** A chain with one more. */
+/**
+ * A chain with one more. Folding an event again gives the link it gave before: whether one chain goes on where another ended is seen
+ * by their links, whenever each of them was made.
+ */
 export function chain(node: Node, before: Chain | undefined): Chain {
+  let link = node.links?.find((made) => made.before === before);
+  if (link === undefined) {
+    link = linked(node, before);
+    node.links = node.links === undefined ? [link] : [...node.links, link];
+  }
+  return link;
+}
+
+/** The same with an event of elsewhere, which many may take in: merges are folded once. */
+export function linked(node: Node, before: Chain | undefined): Chain {
   return { node, before, length: (before?.length ?? 0) + 1 };
 }
 
 /** One chain, then what another has that it has not. */
 export function joined(ours: Chain | undefined, theirs: Chain | undefined): Chain | undefined {
   let all = ours;
-  for (const node of suffix(theirs, ours)) all = chain(node, all);
+  for (const node of suffix(theirs, ours)) all = linked(node, all);
   return all;
 }
 

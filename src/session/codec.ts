@@ -20,8 +20,20 @@ export interface Envelope {
   readonly version: number;
 }
 
-/** An envelope with its facts as they are written. */
-export type EnvelopeParts = Omit<Envelope, "facts"> & { readonly facts: string };
+/** What an envelope says, its facts as they are written. */
+export interface EnvelopeParts {
+  readonly at: string;
+  readonly by: string;
+  /** The digest of the data. */
+  readonly data: string;
+  /** JSON. */
+  readonly facts: string;
+  readonly kind: string;
+  readonly parents: readonly string[];
+  readonly session: string;
+  readonly step: number;
+  readonly version: number;
+}
 
 export interface Sealed {
   readonly id: EventId;
@@ -84,7 +96,7 @@ export function envelopeOf(
 
 function assemble({ at, by, data, facts, kind, parents, session, step, version }: EnvelopeParts): Envelope | undefined {
   try {
-    return { at, by, data, facts: JSON.parse(facts) as Facts, kind, parents, session, step, version };
+    return { at, by, data, facts: JSON.parse(facts) as Facts, kind: kind as EventKind, parents, session, step, version };
   } catch {
     return undefined; // whoever reads the whole says what is wrong with it
   }

@@ -7,7 +7,7 @@ import { runtimeOf } from "../runtime/replay.ts";
 import { memoryStore } from "../store/memory.ts";
 import { testRath } from "../testing/test-rath.ts";
 import type { Event } from "./event.ts";
-import { stateOf } from "./fold.ts";
+import { list, stateOf } from "./fold.ts";
 import { history, type Node } from "./log.ts";
 import type { Pending, Session } from "./session.ts";
 import { placeOf } from "./value.ts";
@@ -120,6 +120,19 @@ describe("state", () => {
       at = session.at(before.kind === "do.called" ? before.step - 1 : before.step);
     }
     expect(at.step).toBe(1);
+  });
+
+  // Mutant: a link that is made again is another one.
+  test("after a merge is the same in whatever order the states behind it are made", async () => {
+    let long: Session = quiet().session("root");
+    for (let index = 0; index < 40; index++) long = long.say(`said ${index}`);
+    const fork = long.fork("silent");
+    const merged = await fork.merge(long.say("and one more"));
+    const read = (): readonly string[] => list(stateOf(placeOf(merged).node).context).map(({ id }) => id);
+    const live = read();
+    expect(live).toHaveLength(42);
+    for (const node of history(placeOf(merged).node)) node.state = undefined;
+    expect(read()).toEqual(live);
   });
 
   test("from scratch is state continued", () =>

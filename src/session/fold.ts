@@ -3,7 +3,7 @@
  * costs what is new. Places keep their state; lists are chains that views turn into arrays when somebody looks.
  * Conversation, checks and placement follow first parents and merges; usage follows all parents.
  */
-import { type Chain, chain, isPrefix, joined, list, suffix } from "./chain.ts";
+import { type Chain, chain, isPrefix, joined, linked, list, suffix } from "./chain.ts";
 import { type EventKind, isCalled, isReturned, isStarted } from "./event.ts";
 import { ancestorsOf, isAncestor, type Log, type Node } from "./log.ts";
 import type { Totals } from "./session.ts";
@@ -409,7 +409,7 @@ function merge(next: Draft, node: Node): void {
       if (of === "writes" && theirs.rejected !== undefined) continue;
       for (const candidate of suffix(theirs[of], before[of])) {
         if (shown?.has(candidate) || taken.some((place) => isAncestor(candidate, place))) continue;
-        next[of] = chain(candidate, next[of]);
+        next[of] = linked(candidate, next[of]);
       }
     }
     next.tainted ??= theirs.tainted ?? resultOfCode(theirs);

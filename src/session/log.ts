@@ -3,6 +3,7 @@
  * Appending is O(1); `atStep` follows first parents by jump pointers in O(log n); ancestors are version vectors
  * {log → newest position}, since each event of a log has the one before it among its parents.
  */
+import type { Chain } from "./chain.ts";
 import { dataText, type Sealed, upcast } from "./codec.ts";
 import { RathError } from "./errors.ts";
 import { type DataOf, type Event, type EventKind, type Facts, isCalled, isReturned } from "./event.ts";
@@ -46,6 +47,8 @@ export class Node {
   blobs: ReadonlyMap<string, Uint8Array> | undefined;
   /** What the folds know at this place: see fold.ts. */
   state: unknown;
+  /** The links by which it is in chains: see chain.ts. */
+  links: readonly Chain[] | undefined;
   #data: unknown;
   #decoded = false;
 

@@ -13,7 +13,6 @@
  */
 import { crc32 } from "node:zlib";
 import { RathError } from "../session/errors.ts";
-import type { EventKind } from "../session/event.ts";
 import { asBuffer, formatTime, parseTime, VarintReader, VarintWriter } from "./packing.ts";
 import type { StoredEvent } from "./store.ts";
 
@@ -219,7 +218,7 @@ export function decodeFrame(stored: Uint8Array, place: FramePlace, after: string
       }
       const quoted = parents.length === 0 ? "" : `"${parents.length === 1 ? parents[0] : parents.join('","')}"`;
       envelope = `{"at":"${at}","by":"${by}","data":"${digest}","facts":${facts},"kind":"${kind}","parents":[${quoted}${tail}${step},"version":${version}}`;
-      if (plain) parts = { at, by, data: digest, facts, kind: kind as EventKind, parents, session, step, version };
+      if (plain) parts = { at, by, data: digest, facts, kind, parents, session, step, version };
     } else {
       const length = meta.number();
       envelope = text.slice(textUsed, textUsed + length);

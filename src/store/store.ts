@@ -9,6 +9,8 @@
 import type { EnvelopeParts } from "../session/codec.ts";
 import type { RathError } from "../session/errors.ts";
 
+export type { EnvelopeParts };
+
 /** One event as stored. `envelope` and `data` are the exact bytes that were hashed; `data` (16 bytes of salt first) is undefined once erased. */
 export interface StoredEvent {
   /** 64 lower-case hex digits: SHA-256 of `envelope`. */

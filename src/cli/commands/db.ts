@@ -105,8 +105,7 @@ async function check(cli: Cli, options: CheckOptions): Promise<void> {
   const findings: Finding[] = [];
   for (const database of databases) findings.push(...(await checked(database)));
   // Opening it further would bring an older one to the newest format, and a damaged one is worse than its sessions can say.
-  if (findings.every(({ status }) => status === "ok" || status === "none") && findings[0]?.status === "ok")
-    findings.push(...(await verified(cli, options)));
+  if (findings.every(({ status }) => status !== "fail") && findings[0]?.status === "ok") findings.push(...(await verified(cli, options)));
   const failed = findings.filter(({ status }) => status === "fail");
   if (failed.length > 0) cli.exit = exits.differs;
   const paint = { ok: cli.ink.green, warn: cli.ink.yellow, fail: cli.ink.red, none: cli.ink.dim };
