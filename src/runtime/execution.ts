@@ -280,6 +280,9 @@ export class Execution {
       this.#held.push(node);
       return;
     }
+    this.#take(node);
+  }
+  #take(node: Node): void {
     this.writer.add(node);
     // What another run wrote is not what this one came to, though it be saved once more: its statements must not name it.
     if (node.log !== this.log && node.run === this.id) this.#newest = node;
@@ -313,7 +316,7 @@ export class Execution {
   }
 
   /** Closes a recorded call that is not executed again. */
-  closeRecorded(call: Node, outcome: OutcomeType, reason: string): Node {
+  closeRecorded(call: Node, outcome: OutcomeType, reason: string): void {
     const closed = link(this.runtime, {
       log: call.log,
       parents: [call.log.tip as Node],
@@ -322,8 +325,8 @@ export class Execution {
       by: call.by,
       facts: facts({ outcome, closed: true, call: call.log.tip === call ? undefined : call.id }),
     });
-    this.record(closed);
-    return closed;
+    // No request of the program: it need not wait until all that was recorded is asked for.
+    if (this.mode !== "replay" && !this.closed) this.#take(closed);
   }
 
   /** Adds to the run's own log. */

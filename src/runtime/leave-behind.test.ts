@@ -100,6 +100,30 @@ describe("a run that goes on with other code", () => {
     expect(session.output).toBe(1);
   });
 
+  // Mutants: what is waited for is left behind too; its order is not kept out of the record.
+  test("receives what it asked for again and was recorded after something that is left behind", async () => {
+    const store = memoryStore();
+    const ran: string[] = [];
+    const both: Order["work"] = async (session, units) => {
+      const slow = session.fork("slow").do("slow", () => sleep(30).then(() => ran.push("slow")), { repeat: "safe" });
+      const quick = session.fork("quick").do("quick", () => ran.push(units), { repeat: "safe", input: units });
+      const merged = await (await slow).merge(await quick);
+      return merged.ask("Done?");
+    };
+    const id = await started(store, both);
+    const workflow = new Order("new", both);
+    const run = await process(store, workflow).resume(id, { onDivergence: "fork" });
+    expect(await run.settle()).toMatchObject({ status: "waiting", pending: [{ kind: "question" }] });
+    expect(ran).toEqual(["old", "slow", "new"]);
+    const last = process(store, workflow);
+    expect(await last.pending()).toHaveLength(1);
+    await answered(last);
+    const session = await (await last.resume(id)).result();
+    expect(session.output).toBe("yes");
+    expect(ran).toHaveLength(3);
+    expect(await replay(session, workflow)).toMatchObject({ identical: true });
+  });
+
   test("may be let go on with other code a second time, and results of both ways before are reused", async () => {
     const store = memoryStore();
     const ran: string[] = [];

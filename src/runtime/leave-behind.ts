@@ -9,30 +9,32 @@ import type { Execution } from "./execution.ts";
 import { Reuse } from "./reuse.ts";
 import type { RunRecord } from "./run-record.ts";
 
-/** Everything that was recorded and not asked for. */
+/** Everything that was recorded and not asked for. A result that the program waits for comes when it is its turn. */
 export function leaveBehind(execution: Execution): void {
-  const left = execution.recorded?.unclaimed ?? [];
+  const { recorded } = execution;
+  const left = (recorded?.unclaimed ?? []).filter((node) => !isReturned(node.kind) || recorded?.stateOf(callOf(node)) !== "asked");
   // First of all: whatever is written after it must find it on record.
   execution.journal("run.forked", { left: rangesOf(left) });
   const returned = new Set(left.filter(({ kind }) => isReturned(kind)).map(callOf));
   const begun = new Set(left.filter(({ kind }) => isStarted(kind)).map(callOf));
-  letGo(execution, left);
-  const closed = left.filter((call) => isCalled(call.kind) && !returned.has(call));
-  if (closed.length === 0) return;
-  const closings = closed.map((call) => {
+  const open = left.filter((call) => isCalled(call.kind) && !returned.has(call));
+  for (const call of open) {
     const unknown = call.facts.started === true || begun.has(call);
-    return execution.closeRecorded(call, unknown ? "unknown" : "cancelled", "the run goes on with other code");
-  });
-  execution.journal("run.forked", { left: rangesOf(closings) });
+    execution.closeRecorded(call, unknown ? "unknown" : "cancelled", "the run goes on with other code");
+  }
+  letGo(execution, left);
 }
 
-/** What was left behind by those who executed the run before. */
+/** What was left behind by those who executed the run before, and the results that closed it. */
 export function leaveAgain(execution: Execution, { journal, program }: RunRecord): void {
   const { platform } = execution.runtime;
   const ranges = journal.flatMap((node) => (node.kind === "run.forked" ? node.data<"run.forked">(platform).left : []));
   if (ranges.length === 0) return;
-  const left = program.filter(({ order }) => ranges.some(([from, to]) => from <= order && order <= to));
-  letGo(execution, left);
+  const left = new Set(program.filter(({ order }) => ranges.some(([from, to]) => from <= order && order <= to)));
+  letGo(
+    execution,
+    program.filter((node) => left.has(node) || (node.facts.closed === true && left.has(callOf(node)))),
+  );
 }
 
 function letGo(execution: Execution, left: readonly Node[]): void {

@@ -63,7 +63,7 @@ async function merged(
     release();
     const memory = settledMemory(memories, choices);
     // Branches may have moved meanwhile.
-    const into = mergeInto(execution, at, places.map(current), by, scope, options, sessions, { files: settled?.files, memory });
+    const into = mergeInto(execution, current(at), places.map(current), by, scope, options, sessions, { files: settled?.files, memory });
     if (settled !== undefined) sandboxes.objects.goWith(into, settled.objects);
     return await rememberChoices(new SessionValue(into, context), memories.conflicts, choices, told === undefined ? [] : [told]);
   } finally {
@@ -98,9 +98,11 @@ async function filesOf(sandboxes: Sandboxes, node: Node, fresh: readonly Node[])
 }
 
 /** Nobody continues the branch meanwhile: whoever tries, forks. Gives back what ends that. */
-function hold({ log }: Node): () => void {
-  let held = true;
-  log.open++;
+function hold(node: Node): () => void {
+  const { log } = node;
+  // What is behind a place that was continued before is nobody's here.
+  let held = log.tip === node;
+  if (held) log.open++;
   return () => {
     if (held) log.open--;
     held = false;

@@ -1,5 +1,4 @@
 /** A call that has no result yet: it runs, waits for a person or a timer, or is unknown after a crash. */
-
 import { withTrees } from "../session/acted.ts";
 import { facts as toFacts } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
@@ -288,9 +287,8 @@ export class OpenEffect implements Open {
     const value = inside.run({ execution, scope: inner.scope }, async () => run(inner));
     const { repeat, op } = this.effect;
     const timeoutMs = this.#timeoutMs;
-    const { signal } = this.#context;
     // Nested work stops by itself, since its own effects are under the same signal; so does a model, which records how far it came.
-    const stop = repeat !== "nested" && op !== "model" ? signal : undefined;
+    const stop = repeat !== "nested" && op !== "model" ? this.#context.signal : undefined;
     if (timeoutMs === undefined && stop === undefined) return value;
     const graceMs = repeat === "safe" ? 0 : execution.runtime.times.closeMs;
     return interruptible(value, inner, { timeoutMs, signal: stop, graceMs, ending: () => execution.ending });
@@ -374,7 +372,9 @@ export class OpenEffect implements Open {
     // What a person said stands, whatever the tool has found out since.
     if (probe !== undefined && (await this.#execution.runtime.answers.find(this.mark.id)) === undefined) {
       const inner = this.#enter();
-      const ask = async (): Promise<Probed | undefined> => probe((this.#doubted ?? this.called).id, inner);
+      // Once it was begun itself, what became of the one it stands for says nothing of it.
+      const begun = this.#attempt > 1 || (this.#execution.recorded?.startsOf(this.#called) ?? 0) > 1;
+      const ask = async (): Promise<Probed | undefined> => probe(((begun ? undefined : this.#doubted) ?? this.called).id, inner);
       const found = await inside.run({ execution: this.#execution, scope: inner.scope }, ask).catch(() => undefined);
       inner.done();
       if (found?.happened === true) return this.#settled("ok", this.#told(found.output));

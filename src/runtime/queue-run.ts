@@ -90,6 +90,8 @@ export async function queueRun(runtime: Runtime, starting: Starting, session: Se
   execution.writer.setRow(row);
   parent?.journal("run.spawned", { run: id, workflow: starting.name });
   try {
+    // Whoever cancels the run around it must find it, whenever somebody dies: it is on record there before it is anywhere else.
+    await parent?.writer.flush();
     await execution.writer.flush();
   } catch (error) {
     execution.close();

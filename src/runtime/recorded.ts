@@ -107,6 +107,11 @@ export class Recorded {
     return this.#started.get(called)?.at(-1);
   }
 
+  /** How often a call was started after it had to wait. */
+  startsOf(called: Node): number {
+    return this.#started.get(called)?.length ?? 0;
+  }
+
   /** True when an effect without a result has recorded work inside. */
   hasInside(called: Node): boolean {
     return (this.#inside.get(called.id) ?? []).some((log) => this.#byLog.has(log));

@@ -1,12 +1,7 @@
 /** Lists of events that share what they have in common: a fork goes on from the links of what it was forked from. */
-import type { Node } from "./log.ts";
+import type { Chain, Node } from "./log.ts";
 
-/** A chain, newest first. */
-export interface Chain {
-  readonly node: Node;
-  readonly before: Chain | undefined;
-  readonly length: number;
-}
+export type { Chain };
 
 /** From a chain to an array, oldest first. */
 export function list(chain: Chain | undefined): Node[] {

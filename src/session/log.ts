@@ -3,7 +3,6 @@
  * Appending is O(1); `atStep` follows first parents by jump pointers in O(log n); ancestors are version vectors
  * {log → newest position}, since each event of a log has the one before it among its parents.
  */
-import type { Chain } from "./chain.ts";
 import { dataText, type Sealed, upcast } from "./codec.ts";
 import { RathError } from "./errors.ts";
 import { type DataOf, type Event, type EventKind, type Facts, isCalled, isReturned } from "./event.ts";
@@ -137,6 +136,13 @@ export class Node {
       data: this.data(platform),
     }) as Event;
   }
+}
+
+/** A list of events that shares what it has in common with others, newest first: see chain.ts. */
+export interface Chain {
+  readonly node: Node;
+  readonly before: Chain | undefined;
+  readonly length: number;
 }
 
 /** Where a log takes in other logs: at its first event and at merges and returns of nested work. */

@@ -3,6 +3,7 @@ import { hash } from "node:crypto";
 import { promisify } from "node:util";
 import { deflateRaw, inflateRaw } from "node:zlib";
 import type { Connection } from "../postgres/connection.ts";
+import { literal } from "../postgres/literal.ts";
 import { RathError } from "../session/errors.ts";
 import { items } from "./pages.ts";
 import { logPages } from "./postgres-logs.ts";
@@ -135,12 +136,10 @@ async function remove(
   before: string,
   mark: string,
 ): Promise<{ readonly mark: string; readonly gone: readonly BlobRow[] }> {
-  // Statements that are sent together are one transaction, and take no values.
-  const text = (value: string): string => `convert_from(decode('${Buffer.from(value).toString("hex")}', 'hex'), 'UTF8')`;
   const sql = `LOCK TABLE openrath.frames IN SHARE MODE;
-WITH mark AS (SELECT ${markOf(text(connection.tenant))} AS mark), gone AS (
-  DELETE FROM openrath.blobs WHERE no IN (${rows.map(({ no }) => no).join(", ")}) AND tenant = ${text(connection.tenant)}
-    AND touched_at < ${text(before)}::timestamptz AND (SELECT mark FROM mark) = ${text(mark)}
+WITH mark AS (SELECT ${markOf(literal(connection.tenant))} AS mark), gone AS (
+  DELETE FROM openrath.blobs WHERE no IN (${rows.map(({ no }) => no).join(", ")}) AND tenant = ${literal(connection.tenant)}
+    AND touched_at < ${literal(before)}::timestamptz AND (SELECT mark FROM mark) = ${literal(mark)}
   RETURNING no::float8 AS no, encode(hash, 'hex') AS hash, length(body) AS bytes)
 SELECT (SELECT mark FROM mark) AS mark, coalesce(json_agg(gone), '[]') AS gone FROM gone`;
   const { rows: answered } = await connection.raw(connection.sql(sql));

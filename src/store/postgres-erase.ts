@@ -1,5 +1,6 @@
 /** Removing for good: the data of events, and whole logs. Rows are replaced or deleted; their bytes go when the server vacuums. */
 import type { Connection } from "../postgres/connection.ts";
+import { literal } from "../postgres/literal.ts";
 import { unpackFrame, withoutData } from "./postgres-frames.ts";
 import { findEvents, idsAPage } from "./postgres-read.ts";
 
@@ -35,35 +36,36 @@ const replaceFrame = "UPDATE openrath.frames SET body = $4 WHERE log = $1 AND se
 const replaceFirst = `WITH replaced AS (${replaceFrame})
   UPDATE openrath.logs SET title = NULL, tags = '{}' WHERE no = $1 AND EXISTS (SELECT 1 FROM replaced) RETURNING no`;
 
-/** All or nothing, in one statement: false when one of them grew or was continued. */
+/** All or nothing, in one transaction: false when one of them grew or was continued. */
 export async function removeLogs(
   connection: Connection,
   logs: readonly { readonly session: string; readonly head: string }[],
 ): Promise<boolean> {
   if (logs.length === 0) return true;
-  const [row] = await connection.write<{ removed: number }>(remove, [
-    connection.tenant,
-    connection.project,
-    logs.map(({ session }) => session),
-    logs.map(({ head }) => Buffer.from(head, "hex")),
-  ]);
-  return row?.removed === logs.length;
+  const { rows } = await connection.raw(connection.sql(removal(connection, logs)));
+  return (rows[0] as { readonly removed: number }).removed === logs.length;
 }
 
-const remove = `
+/** While it looks, nobody inserts: what was added to a log, and who forked it, is seen. */
+function removal({ tenant, project }: Connection, logs: readonly { readonly session: string; readonly head: string }[]): string {
+  const [t, p] = [literal(tenant), literal(project)];
+  const ids = `ARRAY[${logs.map(({ session }) => literal(session)).join(", ")}]`;
+  const heads = `ARRAY[${logs.map(({ head }) => `decode('${Buffer.from(head, "hex").toString("hex")}', 'hex')`).join(", ")}]`;
+  return `LOCK TABLE openrath.logs, openrath.frames IN SHARE ROW EXCLUSIVE MODE;
 WITH wanted AS (
-  SELECT l.no, l.id FROM unnest($3::text[], $4::bytea[]) AS w (id, head) JOIN openrath.logs l ON l.tenant = $1 AND l.project = $2 AND l.id = w.id
+  SELECT l.no, l.id FROM unnest(${ids}, ${heads}) AS w (id, head) JOIN openrath.logs l ON l.tenant = ${t} AND l.project = ${p} AND l.id = w.id
   WHERE w.head = (SELECT f.head FROM openrath.frames f WHERE f.log = l.no ORDER BY f.seq DESC LIMIT 1)
 ), allowed AS (
-  SELECT 1 WHERE (SELECT count(*) FROM wanted) = cardinality($3::text[]) AND NOT EXISTS (
-    SELECT 1 FROM openrath.logs c WHERE c.tenant = $1 AND c.project = $2 AND c.parent = ANY ($3::text[]) AND c.id <> ALL ($3::text[]))
+  SELECT 1 WHERE (SELECT count(*) FROM wanted) = cardinality(${ids}) AND NOT EXISTS (
+    SELECT 1 FROM openrath.logs c WHERE c.tenant = ${t} AND c.project = ${p} AND c.parent = ANY (${ids}) AND c.id <> ALL (${ids}))
 ), frames_gone AS (
   DELETE FROM openrath.frames f USING wanted w, allowed WHERE f.log = w.no
 ), ids_gone AS (
   DELETE FROM openrath.event_ids e USING wanted w, allowed WHERE e.log = w.no
 ), runs_gone AS (
-  DELETE FROM openrath.runs r USING wanted w, allowed WHERE r.tenant = $1 AND r.project = $2 AND r.id = w.id
+  DELETE FROM openrath.runs r USING wanted w, allowed WHERE r.tenant = ${t} AND r.project = ${p} AND r.id = w.id
 ), logs_gone AS (
   DELETE FROM openrath.logs l USING wanted w, allowed WHERE l.no = w.no RETURNING l.no
 )
 SELECT count(*)::float8 AS removed FROM logs_gone`;
+}

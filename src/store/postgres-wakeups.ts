@@ -33,7 +33,16 @@ export async function openWakeups(connection: Connection, hear: () => void): Pro
   const boss = await startedBoss(PgBoss, connection, warn);
   // One queue for each tenant and project: what one of them hears, nobody else needs.
   const queue = `wake-${hash("sha256", JSON.stringify([connection.tenant, connection.project])).slice(0, 16)}`;
-  await boss.createQueue(queue, { name: queue, policy: "short", retryLimit: 2 });
+  const stop = async (): Promise<void> => {
+    open = false;
+    await boss.stop({ graceful: true, wait: true, timeout: 1000, close: false }).catch(() => {});
+  };
+  try {
+    await boss.createQueue(queue, { name: queue, policy: "short", retryLimit: 2 });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
   const listening = listen(boss, queue, hear);
   return {
     at: async (run, time) => {
@@ -43,7 +52,7 @@ export async function openWakeups(connection: Connection, hear: () => void): Pro
     [Symbol.asyncDispose]: async () => {
       open = false;
       await listening.stop();
-      await boss.stop({ graceful: true, wait: true, timeout: 1000, close: false }).catch(() => {});
+      await stop();
     },
   };
 }
