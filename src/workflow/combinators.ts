@@ -120,8 +120,8 @@ export function loop<Output>(
 }
 
 /**
- * Chooses one branch and rejects the others, recorded on each. By default the newest check decides: passed before failed, the
- * higher score, then the cheaper branch; `by` gives another order, highest first.
+ * Chooses one branch and rejects the others, recorded on each. By default one whose agent stopped short comes last; then the newest
+ * check decides: passed before failed, the higher score, then the cheaper branch. `by` gives another order, highest first.
  *
  * @example
  * const winner = await best(tries, (session) => session.checks.at(-1)?.score ?? 0);

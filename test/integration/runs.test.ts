@@ -2,8 +2,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import type { Session } from "../../src/session/session.ts";
+import { nodePlatform } from "../../src/runtime/platform.ts";
+import { envelopeOf } from "../../src/session/codec.ts";
+import type { EffectContext, Session } from "../../src/session/session.ts";
 import { memoryStore } from "../../src/store/memory.ts";
+import type { Store } from "../../src/store/store.ts";
 import { Workflow } from "../../src/workflow/workflow.ts";
 import { Flow } from "../support/flow.ts";
 import { cut, doomed, never, process, said, stopped, until, working } from "../support/processes.ts";
@@ -209,6 +212,62 @@ describe("cancelling", () => {
     await (await rath.attach(child)).settle();
     await run.cancel("all of it");
     await until(async () => (await (await rath.attach(child)).status()) === "cancelled", "the child was cancelled");
+  });
+});
+
+describe("a run that another one starts", () => {
+  /** The kinds of events of a run's own log that are stored. */
+  async function stored(store: Store, run: string): Promise<readonly string[]> {
+    const kinds: string[] = [];
+    for await (const event of store.events({ session: run })) kinds.push(envelopeOf(nodePlatform, event).kind);
+    return kinds;
+  }
+
+  // Mutant: it is written with whatever the run around it writes next.
+  test("is on record there before it begins", async () => {
+    const store = memoryStore();
+    const rath = process(store, { workflows: { child: new Flow((session) => session.ask("Child?")) } });
+    let seen: readonly string[] = [];
+    const parent = new Flow((session) =>
+      session.do(
+        "start",
+        async ({ key, session: inner }) => {
+          await rath.run("child", inner, { key });
+          for await (const row of store.runs({})) if (row.workflow !== "child") seen = await stored(store, row.id);
+        },
+        { repeat: "keyed" },
+      ),
+    );
+    await (await rath.run(parent, rath.session("x"))).result();
+    expect(seen).toContain("run.spawned");
+  });
+
+  // Mutant: whoever tried to start it may cancel it.
+  test("is cancelled with the one that started it, and not with one that came too late", async () => {
+    const store = memoryStore();
+    const rath = process(store, { workflows: { child: new Flow((session) => session.ask("Child?")) } });
+    const parent = new Flow(async (session) => {
+      const start = ({ session: inner }: EffectContext) =>
+        rath.run("child", inner, { key: "the same" }).then(
+          ({ id }) => id,
+          () => "",
+        );
+      const started = await session.do("start", start, { repeat: "keyed" });
+      return started.ask("Parent?");
+    });
+    const runs = await Promise.all([rath.run(parent, rath.session("x")), rath.run(parent, rath.session("y"))]);
+    const came = await Promise.all(runs.map(async (run) => ({ run, child: (await run.settle()).session.output as string })));
+    const first = came.find(({ child }) => child !== "");
+    const late = came.find(({ child }) => child === "");
+    // Both were about to start it.
+    for (const { id } of runs) expect(await stored(store, id)).toContain("run.spawned");
+    const child = await rath.attach(first?.child ?? "");
+    await child.settle();
+    await late?.run.cancel("too late");
+    await sleep(50);
+    expect(await child.status()).toBe("waiting");
+    await first?.run.cancel("all of it");
+    await until(async () => (await child.status()) === "cancelled", "the child was cancelled");
   });
 });
 
