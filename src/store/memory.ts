@@ -370,7 +370,8 @@ async function* stream<T>(read: () => T[], copied: (item: T) => T = (item) => it
   for (const item of read()) yield copied(item);
 }
 
-function copy(event: StoredEvent): StoredEvent {
+/** The envelope is what is kept: parts that another store had of it are not. */
+function copy({ parts: _, ...event }: StoredEvent): StoredEvent {
   return { ...event, envelope: new Uint8Array(event.envelope), data: event.data && new Uint8Array(event.data) };
 }
 
