@@ -58,11 +58,24 @@ export async function rotateKey(
   return made;
 }
 
-/** Nobody gives what they do not have. */
-export function refuseMore(asked: Pick<StoredKey, "roles" | "permissions">, own: ReadonlySet<Permission>): void {
-  const more = [...permissionsFor(asked)].filter((one) => !own.has(one));
-  if (more.length === 0) return;
-  throw new RathError("access.forbidden", `A key cannot be given more than its maker has: ${more.join(", ")}.`, { details: { more } });
+/** Whoever makes a key with a key of their own. */
+export interface Maker {
+  readonly identity: string;
+  readonly roles: readonly Role[];
+  readonly permissions: ReadonlySet<Permission>;
+}
+
+/** Nobody gives what they do not have; nor a name or a role, by which questions and memories are somebody's, unless they act for people. */
+export function refuseMore(asked: Pick<StoredKey, "identity" | "roles" | "permissions">, own: Maker): void {
+  const more = [...permissionsFor(asked)].filter((one) => !own.permissions.has(one));
+  if (more.length > 0)
+    throw new RathError("access.forbidden", `A key cannot be given more than its maker has: ${more.join(", ")}.`, { details: { more } });
+  if (own.permissions.has("people:act")) return;
+  const other = asked.identity === own.identity ? asked.roles.find((role) => !own.roles.includes(role)) : asked.identity;
+  if (other === undefined) return;
+  throw new RathError("access.forbidden", `This key makes keys of ${own.identity} and their roles alone: ${other} needs people:act.`, {
+    details: { needs: "people:act" },
+  });
 }
 
 /** Nobody makes what outlives them: it would be a way to stay. When a key ends that was asked for; left out, as usual or with its maker. */

@@ -196,6 +196,15 @@ describe("an agent", () => {
     const session = await agent.forward(testRath().session("Plan."));
     expect(session.output.steps).toEqual(["a", "b"]);
     expect(session.messages.filter(({ role }) => role === "user").at(-1)?.text).toMatch(/does not fit the schema: steps: /);
+    // What JSON.parse would change without a word is no answer.
+    const exact = new Agent({
+      model: scripted('{"id": 9007199254740993}', '{"id": 1, "id": 2}', '{"id": 3}'),
+      output: z.object({ id: z.number() }),
+    });
+    const exactly = await exact.forward(testRath().session("Plan."));
+    expect(exactly.output).toEqual({ id: 3 });
+    const corrected = exactly.messages.filter(({ role }) => role === "user").map(({ text }) => text);
+    expect(corrected.join()).toMatch(/more than a number holds exactly[\s\S]*"id" is written twice/);
     const never = new Agent({ model: scripted("a", "b", "c"), output: z.object({ x: z.number() }) });
     const failed = await never.forward(testRath().session("Plan."));
     expect(failed.stop).toBe("invalid");

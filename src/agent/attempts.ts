@@ -21,7 +21,7 @@ interface Trying {
   readonly maxOutputTokens: number | undefined;
   /** When the time that is left is over. */
   readonly deadline: number | undefined;
-  readonly settle: (spent: Totals) => void;
+  readonly settle: (spent: Totals | undefined) => void;
   /** Says that the time was over before there was an answer. */
   readonly timeOver: () => void;
 }
@@ -160,7 +160,9 @@ function answered(
   trying: Trying,
 ): EffectResult {
   const price = model.free === true ? undefined : priceFor(reply, model, name, trying.host);
-  const usage = { ...reply.usage, usd: price === undefined ? 0 : cost(price, reply.usage) };
+  // Whoever is asked something has read something.
+  const said = model.free === true || reply.usage.input > 0;
+  const usage = said ? { ...reply.usage, usd: price === undefined ? 0 : cost(price, reply.usage) } : undefined;
   trying.settle(usage);
   const data = {
     ...(failures.length === 0 ? {} : { failures }),

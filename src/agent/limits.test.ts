@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { Flow } from "../../test/support/flow.ts";
 import { type Attempt, attempts, breaks, noUsage, pricedRath, says } from "../../test/support/models.ts";
+import { until } from "../../test/support/other-process.ts";
 import { sharedStore } from "../../test/support/shared-store.ts";
+import { volatileMemory } from "../memory/volatile.ts";
 import { modelFailed } from "../model/failure.ts";
 import { scripted } from "../model/scripted.ts";
 import { composeRath } from "../openrath.ts";
@@ -13,8 +16,10 @@ import type { Event } from "../session/event.ts";
 import type { Model } from "../session/model.ts";
 import type { Limits, Session } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
+import { hashEmbedder } from "../testing/hash-embedder.ts";
 import { testRath } from "../testing/test-rath.ts";
 import { tool } from "../tool/tool.ts";
+import { best, parallel } from "../workflow/combinators.ts";
 import { Workflow } from "../workflow/workflow.ts";
 import { Agent } from "./agent.ts";
 import type { AgentOptions } from "./options.ts";
@@ -211,6 +216,58 @@ describe("limits of an agent", () => {
   });
 });
 
+describe("a model that does not say what it took", () => {
+  const silent = () => attempts("m", [says("ok", { parts: [{ type: "call", id: "1", tool: "again", input: "{}" }] })], { free: false });
+  const again = tool({ name: "again", description: "x", input: z.object({}), repeat: "safe", run: () => 1 });
+
+  test("is asked once where tokens or money are limited, and then no more; elsewhere as often as rounds allow", async () => {
+    for (const limits of [{ tokens: 100_000 }, { tokens: 100_000, rounds: 5 }]) {
+      const model = silent();
+      const session = await ask({ model, tools: [again], limits });
+      expect([session.stop, model.asked.length]).toEqual(["budget", 1]);
+      expect(JSON.stringify(denied(session).map(({ data }) => data))).toMatch(/without saying how many tokens it took.*includeUsage/);
+    }
+    const model = silent();
+    const session = await ask({ model, tools: [again], limits: { rounds: 3 } });
+    expect([session.stop, model.asked.length, session.usage.input]).toEqual(["rounds", 3, 0]);
+  });
+
+  test("nor by others under the same limit, also when the run is resumed", async () => {
+    const store = sharedStore();
+    const model = attempts("m", [says("ok")], { free: false });
+    const flow = new Flow(async (session) => {
+      const first = await session.do("ask", ({ session: inner }) => new Agent({ name: "a", model }).forward(inner).then(() => 1), {
+        repeat: "nested",
+      });
+      const rested = await first.do("nap", () => new Promise((resolve) => setTimeout(resolve, 100, 1)), { repeat: "safe" });
+      return new Agent({ name: "b", model }).forward(rested.say("more"));
+    }, "flow");
+    const first = testRath({ store, workflows: { flow } });
+    const run = await first.run("flow", first.session("go"), { limits: { tokens: 100_000 } });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await first.close();
+    await using second = testRath({ store, workflows: { flow } });
+    const done = await (await second.resume(run.id)).result();
+    expect([done.stop, model.asked.length]).toEqual(["budget", 1]);
+  });
+});
+
+test("what embedding took counts at once, not only when the run is resumed", async () => {
+  const { embed, id } = hashEmbedder();
+  const embedder = { id, embed: async (...given: Parameters<typeof embed>) => ({ ...(await embed(...given)), tokens: 1000 }) };
+  const memory = volatileMemory({ embedder });
+  const model = spends(10, 10);
+  const flow = new Flow(async (session) => {
+    const knowing = await session.remember({ key: "tides", content: "Tides turn at noon" });
+    return new Agent({ model, settings: { maxOutputTokens: 100 } }).forward(await knowing.recall("tides"));
+  });
+  const rath = testRath({ memory });
+  const stops = [2000, 4000].map(
+    async (tokens) => (await (await rath.run(flow, rath.session("go"), { limits: { tokens } })).result()).stop,
+  );
+  expect(await Promise.all(stops)).toEqual(["budget", "finished"]);
+});
+
 describe("a limit that many share", () => {
   test("ten forks at once never spend more than it, whatever the answers cost", async () => {
     const limit = 1000;
@@ -335,6 +392,36 @@ describe("limits of a run that is resumed", () => {
       results.push(`${done.stop} ${done.usage.input} ${done.calls.length}`);
     }
     expect(results[1]).toBe(results[0]);
+  });
+
+  test("so does what branches of it took that nothing was made of", async () => {
+    const spent: number[] = [];
+    for (const interrupt of [false, true]) {
+      const store = sharedStore();
+      const tries = { a: worst(), b: worst(), c: worst() };
+      const agents = Object.entries(tries).map(([name, model]) => [name, new Agent({ name, model, settings: { maxOutputTokens: 200 } })]);
+      const three = parallel(Object.fromEntries(agents), best);
+      const flow = new Flow(async (session) => {
+        let at = session;
+        for (let n = 0; n < 9; n++) {
+          at = await at.do("try", ({ session: inner }) => three.forward(inner).then(() => 1), { repeat: "nested", input: n });
+          if (n === 1) at = await at.do("nap", () => new Promise((resolve) => setTimeout(resolve, 100, 1)), { repeat: "safe" });
+        }
+        return at;
+      }, "flow");
+      const first = testRath({ store, workflows: { flow } });
+      const run = await first.run("flow", first.session("go"), { limits: { tokens: 4000 } });
+      if (interrupt) {
+        await until("the nap", () => Object.values(tries).every(({ asked }) => asked.length === 2));
+        await new Promise((resolve) => setTimeout(resolve, 40));
+        await first.close();
+      }
+      await using second = interrupt ? testRath({ store, workflows: { flow } }) : first;
+      await (interrupt ? await second.resume(run.id) : run).result();
+      spent.push(Object.values(tries).reduce((sum, { asked }) => sum + asked.length, 0));
+    }
+    expect(spent[0]).toBeLessThan(20);
+    expect(spent[1]).toBe(spent[0]);
   });
 
   test("a refusal stays a refusal, and a crossing is told once", async () => {

@@ -2,7 +2,7 @@
 import type { StandardSchema, Validated } from "../session/session.ts";
 import { jsonSchemaOf, type Standard, standardOf, toValidated } from "../session/standard-schema.ts";
 import { textOfThrown } from "../session/thrown.ts";
-import { unfenced } from "../tool/input.ts";
+import { lossIn, unfenced } from "../tool/input.ts";
 import { invalid } from "./options.ts";
 
 /** JSON Schema of an agent's output. */
@@ -29,6 +29,8 @@ export async function readOutput(
   } catch {
     return { problem: "it is not JSON" };
   }
+  const loss = lossIn(unfenced(text));
+  if (loss !== undefined) return { problem: loss };
   let result: Validated;
   try {
     result = toValidated(await (schema as Standard)["~standard"].validate(parsed), "answer");

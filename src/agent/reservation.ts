@@ -30,7 +30,7 @@ export class Reservation {
   readonly #counted: Counted | undefined;
   /** The budget whose time is over first. */
   #timed: Budget | undefined;
-  #settle: ((spent: Totals) => void)[] = [];
+  #settle: ((spent: Totals | undefined) => void)[] = [];
 
   constructor(host: Host, likes: readonly ModelLike[], request: ModelRequest, budgets: readonly Budget[], counted: Counted | undefined) {
     this.#host = host;
@@ -50,6 +50,7 @@ export class Reservation {
     let output = wanted;
     for (const budget of this.#budgets) {
       const { tokens, usd, ms } = budget.left;
+      if (budget.uncounted && (tokens ?? usd) !== undefined) return denied(unsaid);
       if (ms !== undefined) {
         if (ms <= 0) return this.#crossed(budget, "time", ms);
         const deadline = Date.now() + ms;
@@ -75,7 +76,8 @@ export class Reservation {
     return undefined;
   }
 
-  settle(spent: Totals): void {
+  /** Undefined: the model did not say what it took. */
+  settle(spent: Totals | undefined): void {
     for (const settle of this.#settle.splice(0)) settle(spent);
   }
 
@@ -118,6 +120,9 @@ export class Reservation {
     return bytesOf([instructions, tools, output ?? null, messages]);
   }
 }
+
+const unsaid =
+  "budget: a model has answered without saying how many tokens it took, so that nobody knows what is left: let its provider say it (includeUsage), or limit rounds and time instead";
 
 function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));

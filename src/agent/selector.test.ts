@@ -75,6 +75,20 @@ describe("a Selector", () => {
     expect(seen[1]?.messages).toHaveLength(1);
   });
 
+  test("a model reads the end of a long conversation, and how much of it is not shown", async () => {
+    const seen: ModelRequest[] = [];
+    const selector = new Selector({ choices: choices(), choose: routing(seen) });
+    let session = testRath().session("The beginning.");
+    for (let n = 0; n < 100; n++) session = session.say(`${n} ${"x".repeat(3000)}`);
+    await selector.forward(session);
+    const asked = JSON.stringify(seen[0]?.messages);
+    expect(asked.length).toBeLessThan(70_000);
+    const shown = ["The beginning.", "81 xxx", "82 xxx", "99 xxx", String.raw`olderMessagesNotShown\":82`].map((text) =>
+      asked.includes(text),
+    );
+    expect(shown).toEqual([false, true, true, true, true]);
+  });
+
   test("the routing call's money counts towards the run's cost", async () => {
     const model = attempts("router", [speaks('{"choice":"done","reason":""}', { usage: { ...noUsage, input: 10, output: 5 } })], {
       free: false,

@@ -229,16 +229,27 @@ function passed(session: Session, name: string, known: number): boolean {
   return session.checks.slice(known).findLast((check) => check.name === name)?.passed === true;
 }
 
-/** What a model that routes reads: the conversation as data, and the verdicts on it. */
+/** Of one message and of all of them, in characters: whoever routes need not read everything again each time. */
+const shownOfOne = 4000;
+const shownOfAll = 60_000;
+
+/** What a model that routes reads: the conversation as data, its end where it is long, and the verdicts on it. */
 function question(session: Session): string {
-  const conversation = session.messages.map(({ role, by, text }) => ({
+  const all = session.messages;
+  let from = all.length;
+  for (let room = shownOfAll; from > 0; from--) {
+    room -= Math.min(all[from - 1]?.text.length ?? 0, shownOfOne);
+    if (room < 0) break;
+  }
+  const conversation = all.slice(from).map(({ role, by, text }) => ({
     role,
     by,
-    text: text.length > 4000 ? `${text.slice(0, 4000)}…` : text,
+    text: text.length > shownOfOne ? `${text.slice(0, shownOfOne)}…` : text,
   }));
+  const older = from === 0 ? {} : { olderMessagesNotShown: from };
   const checks = session.checks.map(({ name, passed: ok, reason }) => ({ name, passed: ok, ...(reason === undefined ? {} : { reason }) }));
   const routes = session.routes.map(({ choice, reason }) => ({ choice, reason }));
-  return `Here is what happened so far, as data:\n${JSON.stringify({ conversation, checks, routes })}\nWho works next?`;
+  return `Here is what happened so far, as data:\n${JSON.stringify({ ...older, conversation, checks, routes })}\nWho works next?`;
 }
 
 /** A Standard Schema for a choice, so that no schema library is needed to route. */

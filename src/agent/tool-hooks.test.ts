@@ -3,7 +3,7 @@ import { z } from "zod";
 import { otherProcess, until } from "../../test/support/other-process.ts";
 import { type Script, scripted } from "../model/scripted.ts";
 import { replay } from "../runtime/replay.ts";
-import type { RathError } from "../session/errors.ts";
+import { RathError } from "../session/errors.ts";
 import type { Session, ToolCall } from "../session/session.ts";
 import { memoryStore } from "../store/memory.ts";
 import { testRath } from "../testing/test-rath.ts";
@@ -56,6 +56,73 @@ const failed = (work: Promise<unknown>): Promise<RathError> =>
     () => expect.fail("it went well"),
     (error: RathError) => error,
   );
+
+describe("a call that may have happened", () => {
+  test("stays unknown under a hook: the probe is asked, the hook is not", async () => {
+    const seen: unknown[] = [];
+    const charge = tool({
+      name: "charge",
+      description: "Charges.",
+      input: z.object({}),
+      repeat: "once",
+      probe: async () => ({ happened: true as const, output: "charged once" }),
+      run: async (): Promise<string> => {
+        throw new RathError("effect.unknown", "the connection was lost");
+      },
+    });
+    const agent = new Agent({
+      model: scripted({ calls: [{ tool: "charge", input: {} }] }, "done"),
+      tools: [charge],
+      hooks: { afterTool: (call) => void seen.push(call.outcome) },
+    });
+    const session = await agent.forward(testRath().session("go"));
+    expect(session.calls.map(({ outcome }) => outcome)).toEqual([{ type: "ok", value: "charged once" }]);
+    expect(seen).toEqual([]);
+  });
+
+  test("and what comes after its time is not shown to the hook", async () => {
+    const seen: unknown[] = [];
+    let late: (text: string) => void = () => {};
+    const slow = tool({
+      name: "slow",
+      description: "Takes its time.",
+      input: z.object({}),
+      repeat: "safe",
+      timeout: "20ms",
+      retry: { attempts: 1 },
+      run: () =>
+        new Promise<string>((resolve) => {
+          late = resolve;
+        }),
+    });
+    const agent = new Agent({
+      model: scripted({ calls: [{ tool: "slow", input: {} }] }, "done"),
+      tools: [slow],
+      hooks: { afterTool: (call) => void seen.push(call.outcome) },
+    });
+    const session = await agent.forward(testRath().session("go"));
+    expect(session.calls.map(({ outcome }) => outcome.type)).toEqual(["error"]);
+    late("too late");
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(seen).toEqual([]);
+  });
+
+  test("and one that a rule of the sandbox refused stays denied", async () => {
+    const outside = tool({
+      name: "outside",
+      description: "Leaves.",
+      input: z.object({}),
+      run: () => Promise.reject(new RathError("sandbox.denied", "not there")),
+    });
+    const agent = new Agent({
+      model: scripted({ calls: [{ tool: "outside", input: {} }] }, "done"),
+      tools: [outside],
+      hooks: { afterTool: () => ({ value: "fine" }) },
+    });
+    const session = await agent.forward(testRath().session("go"));
+    expect(session.calls.map(({ outcome }) => outcome.type)).toEqual(["denied"]);
+  });
+});
 
 describe("beforeTool", () => {
   test("sees every call as it will be made, and leaves it alone when it says nothing", async () => {

@@ -72,7 +72,7 @@ test("a pool of the caller's own whose connections others keep is waited for as 
     message: expect.stringMatching(/no free connection for 300 ms.*more room/),
   };
   await expect(connection.write("UPDATE openrath.things SET no = 2")).rejects.toMatchObject(refused);
-  await expect(connection.lone()).rejects.toMatchObject(refused);
+  await expect(connection.listen("openrath.news", { hear: () => {}, missed: () => {} })).rejects.toMatchObject(refused);
   kept.release();
   // What came too late was given back, and nothing was sent with it.
   expect(await connection.read("SELECT no FROM openrath.things")).toEqual([{ no: 1 }]);

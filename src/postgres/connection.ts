@@ -7,6 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { inspect } from "node:util";
 import { RathError } from "../session/errors.ts";
 import { type Address, addressOf } from "./address.ts";
+import { Channel, type Hearer } from "./channel.ts";
 import {
   type Client,
   failureOf,
@@ -249,8 +250,14 @@ export class Connection {
     };
   }
 
-  /** A connection of its own, outside the pool, for LISTEN. */
-  async lone(): Promise<{ readonly client: Client; close(): Promise<void> }> {
+  /** Hears what is told on a channel, as `openrath.x`, until it is disposed of. Those of one shared pool listen on one connection. */
+  listen(channel: string, hearer: Omit<Hearer, "connect">): Promise<AsyncDisposable> {
+    const name = this.sql(channel);
+    return (this.#shared?.channel(name) ?? new Channel(name)).join({ ...hearer, connect: () => this.#lone() });
+  }
+
+  /** A connection of its own, outside the pool. */
+  async #lone(): Promise<{ readonly client: Client; close(): Promise<void> }> {
     await this.open();
     try {
       if (typeof this.#source !== "string") {

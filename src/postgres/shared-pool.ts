@@ -1,10 +1,12 @@
 /** Connections that several stores of one process have together: for a server that has many projects open, each with stores of its own. */
+import { Channel } from "./channel.ts";
 import type { Pool, PostgresPool } from "./driver.ts";
 
 export class SharedPool implements PostgresPool {
   readonly url: string;
   /** Connections at most, of all stores together. */
   readonly max: number;
+  readonly #channels = new Map<string, Channel>();
   #pool: Promise<Pool> | undefined;
   #users = 0;
 
@@ -31,5 +33,15 @@ export class SharedPool implements PostgresPool {
     const pool = this.#pool;
     this.#pool = undefined;
     await (await pool)?.end();
+  }
+
+  /** One for all who listen on it. */
+  channel(name: string): Channel {
+    let channel = this.#channels.get(name);
+    if (channel === undefined) {
+      channel = new Channel(name);
+      this.#channels.set(name, channel);
+    }
+    return channel;
   }
 }

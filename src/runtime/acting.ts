@@ -20,9 +20,9 @@ import type {
 } from "../session/session.ts";
 import type { Guard } from "../tool/policy.ts";
 import { changesBetween } from "../workspace/diff.ts";
-import { listDirectory, readFile, removePath, writeFile } from "../workspace/files.ts";
+import { copyOf, listDirectory, readFile, removePath, writeFile } from "../workspace/files.ts";
 import { resolvePath } from "../workspace/path.ts";
-import { type Entry, emptyTree, type Trees } from "../workspace/tree.ts";
+import { type Entry, emptyTree, sameEntry, type Trees } from "../workspace/tree.ts";
 import type { Held, Placed } from "./held.ts";
 import type { OwnObjects } from "./workspace-objects.ts";
 
@@ -77,6 +77,8 @@ export class Acting implements Sandbox {
   #tree = "";
   /** Commands ran since the files on disk were last read. */
   #dirty = false;
+  /** What was at the paths that it read before its turn. */
+  readonly #read = new Map<string, Entry | undefined>();
   #taking: Promise<void> | undefined;
   #release: (() => void) | undefined;
   /** It had its turn: the files are as it leaves them. */
@@ -86,6 +88,7 @@ export class Acting implements Sandbox {
 
   constructor(stage: Stage) {
     this.#stage = stage;
+    stage.objects.writeEarly();
     setMaxListeners(0, stage.signal, this.#stop.signal); // any number of commands may be under them
   }
 
@@ -132,15 +135,17 @@ export class Acting implements Sandbox {
     return this.#do(async (trees) => {
       const tree = await this.#current();
       await this.#within(tree, path, false);
-      return readFile(trees, tree, path);
+      if (!this.#took) this.#read.set(path, await readableAt(trees, tree, path));
+      return copyOf(await readFile(trees, tree, path));
     });
   }
 
-  write(path: string, content: string | Uint8Array): Promise<void> {
+  async write(path: string, content: string | Uint8Array): Promise<void> {
+    // Taken at once: the caller may fill its buffer anew before it is this one's turn.
+    const bytes = typeof content === "string" ? Buffer.from(content) : copyOf(content);
     return this.#do(async (trees) => {
       const tree = await this.#current();
       await this.#within(tree, path, true);
-      const bytes = typeof content === "string" ? Buffer.from(content) : content;
       if (this.#stage.withholds(bytes)) this.#allow(secretProblem(path));
       this.#tree = await writeFile(trees, tree, path, bytes);
     }, true);
@@ -210,12 +215,24 @@ export class Acting implements Sandbox {
       this.#release = release;
       // Others may have changed files since they were first looked at.
       const tree = this.#before === undefined ? undefined : await this.#stage.tree();
+      if (tree !== undefined && tree !== this.#before) await this.#assertSame(tree);
       // One that ended while it waited has only looked.
       if (this.#over) return;
       this.#took = true;
       if (tree !== undefined) [this.#before, this.#tree] = [tree, tree];
     });
     return this.#taking;
+  }
+
+  /** What it writes may be made from what it read: others' changes of that would be lost without a word. */
+  async #assertSame(tree: string): Promise<void> {
+    for (const [path, entry] of this.#read)
+      if (!sameEntry(await readableAt(this.#stage.trees, tree, path), entry))
+        throw new RathError(
+          "workspace.changed",
+          `Another call changed ${JSON.stringify(path)} after this one had read it, so this one wrote nothing: read it again, then repeat the call.`,
+          { details: { paths: [path] }, retryable: true },
+        );
   }
 
   async #begin(): Promise<void> {
@@ -260,6 +277,7 @@ export class Acting implements Sandbox {
     this.#stop.abort(new Error("the effect has ended"));
     await this.#busy.catch(() => {});
     const { trees, discards, held } = this.#stage;
+    const putAgain = this.#stage.objects.ended();
     const ended = endedOf(this.#stage);
     // That a process ended is on record, though no file was looked at.
     if (ended.length > 0 && this.#before === undefined) {
@@ -273,7 +291,9 @@ export class Acting implements Sandbox {
     const denied = this.#outside(changes);
     const dropped = (discards || denied !== undefined) && tree !== before;
     const after = dropped ? before : tree;
-    const objects = this.#stage.objects.among(dropped ? [] : await freshIn(trees, before, tree));
+    const counting = dropped ? [] : await freshIn(trees, before, tree);
+    await putAgain(counting);
+    const objects = this.#stage.objects.among(counting);
     for (const { id } of ended) held.told.add(id);
     const kept = dropped ? [] : changes;
     const acted = {
@@ -298,7 +318,16 @@ export class Acting implements Sandbox {
   async undo(): Promise<void> {
     const deed = await this.settle().catch(() => undefined);
     for (const id of deed?.ended ?? []) this.#stage.held.told.delete(id);
+    await this.#stopStarted();
     this.release();
+  }
+
+  /** No event says that they were started, so none may say that they ended. */
+  async #stopStarted(): Promise<void> {
+    const { processes } = this.#stage.held;
+    const started = this.#started.map(({ id }) => processes.get(id));
+    for (const { id } of this.#started) processes.delete(id);
+    await Promise.allSettled(started.map((process) => process?.stop()));
   }
 
   /** Gives the sandbox back, once what came of it is linked. */
@@ -318,6 +347,12 @@ export class Acting implements Sandbox {
     }
     return undefined;
   }
+}
+
+/** What a read of a path is about; undefined when nothing is there, or a directory, of which nothing is read. */
+async function readableAt(trees: Trees, tree: string, path: string): Promise<Entry | undefined> {
+  const found = await resolvePath(trees, tree, path).catch(() => undefined);
+  return found?.entry.type === "directory" ? undefined : found?.entry;
 }
 
 function secretProblem(path: string): string {

@@ -103,6 +103,8 @@ export class Answers {
     const store = await this.#runtime.store();
     for await (const event of store.events({ session: answerLogId(platform, question) })) {
       const node = fromStored(platform, event, new Log(event.session, "answer"), []);
+      // A log that somebody else made under this name says nothing.
+      if (node.kind !== "answer.given") return undefined;
       await fetchBlobs(platform, store, [node]);
       return { id: event.id, by: node.by, at: node.at, data: node.data<"answer.given">(platform) };
     }

@@ -12,6 +12,7 @@ class SharedBudget implements Budget {
   readonly #told = new Set<string>();
   #tokens = 0;
   #usd = 0;
+  #uncounted = false;
 
   /** `since` is when the work under it began. */
   constructor(
@@ -35,7 +36,11 @@ class SharedBudget implements Budget {
     };
   }
 
-  reserve(tokens: number, usd: number): (spent: Totals) => void {
+  get uncounted(): boolean {
+    return this.#uncounted;
+  }
+
+  reserve(tokens: number, usd: number): (spent: Totals | undefined) => void {
     this.#tokens += tokens;
     this.#usd += usd;
     let open = true;
@@ -48,7 +53,11 @@ class SharedBudget implements Budget {
     };
   }
 
-  count(spent: Totals): void {
+  count(spent: Totals | undefined): void {
+    if (spent === undefined) {
+      this.#uncounted = true;
+      return;
+    }
     this.#tokens += spent.input + spent.output;
     this.#usd += spent.usd;
   }

@@ -71,9 +71,16 @@ export class Delivery {
 
   #next(): Node | undefined {
     const recorded = this.recorded?.nextDelivery;
-    if (recorded === undefined) return this.#live.shift();
+    if (recorded === undefined) return this.#firstRecorded();
     if (!this.#waiting.has(recorded)) return undefined;
     this.recorded?.claim(recorded);
     return recorded;
+  }
+
+  /** Of what has come in this turn, what was recorded first: some come here later than others that were recorded after them. */
+  #firstRecorded(): Node | undefined {
+    let first = 0;
+    for (const [index, { order }] of this.#live.entries()) if (order < (this.#live[first] as Node).order) first = index;
+    return this.#live.splice(first, 1)[0];
   }
 }

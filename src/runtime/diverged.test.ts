@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Flow } from "../../test/support/flow.ts";
-import { until } from "../../test/support/other-process.ts";
+import { kept, until } from "../../test/support/other-process.ts";
 import { composeRath } from "../openrath.ts";
 import { outcomeOf, rowNamed } from "../server/run-outcome.ts";
 import type { Session } from "../session/session.ts";
@@ -51,13 +51,15 @@ test("a worker that has other code says so, and everybody sees why the run waits
     }, "changing");
   const another = (name: string, index: number): Rath =>
     composeRath(
-      { store, workflows: { changing: changing(name) }, implicitForks: "allow" },
+      { store: kept(store), workflows: { changing: changing(name) }, implicitForks: "allow" },
       { worker: `${machine()}:${1_998_100_000 + index}:t`, times: { parkGraceMs: 1, stillResumeMs: 100, lookMs: 20 } },
     );
   const first = another("x", 0);
   const run = await first.run("changing", first.session("s"));
   const settled = await run.settle();
   if (settled.status !== "waiting") throw new Error(settled.status);
+  // Whoever started it would go on with it, too, with the code it knows.
+  await first.close();
 
   const warned: string[] = [];
   const hear = ({ message }: Error): void => void warned.push(message);

@@ -29,7 +29,7 @@ export function enter(
   if (!outermost) return within(standing.execution, standing.node, context, entering);
   const execution = new Execution(runtime, runtime.platform.newId(), "bare");
   runtime.watch(execution);
-  execution.journal("run.started", { workflow: name, input: { session: node.log.id, head: node.id }, bare: true });
+  execution.begin(node, { workflow: name, bare: true });
   const unwatch = how.watch === undefined ? undefined : execution.watch(by(name, how.watch));
   const inner: Context = { host: context.host, execution, scope: execution.scope, by: "" };
   const result = inside.run({ execution, scope: execution.scope }, () => within(execution, node, inner, { ...entering, watch: undefined }));

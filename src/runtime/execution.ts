@@ -6,7 +6,7 @@
 import { facts } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import type { DataOf, EventKind, Facts, OutcomeType } from "../session/event.ts";
-import type { Effect } from "../session/host.ts";
+import type { Budget, Effect } from "../session/host.ts";
 import { forkId, type Scope, scopeName } from "../session/id.ts";
 import { encode } from "../session/json.ts";
 import { current, isAncestor, Log, type Node } from "../session/log.ts";
@@ -87,6 +87,8 @@ export class Execution {
   reuse: Reuse | undefined;
   /** What it recorded and does not ask for again. */
   left: readonly Node[] = [];
+  /** The limits of the whole run. */
+  budget: Budget | undefined;
   /** Which memory is read: of a rerun what its source read, or the latest; else as it is when somebody first looks. */
   memory: number | "latest" | undefined;
   closed = false;
@@ -119,6 +121,9 @@ export class Execution {
   readonly #judged = new Map<object, number>();
   readonly #owned = new Set<Log>();
   readonly #ordinals = new Map<string, number>();
+  /** Of events that were linked again: under which ids they were linked first, and last. */
+  readonly #firstIds = new Map<string, string>();
+  readonly #newestIds = new Map<string, string>();
   readonly #gate: (() => void)[] = [];
   /** Made while recorded work was unclaimed; written when the gate opens. */
   readonly #held: Node[] = [];
@@ -198,13 +203,14 @@ export class Execution {
     if (this.mode !== "replay") this.runtime.warnImplicit(head, this.recorded?.complete === false, returnedBy);
     const known = this.recorded?.implicitAt(head) ?? 0;
     const ordinal = Math.max(this.ordinal(head, scope, "implicit"), known);
-    this.#ordinals.set(`${head.id} ${scopeName(scope)} implicit`, ordinal + 1);
-    return this.#forked(head, { scope, label: "", ordinal, implicit: true, nested: false }, head.by);
+    this.#ordinals.set(this.#ordinalKey(head, scope, "implicit"), ordinal + 1);
+    return this.#forked(head, { scope: this.scopeNow(scope), label: "", ordinal, implicit: true, nested: false }, head.by);
   }
 
   /** A labelled branch at a head, or the one recorded there. */
-  fork(head: Node, scope: Scope, label: string | undefined, by: string): Node {
-    const ordinal = this.ordinal(head, scope, `label ${label ?? ""}`);
+  fork(head: Node, within: Scope, label: string | undefined, by: string): Node {
+    const ordinal = this.ordinal(head, within, `label ${label ?? ""}`);
+    const scope = this.scopeNow(within);
     const id = forkId(this.runtime.platform, { session: head.log.id, head: head.id }, scope, `label ${label ?? ""}`, ordinal);
     return this.recorded?.fork(id) ?? this.#forked(head, { scope, label: label ?? "", ordinal, implicit: false, nested: false }, by, id);
   }
@@ -231,7 +237,7 @@ export class Execution {
       kind: "session.forked",
       data: { ...marks, ordinal: fork.ordinal, scope: fork.scope },
       by,
-      pure: true,
+      pure: this.mode !== "effects",
       facts: !fork.nested && this.#isPast(head) ? past : undefined,
     });
   }
@@ -244,10 +250,27 @@ export class Execution {
 
   /** Counts equal names at one head and scope from 0. */
   ordinal(head: Node, scope: Scope, name: string): number {
-    const key = `${head.id} ${scopeName(scope)} ${name}`;
+    const key = this.#ordinalKey(head, scope, name);
     const ordinal = this.#ordinals.get(key) ?? 0;
     this.#ordinals.set(key, ordinal + 1);
     return ordinal;
+  }
+
+  /** By the names that they had first: a place that moved is the same place. */
+  #ordinalKey(head: Node, scope: Scope, name: string): string {
+    const first = "call" in scope ? { ...scope, call: this.#firstIds.get(scope.call) ?? scope.call } : scope;
+    return `${this.#firstIds.get(head.id) ?? head.id} ${scopeName(first)} ${name}`;
+  }
+
+  /** The scope under the name that its call has now. */
+  scopeNow(scope: Scope): Scope {
+    return "call" in scope ? { ...scope, call: this.#newestIds.get(scope.call) ?? scope.call } : scope;
+  }
+
+  renamed(before: Node, now: Node): void {
+    const first = this.#firstIds.get(before.id) ?? before.id;
+    this.#firstIds.set(now.id, first);
+    for (const id of [first, before.id]) this.#newestIds.set(id, now.id);
   }
 
   get newest(): Node | undefined {
@@ -329,6 +352,12 @@ export class Execution {
     if (this.mode !== "replay" && !this.closed) this.#take(closed);
   }
 
+  /** Says what the run began with. While that is not on disk it may be linked again, and what is said of it with it. */
+  begin(input: Node, said: Omit<DataOf<"run.started">, "input">): void {
+    if (!input.stored) input.log.followedBy(this.log);
+    this.journal("run.started", { ...said, input: { session: input.log.id, head: input.id } });
+  }
+
   /** Adds to the run's own log. */
   journal(kind: EventKind, data: unknown): Node {
     const parents = this.log.tip === undefined ? [] : [this.log.tip];
@@ -348,7 +377,7 @@ export class Execution {
   openGate(): void {
     if (this.mode === "replay") return;
     this.stillness.stop();
-    for (const node of this.#held.splice(0)) this.record(node);
+    for (const node of this.#held.splice(0)) this.record(current(node));
     for (const go of this.#gate.splice(0)) go();
   }
 
@@ -366,7 +395,8 @@ export class Execution {
 
   /** Every open effect waits for a person or a timer, or for one inside it that does. */
   get parkable(): boolean {
-    const around = new Set([...this.open].map(({ scope }) => ("call" in scope ? scope.call : "")));
+    const scopes = [...this.open].map(({ scope }) => this.scopeNow(scope));
+    const around = new Set(scopes.map((scope) => ("call" in scope ? scope.call : "")));
     const open = [...this.open];
     return open.some((effect) => effect.waiting) && open.every((effect) => effect.waiting || effect.queued || around.has(effect.called.id));
   }

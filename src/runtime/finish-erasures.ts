@@ -1,10 +1,11 @@
 /** Removing what entries of the erasure log list, and finishing what was interrupted: whoever erases or collects garbage next does it. */
 import { RathError } from "../session/errors.ts";
 import { readVersionName } from "../session/memory-uri.ts";
-import type { Store } from "../store/store.ts";
+import type { LogPlace, Store } from "../store/store.ts";
 import { forgetCaptures, leftovers, removeLeftovers } from "../workspace/leftovers.ts";
 import { Survey, sweepSurveyed } from "./erase-survey.ts";
 import { addErasure, type ErasureEntry, erasures } from "./erasure-log.ts";
+import { RetentionLogs } from "./retention-logs.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** What one entry lists. */
@@ -20,6 +21,9 @@ export interface Scrubbed {
   /** Unused space of these may hold what was removed. */
   readonly tables: readonly string[];
 }
+
+/** How often it is decided anew which logs may go. */
+const tries = 10;
 
 /** Once blobs are gone: removes memories, then the data of events; what is in this process and on its disk goes too. */
 export async function removeAll(runtime: Runtime, entries: readonly Listed[], removed: ReadonlySet<string>): Promise<Scrubbed> {
@@ -76,22 +80,25 @@ export async function unfinished(runtime: Runtime): Promise<readonly ErasureEntr
 
 /** Removes what interrupted erasures have left; gives the entries that are done now. */
 export async function finishErasures(runtime: Runtime): Promise<readonly string[]> {
-  const entries = await unfinished(runtime);
-  if (entries.length === 0) return [];
   const store = await runtime.store();
+  const entries: ErasureEntry[] = [];
+  for (const entry of await unfinished(runtime))
+    if (entry.data.logs === undefined || (await removeListed(runtime, store, entry.data.logs))) entries.push(entry);
+  if (entries.length === 0) return [];
   const events = new Set(entries.flatMap(({ data }) => data.events ?? []));
   const files = new Map(entries.flatMap(({ data }) => data.blobs ?? []).map((blob) => [blob, ""]));
   const survey = new Survey(runtime.platform, store, { events, files, words: undefined });
-  for (const { data } of entries) if (data.logs !== undefined) await removeUnchanged(store, data.logs);
   const removed = await sweepSurveyed(store, survey, async () => {});
   const listed = entries.map(({ id, data }) => ({ id, events: data.events ?? [], memories: data.memories ?? [] }));
   return (await removeAll(runtime, listed, removed)).scrubbed ? entries.map(({ id }) => id) : [];
 }
 
-/** Whoever continued one of them since wants to keep it. */
-async function removeUnchanged(store: Store, logs: readonly { readonly session: string; readonly head: string }[]): Promise<void> {
-  const there: { readonly session: string; readonly head: string }[] = [];
-  for (const log of logs)
-    for await (const row of store.sessions({ id: log.session })) if (row.id === log.session && row.head === log.head) there.push(log);
-  if (there.length > 0) await store.remove?.(there);
+/** Decided anew: whoever continued one of them since, or came to need one, keeps it. False when others appended again and again meanwhile. */
+async function removeListed(runtime: Runtime, store: Store, listed: readonly LogPlace[]): Promise<boolean> {
+  const logs = await new RetentionLogs(runtime.platform, store).read();
+  for (let i = 0; i < tries; i++, await logs.readOn()) {
+    const there = logs.stillUnneeded(listed);
+    if (there.length === 0 || store.remove === undefined || (await store.remove(there, { after: logs.place }))) return true;
+  }
+  return false;
 }

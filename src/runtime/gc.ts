@@ -46,6 +46,11 @@ export interface GcReport {
   readonly bytes: number;
   /** Entries of erasures that had been interrupted and are finished now. */
   readonly finished: readonly string[];
+  /**
+   * Entries of erasures that are still open: the files of the store may hold what was removed. Why, `EraseReport.scrubbed` says. None
+   * in a dry run.
+   */
+  readonly open: readonly string[];
   /** The entry that says which sessions went. */
   readonly entry: string | undefined;
 }
@@ -71,7 +76,8 @@ export async function collectGarbage(runtime: Runtime, options: GcOptions = {}):
   // They may name what was swept.
   if (home !== undefined && !dryRun && swept !== undefined && swept.blobs > 0) await forgetCaptures(home);
   const { sessions, held, entry } = went;
-  return { dryRun, sessions, logs: went.removed.size, held, blobs: swept?.blobs, bytes: swept?.bytes ?? 0, finished, entry };
+  const open = dryRun ? [] : (await unfinished(runtime)).map(({ id }) => id);
+  return { dryRun, sessions, logs: went.removed.size, held, blobs: swept?.blobs, bytes: swept?.bytes ?? 0, finished, open, entry };
 }
 
 const known = ["dryRun", "olderThan", "sessionsOlderThan", "tag", "keepTag", "by", "onEvent"] as const;

@@ -135,7 +135,7 @@ export class Held {
         ...spec,
         directory: checkout?.directory,
         inside: checkout?.inside,
-        written: checkout === undefined ? undefined : () => checkout.written(),
+        written: checkout === undefined ? undefined : (when) => checkout.written(when),
       });
       this.#opened = { placed, sandbox, checkout };
       this.#tree = checkout === undefined ? emptyTree : tree;

@@ -1,11 +1,17 @@
 /** The logs that are in memory, as long as somebody uses them: opening one again finds the same. */
 import type { Log } from "../session/log.ts";
+import type { InMemory } from "./load.ts";
 
-export class KnownLogs {
+export class KnownLogs implements InMemory {
+  readonly moveAside: InMemory["moveAside"];
   readonly #logs = new Map<string, WeakRef<Log>>();
   readonly #forgotten = new FinalizationRegistry<string>((id) => {
     if (this.get(id) === undefined) this.#logs.delete(id);
   });
+
+  constructor(moveAside: InMemory["moveAside"]) {
+    this.moveAside = moveAside;
+  }
 
   get(id: string): Log | undefined {
     return this.#logs.get(id)?.deref();

@@ -1,7 +1,9 @@
 /** A run that somebody let go on with other code: it goes on that way whoever executes it, waits, dies and is replayed. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { Agent } from "../agent/agent.ts";
 import { verify } from "../audit/audit.ts";
+import type { ModelLike } from "../model/model.ts";
 import { composeRath } from "../openrath.ts";
 import type { Session } from "../session/session.ts";
 import { memoryStore } from "../store/memory.ts";
@@ -199,4 +201,36 @@ describe("a call of which nobody knows what became", () => {
     await run.result();
     expect(paid).toEqual(["new"]);
   });
+});
+
+// A call may cost 50 and what it reads, about 150 in all. What was left behind has cost 160.
+test.each([
+  ["at once", 370, 3, 3],
+  ["also when it is taken up once more", 450, 4, 4],
+])("what was spent on what it left behind counts for its limits, %s", async (_when, tokens, atFirst, inAll) => {
+  const store = memoryStore();
+  const usage = { input: 40, output: 40, cached: 0, cacheWrite: 0, reasoning: 0 };
+  let asked = 0;
+  const model: ModelLike = {
+    id: "counted",
+    stream: async function* () {
+      asked++;
+      yield { type: "reply", reply: { parts: [{ type: "text", text: "hi" }], finish: "stop", usage } };
+    },
+  };
+  const agent = new Agent({ name: "a", model, settings: { maxOutputTokens: 50 } });
+  const asks: Order["work"] = async (session, units) => {
+    const twice = await agent.forward((await agent.forward(session.say(`${units} one`))).say(`${units} two`));
+    return agent.forward((await twice.ask("Go on?")).say(`${units} three`));
+  };
+  const first = process(store, new Order("old", asks));
+  const run = await first.run("order", first.session("x"), { limits: { tokens } });
+  expect((await run.settle()).status).toBe("waiting");
+  const other = process(store, new Order("new", asks));
+  expect((await (await other.resume(run.id, { onDivergence: "fork" })).settle()).status).toBe("waiting");
+  expect(asked).toBe(atFirst);
+  const third = process(store, new Order("new", asks));
+  await answered(third);
+  const { session } = await (await third.resume(run.id)).settle();
+  expect([asked, session.stop]).toEqual([inAll, "budget"]);
 });

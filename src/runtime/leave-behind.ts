@@ -6,6 +6,7 @@ import { isCalled, isReturned, isStarted } from "../session/event.ts";
 import { callOf } from "../session/fold.ts";
 import type { Node } from "../session/log.ts";
 import type { Execution } from "./execution.ts";
+import { spentOn } from "./recorded.ts";
 import { Reuse } from "./reuse.ts";
 import type { RunRecord } from "./run-record.ts";
 
@@ -44,6 +45,12 @@ function letGo(execution: Execution, left: readonly Node[]): void {
   // A replay does nothing that could be reused.
   if (execution.mode !== "replay") execution.reuse = new Reuse(runtime, execution.left, { effects: "ask", doubts: true, taken });
   for (const node of left) recorded?.claim(node);
+  countLeft(execution, left);
+}
+
+/** What was left behind was spent all the same: the limits of the run count it. */
+export function countLeft({ budget }: Execution, left: readonly Node[]): void {
+  if (budget !== undefined) for (const spent of left.flatMap(spentOn)) budget.count(spent);
 }
 
 /** Numbers of a run's order, as stretches without a gap. */

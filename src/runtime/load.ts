@@ -18,9 +18,6 @@ interface Raw {
 const kinds: ReadonlyMap<string, EventKind> = new Map((Object.keys(versions) as EventKind[]).map((kind) => [kind, kind]));
 const justStarted = Object.freeze({ started: true } as const);
 
-/** Logs that are in memory already, by id. */
-export type Known = (id: string) => Log | undefined;
-
 export function fromStored(
   platform: Platform,
   event: StoredEvent,
@@ -48,8 +45,19 @@ export function fromStored(
   return node;
 }
 
+/** Logs that are in memory, and how what is not written of one is brought out of the way, where that can be done. */
+export interface InMemory {
+  get(id: string): Log | undefined;
+  moveAside(log: Log): Promise<void>;
+}
+
 /** Loads logs and everything behind them. Logs known already get what was appended since. */
-export async function loadLogs(platform: Platform, store: Store, ids: readonly string[], known: Known): Promise<ReadonlyMap<string, Log>> {
+export async function loadLogs(
+  platform: Platform,
+  store: Store,
+  ids: readonly string[],
+  known: InMemory,
+): Promise<ReadonlyMap<string, Log>> {
   const loading = new Loading(platform, store, known);
   for (const id of ids) await loading.need(id);
   return loading.finish();
@@ -58,7 +66,7 @@ export async function loadLogs(platform: Platform, store: Store, ids: readonly s
 class Loading {
   readonly #platform: Platform;
   readonly #store: Store;
-  readonly #known: Known;
+  readonly #known: InMemory;
   readonly #logs = new Map<string, Log>();
   readonly #fresh: Node[] = [];
   /** What is linked, by id, as far as it was ever asked for: most logs are one line, whose events follow the one before. */
@@ -72,7 +80,7 @@ class Loading {
   /** The newest step that was read of each log. */
   readonly #readTo = new Map<Log, number>();
 
-  constructor(platform: Platform, store: Store, known: Known) {
+  constructor(platform: Platform, store: Store, known: InMemory) {
     this.#platform = platform;
     this.#store = store;
     this.#known = known;
@@ -87,13 +95,15 @@ class Loading {
     if (this.#logs.has(id)) return true;
     const row = await rowOf(this.#store, id);
     if (row === undefined) return false;
-    const known = this.#known(id);
+    const known = this.#known.get(id);
     const log = known ?? new Log(id, row.log);
     if (known !== undefined) this.#before.push(known);
     log.about = { title: row.title, tags: row.tags, principal: row.principal };
     this.#logs.set(id, log);
-    // A log whose unwritten end lies in memory is linked again by whoever writes it; here it stays as it is.
-    if (known !== undefined && (known.tip !== known.storedHead || known.storedHead?.id === row.head)) return true;
+    if (known !== undefined && known.storedHead?.id === row.head) return true;
+    if (known !== undefined && known.tip !== known.storedHead) await this.#known.moveAside(known);
+    // Whoever works on it here links it again at the next write.
+    if (known !== undefined && known.tip !== known.storedHead) return true;
     if (row.parent !== undefined) await this.need(row.parent);
     await this.#read(log);
     return true;
@@ -102,12 +112,18 @@ class Loading {
   /** Links the events of a log as they come, as far as their parents are there. */
   async #read(log: Log): Promise<void> {
     let linking = true;
-    for await (const event of this.#store.events({ session: log.id, from: (this.#readTo.get(log) ?? log.tip?.step ?? -1) + 1 })) {
+    for await (const event of this.#store.events({ session: log.id, from: (this.#readTo.get(log) ?? log.storedHead?.step ?? -1) + 1 })) {
       this.#readTo.set(log, event.step);
       const envelope = envelopeOf(this.#platform, event);
       let parents = linking ? this.#parents(log, envelope, false) : undefined;
       if (parents === undefined && linking) {
         await this.#readParents(event, envelope);
+        parents = this.#parents(log, envelope, false);
+      }
+      // Somebody went on with it here while it is read.
+      if (parents !== undefined && log.tip !== log.storedHead) {
+        await this.#known.moveAside(log);
+        if (log.tip !== log.storedHead) return;
         parents = this.#parents(log, envelope, false);
       }
       if (parents === undefined) {
@@ -141,13 +157,16 @@ class Loading {
     this.#waiting.sort((a, b) => a.envelope.step - b.envelope.step);
     for (const { event, envelope } of this.#waiting) {
       const log = this.#logs.get(event.session) as Log;
+      if (log.tip !== log.storedHead) await this.#known.moveAside(log);
       const parents = this.#parents(log, envelope);
       if (parents === undefined) throw missing(envelope.parents);
       this.#link(log, event, parents, envelope);
     }
     for (const node of this.#fresh) {
-      if (node.kind === "session.detached" && !node.erased)
-        node.log.origin = this.#find(node.data<"session.detached">(this.#platform).from.head, Number.POSITIVE_INFINITY);
+      if (node.kind !== "session.detached" || node.erased) continue;
+      const { from, scope } = node.data<"session.detached">(this.#platform);
+      node.log.origin = this.#find(from.head, Number.POSITIVE_INFINITY);
+      node.log.within = scope;
     }
     await fetchBlobs(this.#platform, this.#store, this.#fresh);
     return this.#logs;

@@ -225,7 +225,9 @@ export class Mailbox {
     const look = inTurn(async () => {
       for await (const sent of this.#since(log, next)) {
         next = sent.step + 1;
-        if (!taken.has(sent.id)) untaken.push({ id: sent.id, data: sent.data<"signal.sent">(platform)?.data });
+        // A log that somebody else made under this name holds no signals.
+        if (sent.kind === "signal.sent" && !taken.has(sent.id))
+          untaken.push({ id: sent.id, data: sent.data<"signal.sent">(platform)?.data });
       }
       while (receivers[0] !== undefined && untaken.length > 0) receivers[0].settle(untaken.shift() as Signal);
     });

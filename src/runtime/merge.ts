@@ -63,6 +63,8 @@ export function adopt(execution: Execution, result: Node, by: string): Node {
   const own = (execution.branch ?? result.log).tip as Node;
   if (own === result) return result;
   if (own.kind === "session.merged" && own.parent === result) return own; // said before, and moved
+  const before = execution.recorded?.adoption(result); // by whoever died before the run had ended
+  if (before !== undefined) return before;
   return join(execution, own, [result, own], { adopt: true, branches: [{ session: result.log.id, head: result.id }] }, by, execution.scope);
 }
 
@@ -79,7 +81,7 @@ function join(execution: Execution, head: Node, parents: readonly Node[], data: 
     kind,
     data,
     by,
-    pure: true,
+    pure: execution.mode !== "effects",
     encoded,
     facts: facts({ files: "files" in data || undefined, memory: "memory" in data || undefined }),
   });

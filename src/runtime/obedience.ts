@@ -1,6 +1,7 @@
 /** Runs that are cancelled, durably, when the signal they were started with is aborted: whatever they do then, parked ones too. */
 import { RathError } from "../session/errors.ts";
 import { textOfThrown } from "../session/thrown.ts";
+import { whenStopped } from "./effect-context.ts";
 
 export class Obedience {
   readonly #cancel: (run: string, reason: string) => Promise<void>;
@@ -19,8 +20,7 @@ export class Obedience {
         if (!RathError.is(error, "run.ended")) this.#warn(`Run ${run} could not be cancelled: ${textOfThrown(error)}`);
       });
     if (signal.aborted) obey();
-    else signal.addEventListener("abort", obey, { once: true });
-    this.#ends.set(run, () => signal.removeEventListener("abort", obey));
+    this.#ends.set(run, whenStopped(signal, obey));
   }
 
   /** The run has ended. */

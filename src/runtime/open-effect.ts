@@ -8,7 +8,7 @@ import { type Context, type Effect, type EffectCode, EffectResult } from "../ses
 import type { Scope } from "../session/id.ts";
 import { current, type Node } from "../session/log.ts";
 import type { Probed } from "../session/session.ts";
-import { textOfThrown } from "../session/thrown.ts";
+import { isUnknown, textOfThrown } from "../session/thrown.ts";
 import { isTrustedWork } from "../session/trust.ts";
 import { deadlineOf, pendingOf } from "../session/views.ts";
 import { bindFiles } from "./bind-files.ts";
@@ -24,7 +24,7 @@ import { remind } from "./remind.ts";
 import { reusedFacts } from "./reuse.ts";
 import { type Given, inside } from "./services.ts";
 import { spentFacts } from "./spent-facts.ts";
-import { denied, failure, isUnknown, setCause } from "./thrown-effect.ts";
+import { denied, failure, setCause } from "./thrown-effect.ts";
 import { sayAsked } from "./waits.ts";
 
 export type Batch = { readonly index: number; readonly size: number };

@@ -5,7 +5,7 @@
  */
 import { RathError } from "../session/errors.ts";
 import type { CalledKind } from "../session/event.ts";
-import { callOf, stateOf } from "../session/fold.ts";
+import { callOf } from "../session/fold.ts";
 import type { Context, Effect } from "../session/host.ts";
 import { encode } from "../session/json.ts";
 import { current, type Node } from "../session/log.ts";
@@ -16,6 +16,7 @@ import type { Execution } from "./execution.ts";
 import { link } from "./link.ts";
 import { noMailbox } from "./mailbox.ts";
 import { type Batch, OpenEffect } from "./open-effect.ts";
+import { spentOn } from "./recorded.ts";
 import { causeOf } from "./thrown-effect.ts";
 
 /** Performs one effect. The head is claimed before this returns. */
@@ -132,7 +133,7 @@ async function follow<T>(
       recorded?.claim(result);
       return never();
     }
-    for (const budget of context.budgets ?? []) budget.count(spentBy(result, called));
+    count(context, () => [...spentOn(result), ...(recorded?.spentInside(called) ?? [])]);
     await execution.delivery.handOver(result);
     return make(result);
   }
@@ -141,6 +142,8 @@ async function follow<T>(
   try {
     const returned = await open.result();
     execution.open.delete(open);
+    // What a model takes is reserved and settled.
+    if (effect.op !== "model") count(context, () => spentOn(returned));
     // Outside a workflow the value leaves at once: it is on disk before anybody holds it.
     if (execution.mode === "effects" && "run" in context.scope) await execution.writer.flush(execution.runtime.relaxed);
     await execution.delivery.handOver(current(returned));
@@ -151,26 +154,12 @@ async function follow<T>(
   }
 }
 
-/** What a recorded result cost, nested work included. */
-function spentBy(result: Node, called: Node): Totals {
-  const { usage } = result.facts;
-  const before = stateOf(called).usage;
-  let spent = usage ?? nothing;
-  for (const parent of result.parents) {
-    if (parent.log === result.log) continue;
-    const after = stateOf(parent).usage;
-    spent = {
-      input: spent.input + after.input - before.input,
-      output: spent.output + after.output - before.output,
-      cached: spent.cached + after.cached - before.cached,
-      cacheWrite: spent.cacheWrite + after.cacheWrite - before.cacheWrite,
-      reasoning: spent.reasoning + after.reasoning - before.reasoning,
-      usd: spent.usd + after.usd - before.usd,
-    };
-  }
-  return spent;
+/** Counts for the limits above, as it was counted when it happened. Where there are none, nobody looks through what was done inside. */
+function count({ budgets }: Context, spent: () => readonly (Totals | undefined)[]): void {
+  if (budgets === undefined || budgets.length === 0) return;
+  const all = spent();
+  for (const budget of budgets) for (const one of all) budget.count(one);
 }
-const nothing: Totals = Object.freeze({ input: 0, output: 0, cached: 0, cacheWrite: 0, reasoning: 0, usd: 0 });
 
 /** The value after an effect, or the error that carries it. */
 function conclude(returned: Node, effect: Effect, context: Context): Session {

@@ -60,7 +60,7 @@ export interface Queued {
 /** Queues a new run; undefined when one with its key is there already. */
 export async function queueRun(runtime: Runtime, starting: Starting, session: Session, options: RunOptions): Promise<Queued | undefined> {
   const { platform } = runtime;
-  const { node: head } = runtime.here(session);
+  runtime.here(session);
   const { key } = options;
   const parent = runAround();
   const started = startedAs(runtime, starting, options, parent);
@@ -72,12 +72,14 @@ export async function queueRun(runtime: Runtime, starting: Starting, session: Se
       : compensationOf(runtime, starting.compensates);
   const known = key !== undefined || starting.compensates !== undefined;
   if (known && (await rowOfRun(await runtime.store(), id)) !== undefined) return undefined;
+  // Where it is now: its session may have been continued elsewhere meanwhile.
+  const { node: head } = runtime.here(session);
   const execution = new Execution(runtime, id, "run");
   const free = head.log.tip === head && head.log.owner === undefined && head.log.open === 0;
   const input = free ? head : execution.fork(head, execution.scope, `run ${id.slice(0, 8)}`, head.by);
   execution.own(input.log);
   execution.record(input);
-  execution.journal("run.started", { ...started, input: { session: input.log.id, head: input.id } });
+  execution.begin(input, started);
   const row: RunRow = {
     id,
     key: key === undefined ? undefined : runtime.clean(key),
@@ -116,17 +118,14 @@ export function revisionOf(workflow: Workflow): string {
   return known;
 }
 
-/** The id of the run that makes a cancelled one good: there is one, however often somebody tries. */
+/** The id of the run that makes a cancelled one good: there is one, however often somebody tries. No caller is given such a key (`givenKey`). */
 export function compensationOf(runtime: Runtime, run: string): string {
   return keyedRunId(runtime.platform, `cancelled ${run}`);
 }
 
-function startedAs(
-  runtime: Runtime,
-  { name, workflow, compensates }: Starting,
-  options: RunOptions,
-  parent: Execution | undefined,
-): Readonly<Record<string, unknown>> {
+type Began = Parameters<Execution["begin"]>[1];
+
+function startedAs(runtime: Runtime, { name, workflow, compensates }: Starting, options: RunOptions, parent: Execution | undefined): Began {
   const { key, priority, deadline, limits } = options;
   if (priority !== undefined && !Number.isFinite(priority)) throw unsupported("priority", `is ${kindOf(priority)}`, "give a finite number");
   return {
@@ -136,7 +135,7 @@ function startedAs(
     ...(deadline === undefined ? {} : { deadline: timeOf(runtime, deadline) }),
     ...(limits === undefined ? {} : { limits: defined(givenLimits(limits)) }),
     ...(workflow === undefined ? {} : { revision: revisionOf(workflow) }),
-    ...(hasOnCancel(workflow) && compensates === undefined ? { onCancel: true } : {}),
+    ...(hasOnCancel(workflow) && compensates === undefined ? { onCancel: true as const } : {}),
     ...(compensates === undefined ? {} : { compensates }),
     ...(parent === undefined ? {} : { parent: parent.id }),
     ...traced(runtime),

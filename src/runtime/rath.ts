@@ -4,7 +4,8 @@ import { RathError } from "../session/errors.ts";
 import { givenOptions, givenText, givenWord, unsupported } from "../session/given.ts";
 import type { Log } from "../session/log.ts";
 import type { Content, Decided, Decision, Pending, RunStatus, SandboxRecord, Session, SessionStatus } from "../session/session.ts";
-import type { LogRow } from "../store/store.ts";
+import { placeOf, SessionValue } from "../session/value.ts";
+import type { LogRow, RunRow, Store } from "../store/store.ts";
 import type { OutputOf, Workflow } from "../workflow/workflow.ts";
 import { decide, decisionOn } from "./decide.ts";
 import type { EraseOptions, EraseTarget } from "./erase.ts";
@@ -46,7 +47,10 @@ export interface Rath extends AsyncDisposable {
     readonly status?: SessionStatus | undefined;
     readonly after?: string | undefined;
   }): AsyncIterable<Session>;
-  /** Stores what `say`, `note`, `to` and `fork` have added since the last effect. */
+  /**
+   * Stores what `say`, `note`, `to` and `fork` have added since the last effect. Where the session was continued elsewhere meanwhile, it
+   * is stored as a fork of it: the value that comes back has its id.
+   */
   save<S extends Session>(session: S): Promise<S>;
   /** Starts a durable run; resolves when it is durably queued. The same key returns the same run. */
   run<W extends Workflow>(workflow: W, session: Session, options?: RunOptions): Promise<Run<OutputOf<W>>>;
@@ -150,8 +154,16 @@ function givenTarget(target: EraseTarget): EraseTarget {
 
 const wholeId = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-function noSession(name: string): RathError {
-  return new RathError("session.not-found", `There is no session ${name || "(empty id)"} in this store.`, { details: { session: name } });
+/** Whoever has the id of a run is told which session it works on. */
+async function noSession(store: Store, name: string): Promise<RathError> {
+  const runs: RunRow[] = [];
+  if (name !== "")
+    for await (const { id } of store.sessions({ id: name, log: "run" })) for await (const row of store.runs({ id })) runs.push(row);
+  const [run, ...others] = runs;
+  const instead = run === undefined || others.length > 0 ? "." : `: that is a run, and its session is ${run.session}.`;
+  return new RathError("session.not-found", `There is no session ${name || "(empty id)"} in this store${instead}`, {
+    details: { session: name, ...(instead === "." ? {} : { run: run?.id }) },
+  });
 }
 
 export class RathOnStore implements Rath {
@@ -196,18 +208,19 @@ export class RathOnStore implements Rath {
     // A whole id is looked up once.
     const whole = wholeId.test(name) ? name : (await this.#find(name)).id;
     const log = (await this.#runtime.load([whole])).get(whole) as Log;
-    if (log.kind !== "session") throw noSession(name);
+    if (log.kind !== "session") throw await noSession(await this.#runtime.store(), name);
     const session = this.#runtime.outside(log.storedHead ?? (log.tip as NonNullable<typeof log.tip>));
     return step === undefined ? session : session.at(/^\d+$/.test(step) ? Number(step) : step);
   }
 
   async #find(name: string): Promise<LogRow> {
     const rows: LogRow[] = [];
-    if (name !== "") for await (const row of (await this.#runtime.store()).sessions({ id: name, log: "session" })) rows.push(row);
+    const store = await this.#runtime.store();
+    if (name !== "") for await (const row of store.sessions({ id: name, log: "session" })) rows.push(row);
     const exact = rows.find((row) => row.id === name);
     if (exact !== undefined) return exact;
     const [row, ...others] = rows;
-    if (row === undefined) throw noSession(name);
+    if (row === undefined) throw await noSession(store, name);
     if (others.length > 0)
       throw new RathError("session.ambiguous-id", `${name} is the beginning of ${rows.length} session ids: write more of it.`, {
         details: { ids: rows.map((found) => found.id) },
@@ -230,7 +243,8 @@ export class RathOnStore implements Rath {
   async save<S extends Session>(session: S): Promise<S> {
     this.#runtime.assertOpen();
     await this.#runtime.save(session);
-    return session;
+    const { node, context } = placeOf(session);
+    return node.id === session.head ? session : (new SessionValue(node, context) as Session as S);
   }
 
   async run(workflow: Workflow | string, session: Session, options: RunOptions = {}): Promise<Run<never>> {

@@ -40,13 +40,12 @@ export class Recorded {
 
   #index(node: Node): void {
     push(this.#byLog, node.log, node);
-    if (node.kind === "session.detached") this.#forks.set(node.log.id, node);
-    else if (node.kind === "session.forked") {
+    if (node.kind === "session.detached" || node.kind === "session.forked") {
       this.#forks.set(node.log.id, node);
-      const { scope, implicit } = node.log.fork ?? {};
+      const scope = scopeOf(node.log);
       if (scope !== undefined && "call" in scope) push(this.#inside, scope.call, node.log);
-      const parent = node.parent;
-      if (implicit && parent !== undefined) push(this.#implicit, parent, node);
+      const { parent } = node;
+      if (node.log.fork?.implicit === true && parent !== undefined) push(this.#implicit, parent, node);
     } else if (node.prior !== undefined) this.#next.set(node.prior, node);
     if (isReturned(node.kind)) this.#returns.set(callOf(node), node);
     if (isStarted(node.kind)) push(this.#started, callOf(node), node);
@@ -88,6 +87,14 @@ export class Recorded {
     return forked === undefined ? undefined : this.claim(forked);
   }
 
+  /** What the end of the run wrote itself: that its session goes on with this result. */
+  adoption(result: Node): Node | undefined {
+    const found = this.events.findLast(
+      (node) => node.kind === "session.merged" && node.parent === result && this.#textOf(node).includes('"adopt":true'),
+    );
+    return found === undefined ? undefined : this.claim(found);
+  }
+
   /** How many implicit forks were recorded at a head: new ones are numbered after them. */
   implicitAt(head: Node): number {
     return Math.max(0, ...(this.#implicit.get(head) ?? []).map((forked) => (forked.log.fork?.ordinal ?? 0) + 1));
@@ -126,9 +133,9 @@ export class Recorded {
   }
 
   /** What was spent inside an effect, however deep, in all attempts before one. */
-  spentInside(called: Node, before = Number.POSITIVE_INFINITY): readonly Totals[] {
+  spentInside(called: Node, before = Number.POSITIVE_INFINITY): readonly (Totals | undefined)[] {
     return this.#insideBefore(called, before).flatMap((log) =>
-      (this.#byLog.get(log) ?? []).flatMap((node) => (isCalled(node.kind) ? this.spentInside(node) : (node.facts.usage ?? []))),
+      (this.#byLog.get(log) ?? []).flatMap((node) => (isCalled(node.kind) ? this.spentInside(node) : spentOn(node))),
     );
   }
 
@@ -162,8 +169,9 @@ export class Recorded {
   claim(node: Node): Node {
     if (!this.#claimed.has(node)) {
       this.#claimed.add(node);
-      // A result that was moved with its branch brings the fork it was moved to.
-      if (isReturned(node.kind) && node.prior?.kind === "session.forked") this.#claimed.add(node.prior);
+      // A result that was moved with its branch brings the fork it was moved to, and so does the end of a run.
+      const moves = isReturned(node.kind) || node.kind === "session.merged";
+      if (moves && node.prior?.kind === "session.forked") this.#claimed.add(node.prior);
       for (const started of this.#started.get(node) ?? []) this.#claimed.add(started);
       this.onProgress();
     }
@@ -180,8 +188,12 @@ export class Recorded {
   }
 }
 
+function scopeOf({ fork, within }: Log): Scope | undefined {
+  return fork?.scope ?? within;
+}
+
 function attemptOf(log: Log): number {
-  const scope = log.fork?.scope;
+  const scope = scopeOf(log);
   return scope !== undefined && "attempt" in scope ? scope.attempt : 1;
 }
 
@@ -189,4 +201,10 @@ function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
   const list = map.get(key);
   if (list === undefined) map.set(key, [value]);
   else list.push(value);
+}
+
+/** What a result took by itself; undefined where a model answered without saying. One that was reused took nothing. */
+export function spentOn({ kind, facts: { usage, outcome, source } }: Node): readonly (Totals | undefined)[] {
+  if (usage !== undefined) return [usage];
+  return kind === "model.returned" && outcome === "ok" && source === undefined ? [undefined] : [];
 }

@@ -5,7 +5,7 @@ import { RathError } from "../session/errors.ts";
 import { type DataOf, isCalled, isReturned } from "../session/event.ts";
 import { callOf, stateOf } from "../session/fold.ts";
 import { type Effect, EffectResult, type ForgetRequest, type InnerEffectContext, type Owned, type Place } from "../session/host.ts";
-import { current, type Node } from "../session/log.ts";
+import { current, type Node, placesBefore } from "../session/log.ts";
 import type { MemoryItem, MemoryOrigin, MemoryScope, Publish, Remembered, Trust } from "../session/memory.ts";
 import { memoryUri, noMemory } from "../session/memory-uri.ts";
 import { contentOf, namesRead, stagedAt, versionName } from "../session/remembered.ts";
@@ -237,7 +237,7 @@ function eventsBefore(node: Node, ids: readonly string[]): readonly Named[] {
     if (isReturned(at.kind)) results.set(callOf(at), at);
     // A call is judged by what came of it.
     if (wanted.has(at.id)) found.set(at.id, { event: at, result: results.get(at) ?? at, foreign: isInsideUntrusted(at, results) });
-    for (const before of at.log.origin === undefined || at.prior !== undefined ? at.parents : [...at.parents, at.log.origin])
+    for (const before of placesBefore(at))
       if (!seen.has(before)) {
         seen.add(before);
         waiting.push(before);

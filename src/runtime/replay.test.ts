@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Flow } from "../../test/support/flow.ts";
 import { composeRath } from "../openrath.ts";
 import type { Session } from "../session/session.ts";
+import { memoryStore } from "../store/memory.ts";
 import { replay } from "./replay.ts";
 
 function memory() {
@@ -22,6 +23,38 @@ describe("replay", () => {
     expect(String(report)).toContain("nothing called");
     expect(calls).toBe(3);
     expect((await rath.open(done.id)).head).toBe(done.head);
+  });
+
+  test("writes nothing either when frames that it left behind go on (mutant: a merge or a save of theirs counts as one outside any run)", async () => {
+    const store = memoryStore();
+    let appends = 0;
+    const counting = new Proxy(store, {
+      get: (target, name) => {
+        if (name === "append") appends++;
+        const member: unknown = Reflect.get(target, name);
+        return typeof member === "function" ? member.bind(target) : member;
+      },
+    });
+    const rath = composeRath({ store: counting, implicitForks: "allow" }, { times: { stillReplayMs: 30, closeMs: 50, parkGraceMs: 1 } });
+    let later = Promise.resolve();
+    let left = 0;
+    const flow = new Flow(async (session) => {
+      const [a, b] = [session.fork("a").note("a"), session.fork("b").note("b")];
+      for (const goOn of [() => a.merge(b), () => rath.save(b)]) void later.then(goOn).then(() => left++);
+      return session.say("done");
+    });
+    const done = await flow.forward(rath.session("go"));
+    appends = 0;
+    let goOn = (): void => {};
+    later = new Promise((resolve) => {
+      goOn = resolve;
+    });
+    left = 0;
+    expect((await replay(done, flow)).identical).toBe(true);
+    goOn();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await rath.close();
+    expect({ appends, left }).toEqual({ appends: 0, left: 0 });
   });
 
   test.each([

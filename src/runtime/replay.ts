@@ -137,7 +137,7 @@ async function execute(runtime: Runtime, execution: Execution, record: RunRecord
     );
   const ended = await Promise.race([forward, still]);
   if (ended === "still") return stillWaiting(runtime, execution, record);
-  claimEnd(execution, record, ended);
+  if ("result" in ended) execution.recorded?.adoption(ended.result);
   execution.stillness.watch();
   const all = await Promise.race([complete, still]);
   if (all === "still") return "error" in ended ? thrown(runtime, execution, ended.error) : divergenceOf(runtime.platform, execution);
@@ -159,13 +159,6 @@ function thrown(runtime: Runtime, execution: Execution, error: unknown): Diverge
 }
 
 type End = { readonly result: Node } | { readonly error: unknown };
-
-/** What the end of the run wrote itself: the adoption of the result. */
-function claimEnd(execution: Execution, record: RunRecord, end: End): void {
-  if (!("result" in end)) return;
-  const adopted = record.program.findLast((node) => node.kind === "session.merged" && node.parent === end.result);
-  if (adopted !== undefined) execution.recorded?.claim(adopted);
-}
 
 function compareEnds(runtime: Runtime, record: RunRecord, end: End): Divergence | undefined {
   const last = record.program.at(-1) ?? record.input;

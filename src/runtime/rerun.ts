@@ -100,13 +100,8 @@ export async function beginRerun<W extends Workflow>(
   const input = execution.fork(record.input, execution.scope, "rerun", by);
   reuse.standsFor(input, record.input);
   execution.reuse = reuse;
-  execution.journal("run.started", {
-    workflow: record.started.workflow,
-    input: { session: input.log.id, head: input.id },
-    bare: true,
-    rerun: record.id,
-    ...(instead === undefined ? {} : { instead }),
-  });
+  const { workflow: name } = record.started;
+  execution.begin(input, { workflow: name, bare: true, rerun: record.id, ...(instead === undefined ? {} : { instead }) });
   // The run names it, also where what it is changed to does not come from it.
   execution.writer.add(input);
   const context = { host: runtime, execution, scope: execution.scope, by: "", instead: askedInstead(instead, workflow) };

@@ -132,3 +132,6 @@ async function settled(runtime: Runtime, id: string, access: Access): Promise<Se
 function later(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, pollMs));
 }
+
+/** Runs that `rath.run` gave and that had been started with their key before, here or by somebody who was faster. */
+export const startedBefore = new WeakSet<Run>();

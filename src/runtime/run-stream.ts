@@ -2,13 +2,15 @@
  * The stream of a run: what it recorded, in its order, then what it does as it does it. Another process reads the same from the
  * store; deltas and progress it is told, where the store can tell, and otherwise not.
  */
+import { type Envelope, envelopeOf } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import { type Event, isReturned } from "../session/event.ts";
 import type { Session } from "../session/session.ts";
 import type { Stream, StreamPart } from "../session/stream.ts";
+import type { StoredEvent } from "../store/store.ts";
 import { LiveStream } from "../workflow/stream.ts";
 import { ToolParts } from "../workflow/tool-parts.ts";
-import { readEvent } from "./load.ts";
+import { readOrProblem } from "./read-or-problem.ts";
 import type { RunExecution, Settled } from "./run.ts";
 import type { Runtime } from "./runtime.ts";
 import { toldPartsOf } from "./told-parts.ts";
@@ -37,10 +39,19 @@ const soonMs = 5;
 export interface Following {
   readonly after: string | undefined;
   readonly watch: (part: StreamPart) => void;
+  /** Is told of an event that cannot be read, in its place; what comes after it follows. */
+  readonly unreadable: (lost: Lost) => void;
   /** Resolves when more of what is on record can be taken. */
   readonly room: () => Promise<void>;
   /** Ends the reading; the run goes on. */
   readonly left: AbortSignal;
+}
+
+/** An event that cannot be read; `by` is there where that much of it can be. */
+export interface Lost {
+  readonly stored: StoredEvent;
+  readonly by: string | undefined;
+  readonly problem: RathError;
 }
 
 const followable = new WeakMap<object, (how: Following) => Promise<void>>();
@@ -54,13 +65,13 @@ export async function followRun(run: object, how: Following): Promise<void> {
 
 /** Said once, by whoever makes the handle of a run. */
 export function canBeFollowed(runtime: Runtime, handle: object, run: Omit<Streamed<unknown>, "after">): void {
-  followable.set(handle, async ({ after, watch, room, left }) => {
+  followable.set(handle, async ({ after, watch, unreadable, room, left }) => {
     const tools = new ToolParts();
     const handOn = (part: StreamPart): void => {
       watch(part);
       for (const more of tools.of(part)) watch(more);
     };
-    const reader = new RunReader(runtime, { ...run, after }, handOn, room);
+    const reader = new RunReader(runtime, { ...run, after }, handOn, { room, unreadable });
     await Promise.race([reader.read(new AbortController().signal, left), aborted(left)]);
   });
 }
@@ -83,7 +94,7 @@ class RunReader<Output> {
   readonly #runtime: Runtime;
   readonly #run: Streamed<Output>;
   readonly #watch: (part: StreamPart) => void;
-  readonly #room: (() => Promise<void>) | undefined;
+  readonly #how: Partial<Pick<Following, "room" | "unreadable">>;
   readonly #seen = new Set<string>();
   /** What has happened here and was not handed on: deltas wait until the events before them are on disk. */
   readonly #queue: StreamPart[] = [];
@@ -100,8 +111,13 @@ class RunReader<Output> {
   #wake: () => void = () => {};
   #settled: () => void = () => {};
 
-  constructor(runtime: Runtime, run: Streamed<Output>, watch: (part: StreamPart) => void, room?: () => Promise<void>) {
-    this.#room = room;
+  constructor(
+    runtime: Runtime,
+    run: Streamed<Output>,
+    watch: (part: StreamPart) => void,
+    how: Partial<Pick<Following, "room" | "unreadable">> = {},
+  ) {
+    this.#how = how;
     this.#runtime = runtime;
     this.#run = run;
     this.#watch = watch;
@@ -218,9 +234,27 @@ class RunReader<Output> {
       if (this.#seen.has(stored.id)) continue;
       this.#seen.add(stored.id);
       this.#logs.add(stored.session);
-      await this.#room?.();
-      this.#hand(await readEvent(platform, store, stored));
+      await this.#how.room?.();
+      const { event, problem } = await readOrProblem(platform, store, stored);
+      if (event !== undefined) this.#hand(event);
+      else if (this.#how.unreadable === undefined) throw problem;
+      else this.#pass(stored, problem, this.#how.unreadable);
     }
+  }
+
+  /** Goes past an event that cannot be read, as far as that is known of it. */
+  #pass(stored: StoredEvent, problem: RathError, unreadable: Following["unreadable"]): void {
+    this.#release(stored.id);
+    const envelope = readableEnvelope(this.#runtime, stored);
+    if (envelope !== undefined) this.#note({ ...envelope, session: stored.session });
+    unreadable({ stored, by: envelope?.by, problem });
+    this.#release();
+  }
+
+  /** Not when it is called: whoever comes late may have heard its beginning before the call is on disk. */
+  #note({ kind, session, facts, parents }: Pick<Event, "kind" | "session" | "facts" | "parents">): void {
+    if (kind === "model.returned") this.#shown.delete(session);
+    if (isReturned(kind)) this.#returned.add(facts.call ?? parents[0] ?? "");
   }
 
   #hand(event: Event): void {
@@ -232,9 +266,7 @@ class RunReader<Output> {
       // Whoever came in the middle of a reply has seen the end of it alone.
       if (shown !== text) this.#watch({ type: "text-delta", text, by, session, ...(shown === "" ? {} : { restart: true }) });
     }
-    // Not when it is called: whoever comes late may have heard its beginning before the call is on disk.
-    if (event.kind === "model.returned") this.#shown.delete(session);
-    if (isReturned(event.kind)) this.#returned.add(event.facts.call ?? event.parents[0] ?? "");
+    this.#note(event);
     this.#watch({ type: "event", event, by, session });
     this.#release();
   }
@@ -260,5 +292,13 @@ class RunReader<Output> {
       this.#told.add(part.pending.id);
     }
     this.#watch(part);
+  }
+}
+
+function readableEnvelope({ platform }: Runtime, stored: StoredEvent): Envelope | undefined {
+  try {
+    return envelopeOf(platform, stored);
+  } catch {
+    return undefined;
   }
 }

@@ -1,11 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { Flow } from "../../test/support/flow.ts";
+import { until } from "../../test/support/other-process.ts";
 import { composeRath } from "../openrath.ts";
 import type { RathOptions } from "../rath-options.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Store } from "../store/store.ts";
 import { machine } from "../workspace/machine.ts";
 import type { Rath } from "./rath.ts";
+import { replay } from "./replay.ts";
 
 let processes = 0;
 
@@ -118,6 +120,30 @@ describe("a run", () => {
     await expect(run.result()).rejects.toMatchObject({ code: "run.cancelled" });
   });
 
+  test("with a key that another machine executes goes on here when its lease is over", async () => {
+    const store = memoryStore();
+    const flow = new Flow((session) => session.do("x", () => "here"));
+    await using first = process(store);
+    const start = await first.save(first.session("go"));
+    const { id } = await first.run(flow, start, { key: "k", queue: true });
+    await store.claim(id, "another machine:1:x", 300);
+    await using second = process(store, {}, { lookMs: 20 });
+    const run = await second.run(flow, await second.open(start.id), { key: "k" });
+    expect(run.id).toBe(id);
+    expect((await run.result()).output).toBe("here");
+  });
+
+  test("is no session, and whoever opens it is told which one it works on", async () => {
+    await using rath = process(memoryStore());
+    const run = await rath.run(new Flow(async (session) => session), rath.session("go"));
+    await run.settle();
+    for (const id of [run.id, run.id.slice(0, -1)])
+      await expect(rath.open(id)).rejects.toMatchObject({
+        code: "session.not-found",
+        message: `There is no session ${id} in this store: that is a run, and its session is ${run.session}.`,
+      });
+  });
+
   test("is cancelled by the caller's signal", async () => {
     await using rath = process(memoryStore());
     const stop = new AbortController();
@@ -126,6 +152,21 @@ describe("a run", () => {
     });
     stop.abort();
     expect((await run.settle()).status).toBe("cancelled");
+  });
+
+  test("may share it with any number of others, without a warning", async () => {
+    await using rath = process(memoryStore());
+    const stop = new AbortController();
+    const warned: Error[] = [];
+    const warn = (warning: Error) => void warned.push(warning);
+    globalThis.process.on("warning", warn);
+    const flow = new Flow((session) => session.do("slow", never, { repeat: "safe" }));
+    const runs = await Promise.all(Array.from({ length: 12 }, () => rath.run(flow, rath.session(), { signal: stop.signal })));
+    stop.abort();
+    expect((await Promise.all(runs.map((run) => run.settle()))).map(({ status }) => status)).toEqual(runs.map(() => "cancelled"));
+    await new Promise((resolve) => setImmediate(resolve));
+    globalThis.process.off("warning", warn);
+    expect(warned).toEqual([]);
   });
 });
 
@@ -232,6 +273,33 @@ describe("a run that waits", () => {
 });
 
 describe("resuming", () => {
+  // Mutant: what was done with a session that was detached inside an effect is waited for, though nobody does it again.
+  test("goes on after an effect inside which sessions were forked and detached", async () => {
+    const store = memoryStore();
+    let [ran, naps] = [0, 0];
+    const flow = new Flow(async (session) => {
+      const done = await session.do(
+        "inside",
+        async ({ session: inner }) => {
+          ran++;
+          // Its own, a fork of it, the one of outside, and a detached one once more.
+          for (const from of [inner, inner.fork("x"), session, inner.detach()]) await from.detach().do("look", () => 1, { repeat: "safe" });
+          return 1;
+        },
+        { repeat: "nested" },
+      );
+      return done.do("nap", () => (naps++ === 0 ? never() : 1), { repeat: "safe" });
+    });
+    const first = process(store, { workflows: { flow } });
+    const run = await first.run("flow", first.session("go"));
+    await until("the nap", () => naps === 1);
+    await first.close();
+    await using second = process(store, { workflows: { flow } });
+    const done = await (await second.resume(run.id)).result();
+    expect([ran, naps]).toEqual([1, 2]);
+    expect(String(await replay(done, flow))).toMatch(/^identical/);
+  });
+
   test("asks what became of a once effect without a result, and takes the answer", async () => {
     const store = memoryStore();
     let calls = 0;

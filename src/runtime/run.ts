@@ -12,11 +12,12 @@ import { budgetOf } from "./budget.ts";
 import { cancelOf } from "./cancel.ts";
 import { closedRath } from "./closed.ts";
 import { type Divergence, divergenceOf } from "./divergence.ts";
+import { whenStopped } from "./effect-context.ts";
 import { outsideError } from "./enter.ts";
 import type { Execution } from "./execution.ts";
 import { type Ending, finish } from "./finish.ts";
 import { type HeldLease, held } from "./lease.ts";
-import { leaveBehind } from "./leave-behind.ts";
+import { countLeft, leaveBehind } from "./leave-behind.ts";
 import type { Runtime } from "./runtime.ts";
 import { inside } from "./services.ts";
 import { overdue } from "./take-up.ts";
@@ -114,7 +115,9 @@ export class RunExecution {
     this.#limitTime();
     if (this.#over) return;
     const { limits, compensates } = this.#how;
-    const budgets = limits === undefined ? undefined : [budgetOf(execution, limits, execution.log.first?.at ?? this.#input.at, "run")];
+    if (limits !== undefined) execution.budget = budgetOf(execution, limits, execution.log.first?.at ?? this.#input.at, "run");
+    countLeft(execution, execution.left);
+    const budgets = execution.budget && [execution.budget];
     const session = new SessionValue(this.#input, { host: this.#runtime, execution, scope: execution.scope, by: "", budgets });
     const work = async (): Promise<Session> =>
       compensates === undefined ? this.workflow.forward(session) : compensateWith(this.workflow, session);
@@ -140,6 +143,7 @@ export class RunExecution {
 
   /** `forward` is over; the run is, once everything recorded was asked for again. */
   async #ended(ending: Ending): Promise<void> {
+    if (ending.status === "done") this.#execution.recorded?.adoption(ending.node);
     await this.#execution.gate();
     await this.#finish(() => finish(this.#execution, ending, this.row), ending.status === "failed" ? ending.error : undefined);
   }
@@ -150,8 +154,7 @@ export class RunExecution {
       cancel();
       return;
     }
-    signal.addEventListener("abort", cancel, { once: true });
-    this.#unlisten = () => signal.removeEventListener("abort", cancel);
+    this.#unlisten = whenStopped(signal, cancel);
   }
 
   async cancel(reason: string): Promise<void> {

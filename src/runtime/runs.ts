@@ -18,10 +18,11 @@ import { leaveAgain } from "./leave-behind.ts";
 import { Obedience } from "./obedience.ts";
 import { checkInput, compensationOf, queueRun, type RunOptions, sameRun } from "./queue-run.ts";
 import { type Executing, type OnDivergence, RunExecution, type Settled } from "./run.ts";
-import { handleOf, type Run } from "./run-handle.ts";
+import { handleOf, type Run, startedBefore } from "./run-handle.ts";
 import { loadRun, type RunRecord } from "./run-record.ts";
 import { hasEnded, rowOfRun } from "./run-row.ts";
 import type { Runtime } from "./runtime.ts";
+import { StandIns } from "./stand-ins.ts";
 import { busy, claimRun, deathsOf, endUnexecuted, overdue, poisoned, rests, takeUp, unknownWorkflow } from "./take-up.ts";
 import { toldPartsOf } from "./told-parts.ts";
 import { cameTo, type RunWork, telling, tellOf, type WorkOptions, type WorkState, work } from "./worker.ts";
@@ -41,13 +42,6 @@ interface TakeUp {
   readonly patient?: boolean | undefined;
 }
 
-const startedBefore = new WeakSet<Run>();
-
-/** Whether a run that `start` gave had been started with its key before, here or by somebody who was faster. */
-export function wasThere(run: Run): boolean {
-  return startedBefore.has(run);
-}
-
 export class Runs {
   readonly #runtime: Runtime;
   readonly #workflows: Readonly<Record<string, Workflow>>;
@@ -65,6 +59,7 @@ export class Runs {
   /** What is under way with each run that was handed to this process. */
   readonly #going = new Map<string, Promise<void>>();
   readonly #attention: Attention;
+  readonly #standIns: StandIns;
   /** Tells those who work here that there may be something to take. */
   readonly #pokes = new Set<() => void>();
   #wakeups: Wakeups | undefined;
@@ -83,6 +78,8 @@ export class Runs {
         else if (!held) await this.wake(id);
       },
     });
+    const isHere = (id: string): boolean => this.#executing.has(id) || this.#parked.has(id);
+    this.#standIns = new StandIns(runtime, isHere, (row, workflow) => this.#takeUp(row, workflow, { onDivergence: "pause" }));
     this.#obedience = new Obedience(
       (id, reason) => this.#cancel(id, reason),
       (message) => runtime.warn(message),
@@ -146,7 +143,8 @@ export class Runs {
     const run = this.#handle(row);
     startedBefore.add(run);
     if (hasEnded(row.status)) return run;
-    if (options.queue !== true && workflow !== undefined) await this.#takeUp(row, workflow, { onDivergence: "pause" });
+    if (options.queue !== true && workflow !== undefined && !(await this.#takeUp(row, workflow, { onDivergence: "pause" })))
+      this.#standIns.add(row.id, workflow);
     this.#obedience.heed(row.id, options.signal);
     return run;
   }
@@ -201,8 +199,8 @@ export class Runs {
     const workflow = this.#parked.get(id);
     if (workflow === undefined || this.#executing.has(id) || this.#isWorkedOn(workflow)) return;
     await this.resume(id).catch((error: unknown) => {
-      // Somebody else was faster, and goes on with it.
-      if (RathError.is(error, "run.busy")) this.#parked.delete(id);
+      // Somebody else was faster, and goes on with it, unless they leave it.
+      if (RathError.is(error, "run.busy") && this.#parked.delete(id)) this.#standIns.add(id, workflow);
       else if (!this.#runtime.closed) this.#runtime.warn(`Run ${id} could not go on: ${textOfThrown(error)}`);
     });
   }
@@ -215,6 +213,7 @@ export class Runs {
   async close(): Promise<void> {
     for (const timer of this.#timers.values()) clearTimeout(timer);
     this.#obedience.close();
+    this.#standIns.close();
     await this.#hints.close();
     await this.#attention.end();
     await Promise.allSettled(this.#taking.values());

@@ -9,7 +9,7 @@ import type { DataOf } from "../session/event.ts";
 import type { State } from "../session/fold.ts";
 import { givenName } from "../session/given.ts";
 import type { Context, Effect, Entering, ForgetRequest, Host, Judgement, Place, Price, PureKind, RecallRequest } from "../session/host.ts";
-import { forkId, type Scope, sameScope } from "../session/id.ts";
+import { type Scope, sameScope } from "../session/id.ts";
 import { encode, type Redact, SharedText } from "../session/json.ts";
 import { Log, type Node, principalOf } from "../session/log.ts";
 import type { Model, ModelLike } from "../session/model.ts";
@@ -25,6 +25,7 @@ import { emptyTree } from "../workspace/tree.ts";
 import type { Stage } from "./acting.ts";
 import { Answers } from "./answers.ts";
 import { closedRath, never } from "./closed.ts";
+import { detachAt } from "./detach.ts";
 import { enter } from "./enter.ts";
 import { Execution } from "./execution.ts";
 import { applyFiles, filesAt } from "./file-verbs.ts";
@@ -38,6 +39,7 @@ import { inTurn, loadLogs, rowOf } from "./load.ts";
 import { Mailbox } from "./mailbox.ts";
 import { Memories } from "./memories.ts";
 import { conflictsOf, mergeBranches } from "./merge-verbs.ts";
+import { moveAside } from "./move-aside.ts";
 import { perform, performAll } from "./perform.ts";
 import { recallEffect } from "./recall.ts";
 import { forgetEffect, rememberEffect } from "./remember.ts";
@@ -69,7 +71,7 @@ export class Runtime implements Host, Services {
   closed = false;
   knownKey: Key | undefined;
   readonly #options: RuntimeOptions;
-  readonly #logs = new KnownLogs();
+  readonly #logs = new KnownLogs((log) => moveAside(this.effects, log));
   #executions: Living[] = [];
   #store: Promise<Store> | undefined;
   #key: Promise<Key> | undefined;
@@ -119,25 +121,12 @@ export class Runtime implements Host, Services {
 
   detach(session: Session): Session {
     const { node, context, execution, scope } = this.#forking(session);
-    const id = forkId(this.platform, { session: node.log.id, head: node.id }, scope, "detach", execution.ordinal(node, scope, "detach"));
-    const recorded = execution.recorded?.fork(id);
-    if (recorded !== undefined) return new SessionValue(recorded, { ...context, scope });
-    const log = new Log(id);
-    log.origin = node;
-    log.about = node.log.about;
-    const detached = link(this, {
-      log,
-      parents: [],
-      kind: "session.detached",
-      data: { from: { session: node.log.id, head: node.id } },
-      by: context.by,
-      at: node.at,
-    });
-    return new SessionValue(detached, { ...context, scope });
+    return new SessionValue(detachAt(execution, node, scope, context.by), { ...context, scope });
   }
 
   async merge(session: Session, others: readonly Session[], options: MergeOptions): Promise<Session> {
-    const standing = this.#stand(session);
+    const standing = this.#standing(session);
+    if (standing === undefined) return never();
     const places = others.map((other) => this.here(other).node);
     return mergeBranches(this.sandboxes, { ...standing, session }, { places, sessions: others }, options);
   }
@@ -436,14 +425,15 @@ export class Runtime implements Host, Services {
 
   /** The tips of stored logs, with everything behind them. */
   readonly load = inTurn(async (ids: readonly string[]): Promise<ReadonlyMap<string, Log>> => {
-    const logs = await loadLogs(this.platform, await this.store(), ids, (id) => this.#logs.get(id));
+    const logs = await loadLogs(this.platform, await this.store(), ids, this.#logs);
     for (const log of logs.values()) this.know(log);
     return logs;
   });
   async save(session: Session): Promise<void> {
-    const { node, execution } = this.#stand(session);
-    execution.record(node);
-    await execution.writer.flush();
+    const standing = this.#standing(session);
+    if (standing === undefined) return never();
+    standing.execution.record(standing.node);
+    await standing.execution.writer.flush();
   }
 
   /** The calls of this process that have no result yet. */

@@ -118,6 +118,8 @@ export interface Services {
   toStored(node: Node): StoredEvent;
   /** The canonical data of an event. */
   textOf(node: Node): string;
+  /** Whoever acts outside any workflow. */
+  readonly effects: { readonly id: string };
   /** A log is on disk now: opening it again finds this one. */
   know(log: Log): void;
   /** An execution lives: what it waits for is pending here. */

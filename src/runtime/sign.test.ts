@@ -11,6 +11,7 @@ import { openrath } from "../openrath.ts";
 import type { Session } from "../session/session.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Rath } from "./rath.ts";
+import { signingKeyIn } from "./signing-key.ts";
 
 const work = new Flow((session) => session.do("inside", () => 1, { repeat: "safe" }));
 type Act = "do" | "fork" | "forward" | "run" | "save" | "export" | "say" | "older";
@@ -57,4 +58,21 @@ test("a workflow's result that is saved once more is not signed as the work of o
 test("whatever a program does in whatever order, all of it is intact afterwards", async () => {
   const act = fc.constantFrom<Act>("do", "fork", "forward", "run", "save", "export", "say", "older");
   await fc.assert(fc.asyncProperty(fc.array(act, { minLength: 1, maxLength: 8 }), check), { numRuns: 40 });
+});
+
+// Random text looks like a key of a provider once in some ten thousand statements. Mutant: statements are redacted as other data is.
+test("nothing of a statement is taken for a secret", async () => {
+  const home = await mkdtemp(join(tmpdir(), "openrath-sign-"));
+  try {
+    const { id } = await signingKeyIn(home);
+    await using rath = openrath({ store: join(home, "store.db"), secrets: [id.slice(5, 20)] });
+    const session = await rath.session("go").do("outside", () => id, { repeat: "safe" });
+    const done = await (await rath.run(work, session)).result();
+    expect(String(session.output)).toContain("[redacted]");
+    const { problems, checked } = await verify(done);
+    expect(problems).toEqual([]);
+    expect(checked.statements).toBeGreaterThan(0);
+  } finally {
+    await rm(home, { recursive: true, force: true });
+  }
 });

@@ -10,6 +10,7 @@ import type { Workflow } from "../workflow/workflow.ts";
 import { Execution } from "./execution.ts";
 import { type Ending, finish } from "./finish.ts";
 import { type HeldLease, held } from "./lease.ts";
+import { setAside } from "./move-aside.ts";
 import { hasOnCancel, revisionOf } from "./queue-run.ts";
 import type { RunRecord } from "./run-record.ts";
 import { rowOfRun } from "./run-row.ts";
@@ -29,7 +30,9 @@ export async function claimRun(runtime: Runtime, store: Store, id: string, worke
 export function takeUp(runtime: Runtime, record: RunRecord, lease: HeldLease, worker: string, workflow?: Workflow): Execution {
   const execution = new Execution(runtime, record.id, "run", record.log);
   execution.lease = lease;
-  for (const log of new Set(record.events.map((node) => node.log))) if (log.owner === undefined) log.rewind();
+  // What others hold of its branches is theirs; what frames before it left there is forgotten.
+  for (const log of new Set(record.events.map((node) => node.log)))
+    if (log.owner === undefined && !setAside(runtime.effects, log)) log.rewind();
   execution.writer.order = record.events.reduce((highest, { order }) => Math.max(highest, order), -1) + 1;
   execution.signer.restore(record.journal, record.events);
   execution.own(record.input.log);

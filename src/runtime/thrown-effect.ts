@@ -1,13 +1,7 @@
 /** What the code of an effect threw, or was not allowed to do: what is stored of it, and what stays in this process. */
-import { RathError } from "../session/errors.ts";
 import { EffectResult } from "../session/host.ts";
 import type { Node } from "../session/log.ts";
 import { textOfThrown } from "../session/thrown.ts";
-
-/** Its own code says that nobody knows what became of it: a connection was lost, for one. */
-export function isUnknown(error: unknown): boolean {
-  return RathError.is(error, "effect.unknown") && error.session === undefined;
-}
 
 export function failure(error: unknown): { readonly message: string; readonly name?: string } {
   const message = textOfThrown(error);

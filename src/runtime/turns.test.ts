@@ -2,8 +2,11 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { Agent } from "../agent/agent.ts";
 import { scripted } from "../model/scripted.ts";
+import type { Session, StandardSchema } from "../session/session.ts";
 import { testRath } from "../testing/test-rath.ts";
 import { tool } from "../tool/tool.ts";
+import { Workflow } from "../workflow/workflow.ts";
+import { replay } from "./replay.ts";
 
 /** Runs calls of one round and gives for each the ids of those it ran beside. */
 async function beside(calls: readonly { readonly id: string; readonly resource?: string; readonly refused?: boolean }[]) {
@@ -79,4 +82,43 @@ describe("calls of one round", () => {
     expect(session.calls).toHaveLength(1500);
     expect(performance.now() - begin).toBeLessThan(8000);
   });
+});
+
+// An effect that is judged first comes to the delivery a few microtasks later than one that is not.
+test("results that come in one turn are handed over as they were recorded", async () => {
+  const late: StandardSchema = {
+    "~standard": {
+      version: 1,
+      vendor: "test",
+      validate: async (value: unknown) => ({ value }),
+      jsonSchema: { input: () => ({ type: "object" }) },
+    },
+  } as never;
+  for (let lag = 0; lag < 8; lag++) {
+    const end: Record<string, () => void> = {};
+    const ended = (name: string) => new Promise<void>((resolve) => Object.assign(end, { [name]: resolve }));
+    const judged = tool({ name: "judged", description: "x", input: late, repeat: "safe", run: () => ended("a") });
+    class Racing extends Workflow {
+      async forward(session: Session) {
+        const a = session
+          .fork("a")
+          .call(judged, {})
+          .then(() => "a");
+        const b = session
+          .fork("b")
+          .do("b", () => ended("b"), { repeat: "safe" })
+          .then(() => "b");
+        const winner = await Promise.race([a, b]);
+        await Promise.all([a, b]);
+        return session.do(`won by ${winner}`, () => winner, { repeat: "safe" });
+      }
+    }
+    const flow = new Racing();
+    const running = flow.forward(testRath().session("go"));
+    await expect.poll(() => Object.keys(end)).toHaveLength(2);
+    end["a"]?.();
+    for (let i = 0; i < lag; i++) await undefined;
+    end["b"]?.();
+    expect(String(await replay(await running, flow)), `lag ${lag}`).toMatch(/^identical/);
+  }
 });

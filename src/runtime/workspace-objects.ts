@@ -1,6 +1,6 @@
 /**
- * The contents of workspaces as blobs of the store. What an effect makes is kept here until the event that names it is on disk;
- * what a first look at a directory finds is written at once, in pieces, since it may be large.
+ * The contents of workspaces as blobs of the store. What an effect makes is kept here until the event that names it is on disk, as
+ * far as memory should hold it; what a first look at a directory finds is written at once, in pieces, since it may be large.
  */
 import { hash } from "node:crypto";
 import { RathError } from "../session/errors.ts";
@@ -10,13 +10,22 @@ import { missing, type Objects } from "../workspace/objects.ts";
 
 /** So much is written in one piece. */
 const pieceBytes = 8 * 1024 * 1024;
+/** So much of what an effect makes is kept in memory until its event is written: a short command can leave gigabytes. */
+const keptBytes = 64 * 1024 * 1024;
 /** So much of what was not kept is remembered: it may lie on disk yet, and is read to be removed there. */
 const droppedBytes = 64 * 1024 * 1024;
 /** So much that was read is remembered. */
 const rememberedBytes = 16 * 1024 * 1024;
 
-/** What one piece of work makes. It is kept apart, so that nothing of it stays when it does not count. */
+/**
+ * What one piece of work makes. It is kept apart, so that nothing of it stays when it does not count. Only what is too much for memory
+ * is written before its event, where that is allowed: of this, `gc` removes what does not count.
+ */
 export interface OwnObjects extends Objects {
+  /** Allows to write before the event. Who allows it calls `ended`. */
+  writeEarly(): void;
+  /** The work is over, and its event follows. What it wrote by now may be gone, since nothing named it: what counts is to be put again. */
+  ended(): (counting: readonly string[]) => Promise<void>;
   /** Of these, what must be stored with the event that names them. */
   among(names: Iterable<string>): ReadonlyMap<string, Uint8Array>;
   /** It does not count, or what counts of it goes with an event: the rest is not kept. */
@@ -70,13 +79,44 @@ export class WorkspaceObjects {
   /** For one piece of work. */
   own(): OwnObjects {
     const made = new Map<string, Uint8Array>();
+    const early = new Set<string>();
+    let size = 0;
+    let most = Number.POSITIVE_INFINITY;
+    /** One after the other: the next one finds what the last one has not written. */
+    let unloading: Promise<void> = Promise.resolve();
+    const unload = async (): Promise<void> => {
+      const full = [...made];
+      size = 0;
+      const pieces = this.#pieces();
+      for (const [name, bytes] of full) await pieces.keep(name, bytes);
+      await pieces.flush();
+      for (const [name] of full) {
+        made.delete(name);
+        early.add(name);
+      }
+    };
     return {
       get: async (name) => made.get(name) ?? this.get(name),
       erased: () => this.erased(),
       put: async (bytes) => {
         const name = hash("sha256", bytes, "hex");
+        if (!made.has(name)) size += bytes.length;
         made.set(name, bytes);
+        if (size < most) return name;
+        unloading = unloading.then(unload);
+        await unloading;
         return name;
+      },
+      writeEarly: () => {
+        most = keptBytes;
+      },
+      ended: () => {
+        const before = new Set(early);
+        return async (counting) => {
+          const pieces = this.#pieces();
+          for (const name of counting) if (before.has(name)) await pieces.keep(name, await this.get(name));
+          await pieces.flush();
+        };
       },
       among: (names) => {
         this.#settle();
@@ -90,6 +130,7 @@ export class WorkspaceObjects {
       drop: () => {
         for (const [name, bytes] of made) this.#dropped.set(name, bytes);
         made.clear();
+        size = 0;
       },
     };
   }
@@ -113,9 +154,23 @@ export class WorkspaceObjects {
 
   /** Objects that are written as they come, for a first look at a directory. Call `flush` at the end. */
   written(): Objects & { flush(): Promise<void> } {
+    const pieces = this.#pieces();
+    return {
+      get: async (name) => pieces.get(name) ?? this.get(name),
+      erased: () => this.erased(),
+      put: async (bytes) => {
+        const name = hash("sha256", bytes, "hex");
+        await pieces.keep(name, bytes);
+        return name;
+      },
+      flush: () => pieces.flush(),
+    };
+  }
+
+  /** On the way to the store, one piece after the other; one that does not arrive is the end of it. */
+  #pieces(): Pieces {
     let piece = new Map<string, Uint8Array>();
     let size = 0;
-    /** On the way to the store, one piece after the other; one that does not arrive is the end of it. */
     const sent = new Map<string, Uint8Array>();
     let last: Promise<void> = Promise.resolve();
     const write = async (blobs: ReadonlyMap<string, Uint8Array>): Promise<void> => {
@@ -132,19 +187,22 @@ export class WorkspaceObjects {
       return last;
     };
     return {
-      get: async (name) => piece.get(name) ?? sent.get(name) ?? this.get(name),
-      erased: () => this.erased(),
-      put: async (bytes) => {
-        const name = hash("sha256", bytes, "hex");
-        if (piece.has(name) || sent.has(name)) return name;
+      get: (name) => piece.get(name) ?? sent.get(name),
+      keep: async (name, bytes) => {
+        if (piece.has(name) || sent.has(name)) return;
         piece.set(name, bytes);
         size += bytes.length;
         if (size >= pieceBytes || piece.size >= 4096) await flush();
-        return name;
       },
       flush,
     };
   }
+}
+
+interface Pieces {
+  get(name: string): Uint8Array | undefined;
+  keep(name: string, bytes: Uint8Array): Promise<void>;
+  flush(): Promise<void>;
 }
 
 function erasedContent(name: string): RathError {

@@ -5,10 +5,10 @@
  */
 import { RathError } from "../session/errors.ts";
 import type { Scope } from "../session/id.ts";
-import type { Log, Node } from "../session/log.ts";
+import { current, type Log, type Node, placesBefore } from "../session/log.ts";
 import type { BranchWrite, Lease, RunRow, Store, Write, Written } from "../store/store.ts";
 import { piecesOf } from "./parents-first.ts";
-import { relink } from "./relink.ts";
+import { linkAgain, relink } from "./relink.ts";
 import type { Services } from "./services.ts";
 
 export interface WriterOwner {
@@ -44,14 +44,15 @@ const lasting: ReadonlySet<string> = new Set([
 export class Writer {
   readonly #runtime: Services;
   readonly #owner: WriterOwner;
-  readonly #after = new Set<Writer>();
+  /** What ours stand on and other executions are about to write. */
+  readonly #after = new Set<Node>();
   #buffer: Node[] = [];
   #row: RunRow | undefined;
   #last = false;
   #abandoned = false;
   #store: Store | undefined;
   /** Written perhaps: the store did not say. */
-  #doubtful: readonly Node[] | undefined;
+  #doubtful: readonly (readonly Node[])[] | undefined;
   #since = 0;
   #writing: Promise<void> | undefined;
   /** Position of the next event in the run's order. */
@@ -73,7 +74,7 @@ export class Writer {
   }
 
   get pending(): boolean {
-    return this.#buffer.length > 0 || this.#row !== undefined;
+    return this.#buffer.length > 0 || this.#row !== undefined || this.#after.size > 0;
   }
   get overdue(): boolean {
     return this.#buffer.length >= largestBuffer || (this.#buffer.length > 0 && performance.now() - this.#since > oldestMs);
@@ -81,21 +82,33 @@ export class Writer {
 
   /** Puts an event, and before it whatever it stands on that is not on disk, into the next commit. */
   add(node: Node): void {
-    if (node.stored || node.queued !== undefined) return;
+    if (node.stored) return;
+    if (node.queued !== undefined) {
+      // Whoever waits for ours waits for theirs.
+      if (node.queued !== this) this.#after.add(node);
+      return;
+    }
     const path: Node[] = [node];
     while (path.length > 0) {
-      const next = path[path.length - 1] as Node;
-      const missing = standsOn(next).filter((place) => !place.stored && place.queued === undefined);
-      if (missing.length > 0 && next.queued === undefined) path.push(...missing);
+      const next = current(path[path.length - 1] as Node);
+      const missing = placesBefore(next).filter((place) => isAside(current(place)));
+      if (missing.length > 0 && isAside(next)) path.push(...missing);
       else {
         path.pop();
-        if (next.queued === undefined && !next.stored) this.#push(next);
+        if (!isAside(next)) continue;
+        if (placesBefore(next).some(isMoved)) this.add(this.#linkAgain(next));
+        else this.#push(next);
       }
     }
   }
 
+  /** What it stands on was linked again when nobody knew of it. */
+  #linkAgain(node: Node): Node {
+    return linkAgain(this.#runtime, node, this.#owner.scope, (base, scope) => this.#owner.ordinal(base, scope, "implicit"));
+  }
+
   #push(node: Node): void {
-    for (const place of standsOn(node)) if (place.queued instanceof Writer && place.queued !== this) this.#after.add(place.queued);
+    for (const place of placesBefore(node)) if (place.queued !== undefined && place.queued !== this) this.#after.add(place);
     if (this.#buffer.length === 0) this.#since = performance.now();
     this.#number(node);
     this.#buffer.push(node);
@@ -137,12 +150,14 @@ export class Writer {
     let nodes: readonly Node[] = [];
     let row: RunRow | undefined;
     try {
-      if (this.#after.size > 0) await this.#writeOthers();
+      if (this.#after.size > 0) await this.#waitForOthers();
       this.beforeWrite();
+      this.#followMoved();
       nodes = this.#buffer;
       row = this.#row;
       this.#buffer = [];
       this.#row = undefined;
+      if (nodes.length === 0 && row === undefined) return;
       for (;;) {
         const written = await this.#append(nodes, row, relaxed);
         if (written.ok) break;
@@ -150,25 +165,44 @@ export class Writer {
           this.#owner.fence(written.epoch);
           throw fenced(this.#owner.id, written.epoch);
         }
-        if (this.#landed(written.head)) nodes = nodes.filter((node) => !node.stored);
+        if (await this.#landed()) nodes = nodes.filter((node) => !node.stored);
         else {
           if (written.head === undefined) await this.#refuseRemoved(nodes, written.session);
+          // All that is unwritten moves, what came meanwhile too, and the newest row with it.
+          this.#row ??= row;
           nodes = this.#relink(nodes, written.session);
-          // What was said last is said again, and its row with it.
-          if (this.retracted) row = undefined;
+          row = this.#row;
+          this.#row = undefined;
           await this.#runtime.memories.noteMoved(nodes);
         }
         if (nodes.length === 0 && row === undefined) return;
       }
       for (const node of nodes) this.#stored(node);
     } catch (error) {
-      // Nothing is lost: whoever writes next tries again.
-      this.#buffer = [...nodes, ...this.#buffer];
-      this.#row ??= row;
+      if (this.#abandoned || this.#isFinal(error)) this.#letGo(nodes);
+      else {
+        // Nothing is lost: whoever writes next tries again.
+        this.#buffer = [...nodes, ...this.#buffer];
+        this.#row ??= row;
+      }
       throw error;
     } finally {
       this.#writing = undefined;
     }
+  }
+
+  /** It will never be stored as it is, and nobody has a lease that would end with it: what comes later need not fail with it. */
+  #isFinal(error: unknown): boolean {
+    return this.#owner.lease === undefined && (RathError.is(error, "store.conflict") || RathError.is(error, "session.not-found"));
+  }
+
+  /** Whoever holds them may try to save them again. */
+  #letGo(nodes: readonly Node[]): void {
+    const first = Math.min(this.order, ...nodes.map((node) => node.order));
+    const gone = new Set(nodes);
+    for (const node of nodes) node.queued = undefined;
+    this.unsigned = this.unsigned.filter((node) => !gone.has(node));
+    this.#renumber(this.#buffer, first);
   }
 
   /** Retention removed the log that these continue: there is nothing to fork them from. */
@@ -179,16 +213,34 @@ export class Writer {
     throw new RathError("session.not-found", problem, { details: { session } });
   }
 
-  /** What ours stands on and another execution recorded is written first. */
-  async #writeOthers(): Promise<void> {
-    const others = [...this.#after];
-    this.#after.clear();
-    for (const other of others) await other.flush();
+  /** What ours stand on and other executions recorded is on disk first; of theirs no more is waited for, since they may wait for ours. */
+  async #waitForOthers(): Promise<void> {
+    for (const node of this.#after) {
+      for (let at = current(node); at.queued instanceof Writer && at.queued !== this; at = current(node)) await at.queued.#next();
+      this.#after.delete(node);
+      if (!current(node).stored) this.#addAgain();
+    }
+  }
+
+  /** What ours stand on was let go by whoever was about to write it: it goes before them. */
+  #addAgain(): void {
+    const ours = new Set(this.#buffer.map(current));
+    const tell = this.onAdded;
+    this.#buffer = [];
+    this.#letGo([...ours]);
+    this.onAdded = (node) => void (ours.has(node) || tell(node)); // they were told of before
+    for (const node of ours) this.add(node);
+    this.onAdded = tell;
+  }
+
+  /** The commit that is under way, or else the next one. */
+  #next(): Promise<void> {
+    return this.#writing ?? this.flush();
   }
 
   async #append(nodes: readonly Node[], row: RunRow | undefined, relaxed: boolean): Promise<Written> {
-    const orphan = nodes.find((node) => node.prior?.stored === true && node.log.storedHead !== node.prior);
-    if (orphan !== undefined) return { ok: false, reason: "head", session: orphan.log.id, head: undefined };
+    const astray = firstAstray(nodes);
+    if (astray !== undefined) return { ok: false, reason: "head", session: astray.log.id, head: undefined };
     const store = this.#store ?? (await this.#runtime.store());
     this.#store = store;
     const branches = this.#branches(nodes);
@@ -196,35 +248,36 @@ export class Writer {
     const release = this.#last && row !== undefined && lease !== undefined;
     try {
       const written = await store.append({ branches, blobs: blobsOf(nodes), lease, run: row, relaxed, ...(release ? { release } : {}) });
+      if (written.ok) this.#doubtful = undefined;
       if (written.ok && release) this.released = true;
       return written;
     } catch (error) {
-      // The outcome is not known: it is, once the heads are read again, now or when the next write meets them.
-      this.#doubtful = nodes;
-      const ends = new Map(branches.map(({ session, events }) => [session, events.at(-1)?.id]));
-      const heads = await Promise.all([...ends.keys()].map(async (session) => this.#runtime.storedHead(session)));
+      // The outcome is not known: it is, once the store is asked for its events, now or when the next write is refused. It may land later.
+      this.#doubtful = this.#doubtful === undefined ? [nodes] : [...this.#doubtful, nodes];
+      if (!(await isStored(store, nodes))) throw error;
       this.#doubtful = undefined;
-      if (branches.length > 0 && [...ends.values()].every((end, index) => heads[index] === end)) {
-        if (release) this.released = true;
-        return { ok: true };
-      }
-      throw error;
+      if (release) this.released = true;
+      return { ok: true };
     }
   }
 
-  /** The head that is in our way is our own: a commit whose acknowledgement was lost, whole as every commit. */
-  #landed(head: string | undefined): boolean {
+  /** What is in our way is our own: a commit whose acknowledgement was lost. Somebody else may have gone on after it. */
+  async #landed(): Promise<boolean> {
     const doubtful = this.#doubtful;
-    this.#doubtful = undefined;
-    if (head === undefined || doubtful?.some((node) => node.id === head) !== true) return false;
-    for (const node of doubtful) this.#stored(node);
-    return true;
+    if (doubtful === undefined || this.#store === undefined) return false;
+    for (const nodes of doubtful.toReversed()) {
+      if (!(await isStored(this.#store, nodes))) continue;
+      this.#doubtful = undefined;
+      for (const node of nodes) if (!node.stored) this.#stored(node);
+      return true;
+    }
+    return false;
   }
 
   /** Whoever follows the feed is given parents first: a log that another one stands on, and that stands on it, comes in pieces. */
   #branches(nodes: readonly Node[]): BranchWrite[] {
     const heads = new Map<Log, string>();
-    return piecesOf(nodes, (node) => ({ log: node.log, id: node, parents: standsOn(node) })).map(({ log, events: piece }) => {
+    return piecesOf(nodes, (node) => ({ log: node.log, id: node, parents: placesBefore(node) })).map(({ log, events: piece }) => {
       const events = piece.map((node) => this.#runtime.toStored(node));
       const expectedHead = heads.get(log) ?? log.storedHead?.id;
       heads.set(log, (piece.at(-1) as Node).id);
@@ -249,14 +302,31 @@ export class Writer {
     }
     const first = Math.min(...nodes.map((node) => node.order));
     const kept = this.#withoutVerdicts([...nodes, ...this.#buffer]);
-    // Work inside an effect stays inside it, so that a resumed program finds it there.
-    const scope = log.fork !== undefined && "call" in log.fork.scope ? log.fork.scope : this.#owner.scope;
-    const moved = relink(this.#runtime, log, kept, scope, this.#owner.ordinal(log.storedHead, scope, "implicit"));
-    this.#owner.movedTo(log, (moved[0] as Node).log);
-    this.#runtime.warnMoved(log);
+    const moved = relink(this.#runtime, log, kept, this.#owner.scope, (base, scope) => this.#owner.ordinal(base, scope, "implicit"));
+    this.#wentTo(log, (moved[0] as Node).log);
+    for (const node of kept) if (current(node).log !== node.log) this.#wentTo(node.log, current(node).log);
     this.#renumber(moved, first);
     this.#buffer = [];
     return moved;
+  }
+
+  /** Somebody else linked again what ours stands on, and ours with it: what was said of it is said again. */
+  #followMoved(): void {
+    const before = this.#buffer;
+    if (before.every((node) => node.moved === undefined)) return;
+    const first = Math.min(...before.map((node) => node.order));
+    for (const node of before) if (current(node).log !== node.log) this.#wentTo(node.log, current(node).log);
+    for (const node of before.map(current))
+      if (node.kind === "run.started" && this.#row !== undefined)
+        this.#row = { ...this.#row, session: node.data<"run.started">(this.#runtime.platform).input.session };
+    this.#buffer = [...this.#withoutVerdicts(before.map(current))];
+    this.#renumber(this.#buffer, first);
+  }
+
+  #wentTo(log: Log, fork: Log): void {
+    this.#owner.movedTo(log, fork);
+    // A run that has not begun works on what it is given.
+    if (this.#row?.session === log.id && this.#owner.log.storedHead === undefined) this.#row = { ...this.#row, session: fork.id };
   }
 
   /** The order of what is unwritten has no gaps and nothing twice. */
@@ -266,12 +336,14 @@ export class Writer {
     for (const node of nodes) this.#number(node);
   }
 
-  /** What the run says about ids that are about to change is taken back; whoever said it says it again. */
+  /** What the run says about ids that are about to change is taken back, and its row with it; whoever said it says it again. */
   #withoutVerdicts(nodes: readonly Node[]): readonly Node[] {
     const first = nodes.find((node) => node.log === this.#owner.log && !lasting.has(node.kind));
     if (first === undefined) return nodes;
     if (nodes.some((node) => node.kind === "run.signed")) this.#owner.signer.takeBack();
     this.#owner.log.tip = first.prior;
+    this.#row = undefined;
+    this.#last = false;
     this.retracted = true;
     return nodes.filter((node) => node.log !== this.#owner.log || node.seq < first.seq);
   }
@@ -291,15 +363,37 @@ export class Writer {
     node.blobs = undefined; // its data is decoded
     // Its log may have been rewound while it was on its way: whoever loads the log again finds it in the store.
     if (this.#abandoned && node.log.tip?.atStep(node.step) !== node) return;
-    node.log.storedHead = node;
-    if (node.prior === undefined) this.#runtime.know(node.log);
+    node.log.keep(node);
+    if (node.prior !== undefined) return;
+    this.#runtime.know(node.log);
+    if (node.log.movedFrom !== undefined) this.#runtime.warnMoved(node.log.movedFrom);
   }
 }
 
-/** Its parents, and for a detached session where its content comes from. */
-function standsOn(node: Node): readonly Node[] {
-  const { origin } = node.log;
-  return origin === undefined || node.prior !== undefined ? node.parents : [...node.parents, origin];
+/** Commits are whole: one of their events stands for all. */
+async function isStored(store: Store, nodes: readonly Node[]): Promise<boolean> {
+  const ids = nodes.slice(-1).map(({ id }) => id);
+  if (ids.length > 0) for await (const { id } of store.events({ ids })) if (ids.includes(id)) return true;
+  return false;
+}
+
+/** Neither on disk nor about to be. */
+function isAside({ stored, queued }: Node): boolean {
+  return !stored && queued === undefined;
+}
+
+function isMoved({ moved }: Node): boolean {
+  return moved !== undefined;
+}
+
+/** What does not continue its log: that has gone on without it. */
+function firstAstray(nodes: readonly Node[]): Node | undefined {
+  const tips = new Map<Log, Node>();
+  for (const node of nodes) {
+    if (node.prior !== (tips.get(node.log) ?? node.log.storedHead)) return node;
+    tips.set(node.log, node);
+  }
+  return undefined;
 }
 
 function blobsOf(nodes: readonly Node[]): Write["blobs"] {

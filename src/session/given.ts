@@ -20,6 +20,8 @@ export function givenName(value: unknown, field: string): string {
 }
 
 const longestKey = 600;
+/** Runs that make cancelled ones good are found by these: whoever used one first would keep a run from being made good. */
+const compensationKey = /^cancelled [0-9a-f-]{36}$/;
 
 /** The key of a run: short enough for every store to find it by. */
 export function givenKey(value: unknown): string {
@@ -27,6 +29,8 @@ export function givenKey(value: unknown): string {
   // Of runs with an empty one every one would be the same.
   if (key === "") throw unsupported("key", "is empty", "give a name, or leave it out");
   if (key.length > longestKey) throw unsupported("key", `has ${key.length} characters`, `give one of at most ${longestKey}, a hash of it`);
+  if (compensationKey.test(key))
+    throw unsupported("key", `is "${key}", which is kept for the run that makes a cancelled one good`, "give another one");
   return key;
 }
 

@@ -56,10 +56,12 @@ export interface Budget {
   readonly limits: Limits;
   /** What is left; undefined where nothing is limited. */
   readonly left: { readonly tokens: number | undefined; readonly usd: number | undefined; readonly ms: number | undefined };
+  /** True when a model has answered without saying what that took: nobody knows what is left. */
+  readonly uncounted: boolean;
   /** Reserves, and gives back the function that settles with what was spent. */
-  reserve(tokens: number, usd: number): (spent: Totals) => void;
-  /** Counts what was spent in an earlier execution. */
-  count(spent: Totals): void;
+  reserve(tokens: number, usd: number): (spent: Totals | undefined) => void;
+  /** Counts what was spent without a reservation, or in an earlier execution; undefined where nobody said. */
+  count(spent: Totals | undefined): void;
   /** Records that a limit was reached. */
   crossed(limit: "rounds" | "tokens" | "usd" | "time", of: number, spent: number): void;
 }

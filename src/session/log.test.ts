@@ -18,6 +18,9 @@ class Forest {
   next(at: Node): Node {
     return this.#add(at.log, [at], "note.added");
   }
+  call(at: Node): Node {
+    return this.#add(at.log, [at], "do.called");
+  }
   fork(at: Node): Node {
     return this.#add(this.#log(), [at], "session.forked");
   }
@@ -187,6 +190,23 @@ describe("in any graph of forks, merges, adoptions and nested joins", () => {
     expect(a.log.tip).toBe(next);
     expect(isAncestor(b, next)).toBe(false);
     expect(isAncestor(root, next)).toBe(true);
+  });
+
+  test("taking a log back to what is stored beside its tip keeps count of open calls (mutant: those before both are taken back)", () => {
+    const forest = new Forest();
+    const root = forest.root();
+    const { log } = root;
+    log.storedHead = root;
+    const called = forest.call(root);
+    log.keep(called);
+    const onItsWay = forest.next(called);
+    log.rewind();
+    forest.next(called);
+    log.keep(onItsWay);
+    expect(log.open).toBe(1);
+    log.rewind();
+    expect(log.open).toBe(1);
+    expect(log.tip).toBe(onItsWay);
   });
 });
 

@@ -157,6 +157,12 @@ interface Join {
 /** A session of the user, the own log of a run, the answer to a question or the signals of a mailbox, or what was erased. */
 export type LogKind = "session" | "run" | "answer" | "erasure";
 
+/** Whoever writes a log now: is told when it goes on elsewhere, and under which name its events lie there. */
+interface LogOwner {
+  movedTo(log: Log, fork: Log): void;
+  renamed(before: Node, now: Node): void;
+}
+
 /** The line of events of one session (or of a run, an answer, an erasure log). */
 export class Log {
   /** Of this process; what vectors are ordered by. */
@@ -168,18 +174,25 @@ export class Log {
   open = 0;
   first: Node | undefined;
   /** The execution that writes it now; anybody else who continues it forks. */
-  owner: object | undefined;
+  owner: LogOwner | undefined;
   /** The newest event known to be on disk. */
   storedHead: Node | undefined;
   /** Its scope and label, when it is a fork. */
   fork:
     | { readonly scope: Scope; readonly label: string; readonly ordinal: number; readonly implicit: boolean; readonly nested: boolean }
     | undefined;
-  /** Where the content of a detached session comes from. */
+  /** Where the content of a detached session comes from, and its scope, when it was made inside an effect. */
   origin: Node | undefined;
+  within: Scope | undefined;
+  /** What its id was made of, when it was detached here. */
+  detached: { readonly scope: Scope; readonly ordinal: number } | undefined;
   about: { readonly title?: string | undefined; readonly tags?: readonly string[] | undefined; readonly principal?: string | undefined } =
     {};
+  /** Where its events lay before it was made for them, because somebody else had continued that log. */
+  movedFrom: Log | undefined;
   readonly #joins: Join[] = [];
+  /** Logs that stand on what was not on disk of this one. */
+  #followers: Set<WeakRef<Log>> | undefined;
 
   constructor(id: SessionId, kind: LogKind = "session") {
     this.id = id;
@@ -194,17 +207,63 @@ export class Log {
     if (node.parents.length === 1 && node.parents[0]?.log === this) return;
     const others = node.parents.filter((parent) => parent.log !== this);
     if (others.length > 0) this.#joins.push({ seq: node.seq, others, vector: undefined, roots: nothing });
+    for (const { stored, log } of placesBefore(node)) if (!stored && log !== this) log.followedBy(this);
   }
 
-  /** Takes back what is not on disk, because somebody else continued the log first. */
-  rewind(): void {
-    for (let node = this.tip; node !== undefined && node !== this.storedHead; node = node.prior) {
-      if (isCalled(node.kind)) this.open--;
-      else if (isReturned(node.kind)) this.open++;
+  /** A log stands on what is not on disk of this one. */
+  followedBy(log: Log): void {
+    this.#followers ??= new Set();
+    this.#followers.add(new WeakRef(log));
+  }
+
+  /** The logs that stand on what is not on disk of this one, as far as anybody uses them. */
+  get followers(): readonly Log[] {
+    const followers = this.#followers ?? new Set();
+    for (const follower of followers) if (follower.deref() === undefined) followers.delete(follower);
+    return [...followers].flatMap((follower) => follower.deref() ?? []);
+  }
+
+  /** An event of it is on disk now. */
+  keep(node: Node): void {
+    this.storedHead = node;
+    this.catchUp();
+    if (this.tip === node) this.#followers = undefined;
+  }
+
+  /** What is not on disk of it, oldest first. */
+  unwritten(): Node[] {
+    const nodes: Node[] = [];
+    for (let node = this.tip; node !== undefined && !node.stored; node = node.prior) nodes.push(node);
+    return nodes.reverse();
+  }
+
+  /** Ends with this place, or with what is on disk: takes back what comes after it, or lies beside it. */
+  rewind(to: Node | undefined = this.storedHead): void {
+    let common = to;
+    for (let node = this.tip; node !== common; ) {
+      if (node === undefined || (common !== undefined && common.seq >= node.seq)) common = common?.prior;
+      else {
+        if (isCalled(node.kind)) this.open--;
+        else if (isReturned(node.kind)) this.open++;
+        node = node.prior;
+      }
     }
-    this.tip = this.storedHead;
-    if (this.tip === undefined) this.first = undefined;
-    while ((this.#joins.at(-1)?.seq ?? -1) > (this.tip?.seq ?? -1)) this.#joins.pop();
+    this.tip = common;
+    if (common === undefined) this.first = undefined;
+    while ((this.#joins.at(-1)?.seq ?? -1) > (common?.seq ?? -1)) this.#joins.pop();
+    this.#goOnTo(to);
+  }
+
+  /** Ends with what is on disk of it, where it had been rewound to something before that. */
+  catchUp(): void {
+    this.#goOnTo(this.storedHead);
+  }
+
+  #goOnTo(place: Node | undefined): void {
+    const missing: Node[] = [];
+    let node = place;
+    for (; node !== undefined && node.seq > (this.tip?.seq ?? -1); node = node.prior) missing.push(node);
+    if (node === this.tip) for (const next of missing.reverse()) this.link(next);
   }
 
   /** What its ancestors in other logs are, up to its event at `seq`. */
@@ -268,6 +327,12 @@ export class Log {
 
 let logs = 0;
 const nothing = Vector.empty<Log>();
+
+/** What an event stands on: its parents, and for a detached session where its content comes from. */
+export function placesBefore(node: Node): readonly Node[] {
+  const { origin } = node.log;
+  return origin === undefined || node.prior !== undefined ? node.parents : [...node.parents, origin];
+}
 
 /** Where a place is now: its log may have been continued elsewhere before it was written. */
 export function current(node: Node): Node {

@@ -166,7 +166,8 @@ export const schemas = {
     ordinal: z.int().min(0),
     scope,
   }),
-  "session.detached": z.strictObject({ from: place }),
+  /** `scope` only where it was made inside an effect. */
+  "session.detached": z.strictObject({ from: place, scope: scope.optional() }),
   /** What a file of another format said of itself; what was said in it follows as ordinary events. */
   "session.imported": z.strictObject({
     format: z.string(),

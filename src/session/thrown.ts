@@ -1,4 +1,12 @@
-/** What was thrown, in words: anything can be. */
+/** What was thrown: anything can be. */
+import { RathError } from "./errors.ts";
+
+/** The code of an effect says itself that nobody knows what became of it: a connection was lost, for one. */
+export function isUnknown(error: unknown): boolean {
+  return RathError.is(error, "effect.unknown") && error.session === undefined;
+}
+
+/** In words. */
 export function textOfThrown(thrown: unknown): string {
   try {
     if (typeof thrown !== "object" || thrown === null) return String(thrown);

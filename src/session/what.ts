@@ -4,7 +4,7 @@
  */
 import { isReturned, isStarted } from "./event.ts";
 import { callOf } from "./fold.ts";
-import type { Node } from "./log.ts";
+import { type Node, placesBefore } from "./log.ts";
 import type { Platform } from "./platform.ts";
 import { replacementOf } from "./remembered.ts";
 
@@ -15,7 +15,7 @@ export type Whats = Map<Node, string>;
 export function whatOf(node: Node, platform: Platform, text: (node: Node) => string, known: Whats): string {
   const waiting: Node[] = [node];
   for (let next = waiting.at(-1); next !== undefined; next = waiting.at(-1)) {
-    const before = beforeOf(next);
+    const before = placesBefore(next);
     const missing = known.has(next) ? [] : before.filter((parent) => !known.has(parent));
     if (missing.length > 0) waiting.push(...missing);
     else {
@@ -26,10 +26,6 @@ export function whatOf(node: Node, platform: Platform, text: (node: Node) => str
     }
   }
   return known.get(node) as string;
-}
-
-function beforeOf(node: Node): readonly Node[] {
-  return node.log.origin !== undefined && node.prior === undefined ? [node.log.origin] : node.parents;
 }
 
 function digest(node: Node, before: readonly Node[], platform: Platform, text: (node: Node) => string, known: Whats): string {

@@ -7,8 +7,10 @@ import type {
   Fed,
   Lease,
   LogAbout,
+  LogPlace,
   LogQuery,
   LogRow,
+  RemoveOptions,
   RunQuery,
   RunRow,
   Store,
@@ -101,7 +103,7 @@ export function memoryStore(options: MemoryOptions = {}): Store {
       return found && new Uint8Array(found.bytes);
     },
     erase: async (ids, entry) => erase(open(), ids, entry),
-    remove: async (logs) => remove(open(), logs),
+    remove: async (logs, options) => remove(open(), logs, options),
     sweep: (options) => sweep(open, clock, options),
     [Symbol.asyncDispose]: async () => {
       closed = true;
@@ -317,13 +319,13 @@ function erase({ byId }: State, ids: readonly string[], entry: string): void {
   }
 }
 
-function remove(state: State, removed: Parameters<NonNullable<Store["remove"]>>[0]): boolean {
+function remove(state: State, removed: readonly LogPlace[], { after }: RemoveOptions = {}): boolean {
   const { logs, runs, byId } = state;
   const ids = new Set(removed.map(({ session }) => session));
   const gone = new Set(removed.map(({ session }) => logs.get(session)));
   const grown = removed.some(({ session, head }) => logs.get(session)?.events.at(-1)?.id !== head);
   const continued = [...logs].some(([id, { about }]) => !ids.has(id) && about.parent !== undefined && ids.has(about.parent));
-  if (grown || continued) return false;
+  if (grown || continued || (after !== undefined && hasSince(state, after))) return false;
   state.feed = state.feed.filter(({ log }) => !gone.has(log));
   for (const id of ids) {
     for (const event of logs.get(id)?.events ?? []) byId.delete(event.id);
@@ -331,6 +333,11 @@ function remove(state: State, removed: Parameters<NonNullable<Store["remove"]>>[
     runs.delete(id);
   }
   return true;
+}
+
+/** Something was appended after a place that somebody may need a log for. */
+function hasSince({ feed, fedTo }: State, after: string): boolean {
+  return feed.slice(firstAfter(feed, numberOf(after, fedTo))).some(({ log }) => log.about.log !== "erasure");
 }
 
 async function* sweep(

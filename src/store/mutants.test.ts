@@ -1,9 +1,10 @@
-/** Stores that fence, hand out, wake or release wrongly: the conformance suite must catch each. */
+/** Stores that fence, hand out, wake, release or remove wrongly: the conformance suite must catch each. */
 import { describe, expect, test } from "vitest";
+import { eraseCases } from "../testing/store-erase-cases.ts";
 import { leaseCases } from "../testing/store-lease-cases.ts";
 import { takeCases } from "../testing/store-take-cases.ts";
 import { memoryStore } from "./memory.ts";
-import type { Lease, RunRow, Store, TakenRun, TakeQuery, Write, Written } from "./store.ts";
+import type { Lease, LogPlace, RemoveOptions, RunRow, Store, TakenRun, TakeQuery, Write, Written } from "./store.ts";
 
 /** An epoch for each branch instead of one for the run: a branch the new owner has not written yet is open to a zombie. */
 function epochPerBranch(): Store {
@@ -128,6 +129,14 @@ function leases(change: (lease: Lease) => Lease): Store {
   return { ...store, claim, take };
 }
 
+/** Judges what came after the place by itself. */
+function removing(isRefused: (store: Store, after: string) => Promise<boolean>): Store {
+  const store = memoryStore();
+  const remove = async (logs: readonly LogPlace[], { after }: RemoveOptions = {}): Promise<boolean> =>
+    (after === undefined || !(await isRefused(store, after))) && (await (store as Required<Store>).remove(logs));
+  return { ...store, remove };
+}
+
 async function rows(store: Store, id: string): Promise<RunRow[]> {
   const found: RunRow[] = [];
   for await (const row of store.runs({ id })) found.push(row);
@@ -209,6 +218,16 @@ const mutants: readonly (readonly [string, () => Store, readonly string[]])[] = 
       "a claim says abandoned of another's lease and of its own that ran out, not of its own that lasts",
     ],
   ],
+  [
+    "no eye for what came after the place",
+    () => removing(async () => false),
+    ["remove takes nothing when something was appended after the place that is given", "remove refuses a place that the feed never had"],
+  ],
+  [
+    "an eye for entries of erasures too",
+    () => removing(async (store, after) => after !== (await store.fedTo())),
+    ["entries of erasures after the place, claims and rows of runs keep no log"],
+  ],
 ];
 
 function wokenLast(a: RunRow, b: RunRow): number {
@@ -217,7 +236,7 @@ function wokenLast(a: RunRow, b: RunRow): number {
 
 describe.each(mutants)("a store with %s", (_, create, caught) => {
   test.each(caught)("fails: %s", async (name) => {
-    const found = [...leaseCases, ...takeCases].find((one) => one.name === name);
+    const found = [...leaseCases, ...takeCases, ...eraseCases].find((one) => one.name === name);
     expect(found).toBeDefined();
     await expect(found?.run(create(), async (store) => store)).rejects.toThrow();
     await expect(found?.run(memoryStore(), async (store) => store)).resolves.toBeUndefined();

@@ -40,7 +40,13 @@ interface Refusal {
 const batchEntries = 256;
 const batchBytes = 4 * 1024 * 1024;
 const mostTries = 50;
-const sql = "SELECT openrath.append($1, $2, $3, $4) AS refused";
+const sql = `WITH held AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared(${logsOf("$1::text", "$2::text")}))
+  SELECT openrath.append($1, $2, $3, $4) AS refused FROM held`;
+
+/** What all who append to the logs of a project hold until they have stored, and who removes some of them holds alone. */
+export function logsOf(tenant: string, project: string): string {
+  return `hashtextextended('openrath.logs ' || json_build_array(${tenant}, ${project}), 0)`;
+}
 
 export class Appends {
   readonly #connection: Connection;

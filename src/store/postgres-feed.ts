@@ -6,6 +6,7 @@
  * there: then everything is numbered anew, and places from before are refused (the `era` of the feed tells them apart).
  */
 import type { Connection } from "../postgres/connection.ts";
+import { literal } from "../postgres/literal.ts";
 import { RathError } from "../session/errors.ts";
 import { noSuchPlace } from "./feed-place.ts";
 import { renumber } from "./migrations/postgres-feed.ts";
@@ -66,6 +67,20 @@ const next = `SELECT ${columns}, l.id AS session, ${before}, f.xid::text AS xid,
 export async function fedTo(connection: Connection): Promise<string> {
   const { era, end } = await boundsOf(connection);
   return placeAt(era, BigInt(end) - 1n, lastNumber);
+}
+
+/**
+ * SQL that is true while nothing was appended after a place that somebody may need a log for. It sees those whose transactions have
+ * ended: whoever asks holds what keeps others from appending.
+ */
+export async function nothingSince(connection: Connection, place: string): Promise<string> {
+  const bounds = await boundsOf(connection);
+  const [xid, no] = numbersOf(place, bounds);
+  const [tenant, project] = [literal(connection.tenant), literal(connection.project)];
+  // In another era the numbers of frames are others.
+  return `${era} = ${bounds.era} AND NOT EXISTS (
+    SELECT 1 FROM openrath.frames f JOIN openrath.logs l ON l.no = f.log
+    WHERE l.tenant = ${tenant} AND l.project = ${project} AND l.log <> 'erasure' AND (f.xid, f.no) > ('${xid}'::xid8, ${no}))`;
 }
 
 async function boundsOf(connection: Connection): Promise<Bounds> {

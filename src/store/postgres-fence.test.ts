@@ -6,7 +6,7 @@ import { collect } from "../testing/store-case.ts";
 import { leaseCases } from "../testing/store-lease-cases.ts";
 import { storedChain, storedEvent } from "../testing/stored-event.ts";
 import { append } from "./migrations/postgres-first.ts";
-import { postgresStore } from "./postgres.ts";
+import { type PostgresPool, postgresStore } from "./postgres.ts";
 import type { Lease, RunRow, Store, Write, Written } from "./store.ts";
 
 const run: RunRow = { id: "r", key: undefined, session: "s", workflow: "w", status: "running", wakeAt: undefined };
@@ -29,12 +29,19 @@ async function altered(alter: (sql: string) => string): Promise<{ store: Store; 
   return { store, schema };
 }
 
-/** Resolves when a statement of the schema waits for a lock. */
-async function blocked(schema: string): Promise<void> {
+/** Resolves when a statement of the schema, of one kind, waits for a lock. */
+async function blocked(schema: string, kind = ""): Promise<void> {
   await withClient(url, async (client) => {
-    const sql = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"${schema}"%'`;
-    while ((await client.query(sql)).rows.length === 0);
+    const sql = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND strpos(query, $1) > 0 AND strpos(query, $2) > 0";
+    while ((await client.query(sql, [`"${schema}"`, kind])).rows.length === 0);
   });
+}
+
+/** A pool of one connection whose statements are altered. */
+async function connected(alter: (sql: string) => string): Promise<PostgresPool & AsyncDisposable> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  return { query: (sql, values) => client.query(alter(sql), values), [Symbol.asyncDispose]: () => client.end() };
 }
 
 describe("an append in flight during takeover", () => {
@@ -114,6 +121,94 @@ describe("two processes that append after the same head at the same moment", () 
       expect(await lost).toEqual({ ok: false, reason: "head", session: "s", head: rivals[0]?.id });
     });
     expect(await collect(second.events({ session: "s" }))).toHaveLength(2);
+  });
+});
+
+describe("a log that is removed while somebody appends to it", () => {
+  /** What is there once both have ended: the append has looked at the heads, and waits before it stores. */
+  async function bothEnded(held: boolean): Promise<{ written: unknown; removed: unknown; lost: number; events: number }> {
+    const { store, schema } = await altered((sql) => sql);
+    await using removes = store as Required<Store>;
+    const lock = /pg_advisory_xact_lock_shared\(.*\)\)/;
+    await using pool = await connected((sql) => (held ? sql : sql.replace(lock, "1)")));
+    await using appends = postgresStore(pool, { schema });
+    const [root, next] = storedChain([{}, {}], "s") as [ReturnType<typeof storedEvent>, ReturnType<typeof storedEvent>];
+    await appends.append({ branches: [{ session: "s", expectedHead: undefined, events: [root] }] });
+    return await withClient(url, async (client) => {
+      // Somebody else is about to make the log that the append makes beside it.
+      await client.query(`BEGIN; INSERT INTO "${schema}".logs (tenant, project, id, log, tags, created)
+        VALUES ('default', 'default', 'beside', 'session', '{}', now())`);
+      const beside = { session: "beside", expectedHead: undefined, events: storedChain([{}], "beside") };
+      const write: Write = { branches: [{ session: "s", expectedHead: root.id, events: [next] }, beside] };
+      const writing = appends.append(write);
+      await blocked(schema, ".append(");
+      const removing = removes.remove([{ session: "s", head: root.id }]);
+      await Promise.race([removing, blocked(schema, "pg_advisory_xact_lock(")]);
+      await client.query("ROLLBACK");
+      const [written, removed] = [await writing, await removing];
+      const lost = `SELECT 1 FROM "${schema}".frames f WHERE NOT EXISTS (SELECT 1 FROM "${schema}".logs l WHERE l.no = f.log)`;
+      return {
+        written,
+        removed,
+        lost: (await client.query(lost)).rows.length,
+        events: (await collect(appends.events({ session: "s" }))).length,
+      };
+    });
+  }
+
+  test("stays, with what was appended", async () => {
+    expect(await bothEnded(true)).toEqual({ written: { ok: true }, removed: false, lost: 0, events: 2 });
+  });
+
+  test("mutant: without the lock the append is acknowledged, and nobody finds its event", async () => {
+    expect(await bothEnded(false)).toEqual({ written: { ok: true }, removed: true, lost: 1, events: 0 });
+  });
+});
+
+describe("a log that is removed while somebody stores what needs it", () => {
+  /** The new log stands on no head of the old one: what tells is that it came after the place. Its commit is still to come. */
+  async function bothEnded(alter: (sql: string) => string): Promise<{ removed: unknown; logs: number }> {
+    const { store, schema } = await altered((sql) => sql);
+    await using appends = store;
+    await using pool = await connected(alter);
+    await using removes = postgresStore(pool, { schema }) as Required<Store>;
+    const [old] = storedChain([{}], "old") as [ReturnType<typeof storedEvent>];
+    await appends.append({ branches: [{ session: "old", expectedHead: undefined, events: [old] }] });
+    const after = await fedPast(removes, old.id);
+    return await withClient(url, async (client) => {
+      await using stores = postgresStore({ query: (sql, values) => client.query(sql, values) }, { schema });
+      await client.query("BEGIN");
+      await stores.append({ branches: [{ session: "new", expectedHead: undefined, events: storedChain([{}], "new") }] });
+      const removing = removes.remove([{ session: "old", head: old.id }], { after });
+      await Promise.race([removing, blocked(schema, "pg_advisory_xact_lock(")]);
+      await client.query("COMMIT");
+      return { removed: await removing, logs: (await collect(appends.sessions({}))).length };
+    });
+  }
+
+  /** The place after an event, once the feed tells of it. */
+  async function fedPast(store: Store, id: string): Promise<string> {
+    for (;;) for await (const { place, events } of store.feed({})) if (events.at(-1)?.id === id) return place;
+  }
+
+  test("stays", async () => {
+    expect(await bothEnded((sql) => sql)).toEqual({ removed: false, logs: 2 });
+  });
+
+  test("mutant: without the lock it goes", async () => {
+    const unlocked = (sql: string): string => sql.replace(/pg_advisory_xact_lock\(.*\);/, "1;");
+    expect(await bothEnded(unlocked)).toEqual({ removed: true, logs: 1 });
+  });
+
+  test("what other projects append keeps no log", async () => {
+    const { store, schema } = await altered((sql) => sql);
+    await using mine = store as Required<Store>;
+    await using others = postgresStore(url, { schema, project: "other", max: 2 });
+    const [old] = storedChain([{}], "old") as [ReturnType<typeof storedEvent>];
+    await mine.append({ branches: [{ session: "old", expectedHead: undefined, events: [old] }] });
+    const after = await fedPast(mine, old.id);
+    await others.append({ branches: [{ session: "theirs", expectedHead: undefined, events: storedChain([{}], "theirs") }] });
+    expect(await mine.remove([{ session: "old", head: old.id }], { after })).toBe(true);
   });
 });
 

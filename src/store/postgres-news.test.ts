@@ -7,6 +7,7 @@ import { Connection } from "../postgres/connection.ts";
 import { storedChain } from "../testing/stored-event.ts";
 import { postgresFormat } from "./migrations/postgres-format.ts";
 import { postgresStore } from "./postgres.ts";
+import { sharedPool } from "./postgres-pool.ts";
 import { openWakeups } from "./postgres-wakeups.ts";
 import type { News, RunRow, Store } from "./store.ts";
 
@@ -59,6 +60,35 @@ test("due news comes with the commit that queues or wakes a run, and with no oth
   await until("the release", () => due() === 2);
   await store.append({ branches: [], run: { ...run, id: "q", wakeAt: past } });
   await until("the queued run", () => due() === 3);
+});
+
+test("projects that share a pool listen on one connection, which stays when one of them leaves and is opened again when it breaks", async () => {
+  const name = schema();
+  const pool = sharedPool(url);
+  const heard: Record<string, News[]> = { a: [], b: [] };
+  const projects = ["a", "b"].map((project) => {
+    const store = postgresStore(pool, { schema: name, project });
+    return { store: store as Required<Store>, watching: store.watch?.((news) => heard[project]?.push(news)) };
+  });
+  await Promise.all(projects.map(({ watching }) => watching));
+  const [first, second] = projects as [(typeof projects)[0], (typeof projects)[0]];
+  await withClient(url, async (client) => {
+    const listening = `FROM pg_stat_activity WHERE query LIKE 'LISTEN%${name}%' AND pid <> pg_backend_pid()`;
+    const count = async () => (await client.query(`SELECT pid ${listening}`)).rows.length;
+    expect(await count()).toBe(1);
+    await second.store.append({ branches: [], run: { ...run, wakeAt: past } });
+    await until("the run of b", () => heard["b"]?.length === 1);
+    expect(heard["a"]).toEqual([]);
+    await first.store[Symbol.asyncDispose]();
+    expect(await count()).toBe(1);
+    await client.query(`SELECT pg_terminate_backend(pid) ${listening}`);
+    await until("that something was missed", () => heard["b"]?.length === 2);
+    await second.store.append({ branches: [], wake: ["r"] });
+    await until("the wake", () => heard["b"]?.length === 3);
+    await second.store[Symbol.asyncDispose]();
+    await until("that nobody listens", async () => (await count()) === 0);
+  });
+  expect(heard["a"]).toEqual([]);
 });
 
 test("a wake-up outlives who asked for it, is heard by one of those who listen, and by nobody of another project", async () => {

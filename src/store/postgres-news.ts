@@ -2,7 +2,6 @@
  * Telling and hearing of changes. PostgreSQL serialises commits that notify, so an append tells of due runs only (in the database's
  * function); that logs grew is told a few times a second, outside. Hints may be lost: polling is the truth.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Connection } from "../postgres/connection.ts";
 import type { News } from "./store.ts";
 
@@ -13,7 +12,6 @@ const mostLogs = 100;
 const mostBytes = 7000;
 /** PostgreSQL takes less than 8000. */
 const mostPayload = 7900;
-const longestWaitMs = 5000;
 
 export class Teller {
   readonly #connection: Connection;
@@ -60,63 +58,22 @@ export async function tellWords(connection: Connection, words: unknown): Promise
   if (Buffer.byteLength(payload) < mostPayload) await connection.write("SELECT pg_notify('openrath.news', $1)::text", [payload]);
 }
 
-/** Listens on a connection of its own, which is opened again whenever it breaks. */
+/** Listens on a connection outside the pool, which stores of one shared pool have together. */
 export async function watchNews(connection: Connection, hear: (news: News) => void): Promise<AsyncDisposable> {
-  const stopped = new AbortController();
-  let listening = await listen(connection, hear);
-  const staying = (async () => {
-    while (!stopped.signal.aborted) {
-      await Promise.race([listening.broken, aborted(stopped.signal)]);
-      await listening.close();
-      for (let wait = 50; !stopped.signal.aborted && !connection.closed; wait = Math.min(wait * 2, longestWaitMs)) {
-        try {
-          listening = await listen(connection, hear);
-          // Whatever was told meanwhile was missed.
-          hear({ due: true, logs: [] });
-          break;
-        } catch {
-          await sleep(wait, undefined, { signal: stopped.signal, ref: false }).catch(() => {});
-        }
-      }
-      if (connection.closed) return;
-    }
-  })();
-  return {
-    [Symbol.asyncDispose]: async () => {
-      stopped.abort();
-      await staying;
-      await listening.close();
-    },
-  };
-}
-
-async function listen(connection: Connection, hear: (news: News) => void): Promise<{ broken: Promise<void>; close(): Promise<void> }> {
-  const { client, close } = await connection.lone();
   const { tenant, project } = connection;
-  const broken = new Promise<void>((resolve) => {
-    client.on("error", () => resolve());
-    client.on("end", () => resolve());
-  });
-  client.on("notification", ({ payload }) => {
-    const told = toldIn(payload);
-    if (told?.[0] !== tenant || told[1] !== project) return;
-    const [, , logs, words] = told;
-    hear({ due: logs === undefined, logs: logs ?? [], ...(words === undefined ? {} : { words }) });
-  });
-  await client.query({ text: `LISTEN "${connection.sql("openrath.news").replaceAll('"', '""')}"` });
-  // Who waits for an answer keeps the process alive, who only listens does not.
-  client.unref?.();
-  return {
-    broken,
-    close: () => {
-      client.ref?.();
-      return close().catch(() => {});
+  return connection.listen("openrath.news", {
+    hear: (payload) => {
+      const told = toldIn(payload);
+      if (told?.[0] !== tenant || told[1] !== project) return;
+      const [, , logs, words] = told;
+      hear({ due: logs === undefined, logs: logs ?? [], ...(words === undefined ? {} : { words }) });
     },
-  };
+    missed: () => hear({ due: true, logs: [] }),
+  });
 }
 
 /** Undefined for what is not ours: everybody who may connect to the database may notify. */
-function toldIn(payload = ""): readonly [tenant: unknown, project: unknown, logs?: string[], words?: unknown] | undefined {
+function toldIn(payload: string): readonly [tenant: unknown, project: unknown, logs?: string[], words?: unknown] | undefined {
   try {
     const told: unknown = JSON.parse(payload);
     if (!Array.isArray(told)) return undefined;
@@ -127,11 +84,4 @@ function toldIn(payload = ""): readonly [tenant: unknown, project: unknown, logs
   } catch {
     return undefined;
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

@@ -82,9 +82,9 @@ export function storeOn(source: string | PostgresPool, options: PostgresStoreOpt
     tell: (words) => tellWords(connection, words),
     wakeups: async (hear) => until(await openWakeups(connection, hear)),
     erase: (ids, entry) => eraseEvents(connection, ids, entry),
-    remove: async (logs) => {
+    remove: async (logs, options) => {
       await appends.settled();
-      return removeLogs(connection, logs);
+      return removeLogs(connection, logs, options);
     },
     scrub: () => vacuum(connection, ["frames", "blobs", "logs", "runs", "event_ids"]),
     sweep: (sweeping) => sweepBlobs(connection, sweeping),

@@ -41,6 +41,15 @@ export function fedTo(connection: Connection): string {
   return placeAt(lastFed(connection));
 }
 
+/** Something was appended after a place that somebody may need a log for. */
+export function hasSince(connection: Connection, after: string): boolean {
+  const { tenant, project } = connection;
+  // Asked in this order: what came since is little.
+  const sql = `SELECT 1 FROM feed CROSS JOIN logs ON logs.no = feed.place / ${perLog}
+    WHERE feed.no > ? AND logs.tenant = ? AND logs.project = ? AND logs.log <> 'erasure' LIMIT 1`;
+  return connection.statement(sql).get(numberOf(after, lastFed(connection)), tenant, project) !== undefined;
+}
+
 function lastFed(connection: Connection): number {
   return connection.statement<{ no: number | null }>("SELECT max(no) AS no FROM feed").get()?.no ?? 0;
 }

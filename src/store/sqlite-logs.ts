@@ -1,10 +1,12 @@
 /** The list of logs: one row each, written with the first events and never changed. */
 import { crc32 } from "node:zlib";
+import { RathError } from "../session/errors.ts";
 import type { Connection } from "../sqlite/connection.ts";
 import type { SqlValue } from "../sqlite/driver.ts";
 import { corrupt } from "../sqlite/open.ts";
+import { hasSince } from "./sqlite-feed.ts";
 import { type FrameRow, type Frames, perLog } from "./sqlite-frames.ts";
-import type { LogAbout, LogQuery, LogRow } from "./store.ts";
+import type { LogAbout, LogPlace, LogQuery, LogRow, RemoveOptions } from "./store.ts";
 
 interface Row {
   readonly no: number;
@@ -66,11 +68,8 @@ export function forgetAbout(connection: Connection, no: number): void {
 }
 
 /** Removes logs and the rows of their runs in one transaction, if they are as they were said to be and nothing continues them. */
-export function removeLogs(
-  connection: Connection,
-  frames: Frames,
-  logs: readonly { readonly session: string; readonly head: string }[],
-): boolean {
+export function removeLogs(connection: Connection, frames: Frames, logs: readonly LogPlace[], { after }: RemoveOptions = {}): boolean {
+  if (after !== undefined && hasSince(connection, after)) return false;
   const { tenant, project } = connection;
   const found = logs.map(({ session, head }) => ({ session, head, no: findLog(connection, session) }));
   const headOf = (no: number): string | undefined => {
@@ -227,7 +226,7 @@ function logRow(connection: Connection, frames: Frames, row: Row, last: FrameRow
   if (last === undefined) throw corrupt(connection.path, `log ${row.id} has no events`);
   return Object.freeze({
     id: row.id,
-    head: frames.end(last).head,
+    head: headOf(frames, last),
     run: row.run ?? undefined,
     log: row.log,
     parent: row.parent ?? undefined,
@@ -236,6 +235,16 @@ function logRow(connection: Connection, frames: Frames, row: Row, last: FrameRow
     principal: row.principal ?? undefined,
     created: new Date(row.created).toISOString(),
   });
+}
+
+/** Damage at the end of one log keeps nobody from the others: whoever reads that log is told. */
+function headOf(frames: Frames, last: FrameRow): string {
+  try {
+    return frames.end(last).head;
+  } catch (error) {
+    if (RathError.is(error, "store.corrupt")) return "";
+    throw error;
+  }
 }
 
 function sealOf({ tenant, project }: Connection, row: Omit<Row, "no" | "seal">): number {

@@ -10,6 +10,17 @@ import type { Store, StoredEvent } from "./store.ts";
 const folder = mkdtempSync(join(tmpdir(), "rath-remove-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
+test("what other projects of the file append keeps no log", async () => {
+  const file = join(folder, "projects.db");
+  await using mine = sqliteStore(file);
+  await using others = sqliteStore(file, { project: "other" });
+  const [old] = storedChain([{}], "old") as [StoredEvent];
+  await mine.append({ branches: [branch([old])] });
+  const after = await mine.fedTo();
+  await others.append({ branches: [branch(storedChain([{}], "theirs"))] });
+  expect(await (mine as Required<Store>).remove([{ session: "old", head: old.id }], { after })).toBe(true);
+});
+
 test("who still knows a log that others removed writes into no other log", async () => {
   const file = join(folder, "store.db");
   await using knows = sqliteStore(file);

@@ -78,9 +78,9 @@ export function storeOn(path: string, options: SqliteOptions, open: OpenDatabase
     release: (lease) => connection.patiently(() => connection.transaction(false, () => releaseLease(connection, lease))),
     blob: (hash) => connection.patiently(() => readBlob(connection, hash)),
     erase: (erased, entry) => ids.erase(erased, entry),
-    remove: async (logs) => {
+    remove: async (logs, options) => {
       await appends.settled();
-      return connection.patiently(() => connection.transaction(true, () => removeLogs(connection, frames, logs)));
+      return connection.patiently(() => connection.transaction(true, () => removeLogs(connection, frames, logs, options)));
     },
     scrub: async () => {
       if (connection.opened) await connection.patiently(() => forgetRemoved(connection));

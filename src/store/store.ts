@@ -141,6 +141,7 @@ export interface Wakeups extends AsyncDisposable {
 /** A log as it is found. */
 export interface LogRow extends LogAbout {
   readonly id: string;
+  /** The id of its newest event; empty where a store finds that it is damaged, and reading it says how. */
   readonly head: string;
   /** The run that created it. */
   readonly run: string | undefined;
@@ -253,9 +254,9 @@ export interface Store extends AsyncDisposable {
   erase?(ids: readonly string[], entry: string): Promise<void>;
   /**
    * Removes whole logs with all their events, and the rows of the runs whose own logs they are. False, and nothing is removed, when one
-   * of them has another head by now, or another log continues one of them.
+   * of them has another head by now, or another log continues one of them, or something was appended after the place that is given.
    */
-  remove?(logs: readonly { readonly session: string; readonly head: string }[]): Promise<boolean>;
+  remove?(logs: readonly LogPlace[], options?: RemoveOptions): Promise<boolean>;
   /**
    * Cleans up after `erase`, `remove` and `sweep`, so that what they removed is not in the files of the store any more. False when others
    * were in the way, or it is not allowed: it is asked for again. Names of tables: it did what it can, and unused space in their files
@@ -264,6 +265,22 @@ export interface Store extends AsyncDisposable {
   scrub?(): Promise<boolean | readonly string[]>;
   /** Removes blobs that nobody needs, or only lists them, with the bytes they take in the store. */
   sweep?(options: SweepOptions): AsyncIterable<{ readonly hash: string; readonly bytes: number }>;
+}
+
+/** A log and the head it is known to have. */
+export interface LogPlace {
+  readonly session: string;
+  readonly head: string;
+}
+
+/** Until when it is known that nobody needs what goes. */
+export interface RemoveOptions {
+  /**
+   * A place in the feed. Whoever decides by what events say takes it before reading them: an event may come to need a log that it
+   * neither continues nor is appended to. What was appended after it to erasure logs does not count: nobody needs a log for it, and
+   * who removes logs says so there first. A place that the feed never had is refused as `feed` refuses it.
+   */
+  readonly after?: string | undefined;
 }
 
 /** Which blobs go. One goes only when it was last put before `before` and is not kept. */

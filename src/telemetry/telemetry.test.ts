@@ -6,6 +6,7 @@ import { BasicTracerProvider, InMemorySpanExporter, type ReadableSpan, SimpleSpa
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { contentsOf } from "../../test/support/contents.ts";
+import { spansOf } from "../audit/export/otlp-spans.ts";
 import { Agent, openrath, type Session, scripted, tool, Workflow } from "../index.ts";
 import { telemetry } from "./telemetry.ts";
 
@@ -53,18 +54,34 @@ test("a run has its workflow, models and tools under it, and what a tool does is
   const spans = exporter.getFinishedSpans();
   expect(new Set(spans.map((span) => span.spanContext().traceId)).size).toBe(1);
   const outer = named("run desk");
-  const agent = named("invoke_workflow desk/clerk");
+  const agent = named("invoke_agent clerk");
   const looking = named("execute_tool look");
   expect(parentOf(outer)).toBeUndefined();
   expect(parentOf(agent)).toBe(named("invoke_workflow desk").spanContext().spanId);
   expect(parentOf(looking)).toBe(agent.spanContext().spanId);
   expect(parentOf(named("inside the tool"))).toBe(looking.spanContext().spanId);
-  expect(outer.attributes).toMatchObject({ "openrath.run": run.id, "gen_ai.conversation.id": session.id });
+  expect(outer.attributes).toMatchObject({ "openrath.run.id": run.id, "gen_ai.conversation.id": session.id });
   expect(spans.filter((span) => span.name.startsWith("chat ")).map((span) => span.attributes["gen_ai.operation.name"])).toEqual([
     "chat",
     "chat",
   ]);
   expect(JSON.stringify(spans.map((span) => span.attributes))).not.toContain("the till");
+});
+
+// Mutants: every workflow is told as one that is no agent; attributes of events have other names here.
+test("live spans of agents and effects say what the export of the record says", async () => {
+  const desk = new Desk();
+  await using rath = openrath({ store: "memory", workflows: { desk }, telemetry: telemetry() });
+  const session = await (await rath.run(desk, rath.session("Look around"))).result();
+  const live = new Map(exporter.getFinishedSpans().map(({ name, attributes }) => [name, attributes]));
+  const exported = (await spansOf(session, false)).filter(({ name }) => /^(?:invoke_agent|execute_tool) /.test(name));
+  expect(exported.map(({ name }) => name)).toEqual(["invoke_agent clerk", "execute_tool look"]);
+  for (const { name, attributes } of exported) {
+    // An agent is told with its model only once all is on record.
+    const { "gen_ai.provider.name": _, "gen_ai.request.model": __, "openrath.agent.stop": ___, ...same } = attributes;
+    const said = Object.fromEntries(Object.entries(same).filter(([, value]) => value !== undefined));
+    expect(live.get(name)).toEqual(said);
+  }
 });
 
 test("a run is under the trace it was started in, also when somebody else takes it up", async () => {

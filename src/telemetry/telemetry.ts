@@ -4,7 +4,7 @@
  */
 import type { Span, SpanOptions } from "@opentelemetry/api";
 import { context, diag, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
-import { errorTypeOf, toldOf } from "../audit/export/otlp-effects.ts";
+import { clipped, errorTypeOf, invocation, placeOf, runId, type Told, toldOf } from "../audit/export/otlp-effects.ts";
 import type { Attributes } from "../audit/export/otlp-json.ts";
 import { nodePlatform } from "../runtime/platform.ts";
 import type { Telemetry } from "../runtime/telemetry.ts";
@@ -26,16 +26,18 @@ export type { CallSpan, RunSpan, Telemetry } from "../runtime/telemetry.ts";
 export function telemetry(options: { readonly content?: boolean | undefined } = {}): Telemetry {
   const content = options.content === true;
   const tracer = trace.getTracer("openrath", version());
+  /** Who asked a model: that tells agents from other workflows. */
+  const agents = new Set<string>();
   const within = <T>(
     name: string,
     about: SpanOptions,
     parent: ReturnType<typeof context.active>,
-    work: () => Promise<T>,
+    work: (span: Span) => Promise<T>,
     then: (value: T, span: Span) => void,
   ): Promise<T> =>
     tracer.startActiveSpan(name, about, parent, async (span) => {
       try {
-        const value = await work();
+        const value = await work(span);
         told(() => then(value, span));
         return value;
       } catch (error) {
@@ -50,25 +52,25 @@ export function telemetry(options: { readonly content?: boolean | undefined } = 
     run: ({ run, workflow, session, trace: started }, work) =>
       within(
         `run ${workflow}`,
-        { attributes: { "openrath.run": run, [genAi.workflow]: workflow, [genAi.conversation]: session } },
+        { attributes: { [runId]: run, [genAi.workflow]: workflow, [genAi.conversation]: session } },
         started === undefined ? context.active() : propagation.extract(ROOT_CONTEXT, { traceparent: started }),
         work,
         () => {},
       ),
     workflow: (began, work) => {
       const entered = began as Node;
-      return within(
-        `invoke_workflow ${entered.by}`,
-        {
-          attributes: { [genAi.operation]: "invoke_workflow", [genAi.workflow]: entered.by, [genAi.conversation]: entered.log.id },
-        },
-        context.active(),
-        work,
-        () => {},
-      );
+      const worked = async (span: Span) => {
+        try {
+          return await work();
+        } finally {
+          told(() => tell(span, invocation(entered, agents.has(entered.by), nodePlatform)));
+        }
+      };
+      return within(entered.by, {}, context.active(), worked, () => {});
     },
     effect: (event, work) => {
       const called = event as unknown as Node;
+      if (called.kind === "model.called") agents.add(called.by);
       const kind = called.kind === "model.called" ? SpanKind.CLIENT : SpanKind.INTERNAL;
       return within(opOf(called.kind as "do.called"), { kind }, context.active(), work, (returned, span) =>
         describe(span, called, returned as unknown as Node, content),
@@ -109,13 +111,16 @@ function told(tell: () => void): void {
 function describe(span: Span, called: Node, returned: Node, content: boolean): void {
   const op = opOf(called.kind as "do.called");
   const { name, attributes } = toldOf({ op, called, returned }, nodePlatform, content);
-  span.updateName(name);
-  for (const [key, value] of Object.entries(plain(attributes))) span.setAttribute(key, value);
-  span.setAttributes({ "openrath.event": returned.id, [genAi.conversation]: returned.log.id, "openrath.by": called.by });
+  tell(span, { name: clipped(name), attributes: { ...attributes, ...placeOf(called) } });
   const error = errorTypeOf(returned, nodePlatform);
   if (error === undefined) return;
   span.setAttribute(errorType, error);
   span.setStatus({ code: SpanStatusCode.ERROR });
+}
+
+function tell(span: Span, { name, attributes }: Pick<Told, "name" | "attributes">): void {
+  span.updateName(name);
+  span.setAttributes(plain(attributes));
 }
 
 /** Numbers that are not whole are marked for the wire format of the export; here they are numbers. */

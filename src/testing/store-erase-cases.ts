@@ -13,6 +13,14 @@ const idOf = (events: readonly StoredEvent[], at: number): string => (events[at]
 const placed = (events: readonly StoredEvent[]) => ({ session: events[0]?.session ?? "", head: events.at(-1)?.id ?? "" });
 const row = (id: string, session: string) => ({ id, key: `key of ${id}`, session, workflow: "w", status: "done", wakeAt: undefined });
 
+const patienceMs = 10_000;
+
+/** The place after all that was appended, once the feed tells of it: somebody else's write may hold it back. */
+async function placeAfter(store: Store, last: readonly StoredEvent[]): Promise<string> {
+  for (const until = Date.now() + patienceMs; ; )
+    for await (const { place, events } of store.feed({})) if (events.at(-1)?.id === last.at(-1)?.id || Date.now() > until) return place;
+}
+
 export const eraseCases: readonly StoreCase[] = [
   {
     name: "erase removes data, keeps envelopes, and says by which entry",
@@ -118,6 +126,70 @@ export const eraseCases: readonly StoreCase[] = [
       expect(await collect(store.sessions({}))).toHaveLength(3);
       expect(await store.remove([placed(base), placed(fork), placed(more)])).toBe(true);
       expect(await collect(store.sessions({}))).toEqual([]);
+    },
+  },
+  {
+    name: "remove takes nothing when something was appended after the place that is given",
+    async run(store) {
+      if (!store.remove) return;
+      const [old, beside] = [storedChain([{}, {}], "old"), storedChain([{}, {}], "beside")];
+      await store.append({ branches: [branch(old), branch(beside.slice(0, 1))] });
+      let after = await placeAfter(store, beside.slice(0, 1));
+      const refused = async (last: readonly StoredEvent[]): Promise<void> => {
+        expect(await (store as Required<Store>).remove([placed(old)], { after })).toBe(false);
+        expect(await read(store, { session: "old" })).toEqual(plain(old));
+        after = await placeAfter(store, last);
+      };
+      const fresh = storedChain([{}], "new");
+      await store.append({ branches: [branch(fresh)] });
+      await refused(fresh);
+      await store.append({ branches: [branch(beside.slice(1), beside[0])] });
+      await refused(beside);
+      const own = storedChain([{ run: "run" }], "run");
+      await store.append({ branches: [{ ...branch(own), about: { log: "run" } }], run: row("run", "old") });
+      await refused(own);
+      expect(await store.remove([placed(old)], { after })).toBe(true);
+      expect((await collect(store.sessions({}))).map(({ id }) => id)).toEqual(["beside", "new", "run"]);
+    },
+  },
+  {
+    name: "entries of erasures after the place, claims and rows of runs keep no log",
+    async run(store) {
+      if (!store.remove) return;
+      const [old, kept, erasures] = [storedChain([{}], "old"), storedChain([{}], "kept"), storedChain([{}, {}], "erasures")];
+      const about = { log: "erasure" as const };
+      await store.append({ branches: [branch(old), { ...branch(erasures.slice(0, 1)), about }, branch(kept)], run: row("r", "kept") });
+      const after = await placeAfter(store, kept);
+      await store.append({ branches: [branch(erasures.slice(1), erasures[0])] });
+      await store.claim("r", "worker", 60_000);
+      await store.append({ branches: [], run: row("r", "kept") });
+      expect(await store.remove([placed(old)], { after })).toBe(true);
+      expect((await collect(store.sessions({}))).map(({ id }) => id)).toEqual(["erasures", "kept"]);
+    },
+  },
+  {
+    name: "remove refuses a place that the feed never had",
+    async run(store) {
+      if (!store.remove) return;
+      const old = storedChain([{}], "old");
+      await store.append({ branches: [branch(old)] });
+      for (const after of ["", "yesterday", "9".repeat(16)])
+        await expect(store.remove([placed(old)], { after })).rejects.toMatchObject({ code: "stream.gone" });
+      expect(await read(store, { session: "old" })).toEqual(plain(old));
+    },
+  },
+  {
+    name: "what another store appended after the place keeps logs",
+    reopens: true,
+    async run(store, reopen) {
+      if (!store.remove) return;
+      const [old, more] = [storedChain([{}], "old"), storedChain([{}], "more")];
+      await store.append({ branches: [branch(old)] });
+      const after = await placeAfter(store, old);
+      await using other = await reopen(store);
+      await other.append({ branches: [branch(more)] });
+      expect(await store.remove([placed(old)], { after })).toBe(false);
+      expect(await store.remove([placed(old)], { after: await placeAfter(store, more) })).toBe(true);
     },
   },
   {

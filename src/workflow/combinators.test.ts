@@ -92,6 +92,32 @@ describe("parallel", () => {
       .catch((caught: unknown) => caught);
     expect(RathError.is(error, "effect.failed") && error.session?.lineage.label).toBe("b");
   });
+
+  test("whoever catches that may go on with the branch that failed", async () => {
+    const both = parallel({ check: fails("check"), slow: does("slow", 1, 50) }, best);
+    const flow = new Flow(async (session) => {
+      const failed = (await both.forward(session).catch((error: RathError) => error.session)) as Session;
+      return failed.do("mend", () => "mended", { repeat: "safe" });
+    });
+    expect((await run(flow)).output).toBe("mended");
+  });
+
+  test("what the others would still have done is not done once it has failed, also where the program goes on", async () => {
+    const sent: string[] = [];
+    const mail = (to: string) => (session: Session) =>
+      session.do(`mail ${to}`, () => new Promise((resolve) => setTimeout(() => resolve(sent.push(to)), 15)), { input: to });
+    const flow = new Flow(async (session) => {
+      const tried = session.do("try", ({ session: inner }) => both.forward(inner), { repeat: "nested" });
+      const after = (await tried.catch((error: RathError) => error.session)) as Session;
+      return after.do("wait for what goes on", () => new Promise((resolve) => setTimeout(resolve, 80)), { repeat: "safe" });
+    }, "flow");
+    const both = parallel({ check: fails("check"), notify: sequence(mail("ada"), mail("bo"), mail("cy")) }, best);
+    const store = sharedStore();
+    await using rath = testRath({ store, workflows: { flow } });
+    const done = await (await rath.run("flow", rath.session("go"))).result();
+    expect(sent.length).toBeLessThanOrEqual(1);
+    expect(String(await replay(done, flow))).toMatch(/^identical/);
+  });
 });
 
 describe("best", () => {
@@ -258,6 +284,11 @@ describe("compositions in compositions", () => {
         },
         (all) => best(all, (session) => (session.lineage.label === "looped" ? 1 : 0)),
       ),
+      new Flow(async (session) => {
+        const broken = parallel({ check: fails("check"), slow: sequence(does("s1", 1, 300), says("never")), asks: says("b1", "b2") }, best);
+        const failed = await broken.forward(session.fork("tried")).catch((error: RathError) => error.session as Session);
+        return session.note(failed.lineage.label ?? "");
+      }, "tries"),
       says("end"),
     );
 
@@ -273,12 +304,12 @@ describe("compositions in compositions", () => {
       const rath = testRath();
       return (await (await rath.run(flow(), rath.session("go"))).result()).messages.map(({ text }) => text);
     })();
-    for (let stage = 0; stage < 16; stage++) {
+    for (let stage = 0; stage < 30; stage++) {
       const store = sharedStore();
       const times = { stillResumeMs: 1500 };
       const first = composeRath({ store, implicitForks: "allow", workflows: { flow: flow() } }, { times, worker: "a" });
       const started = await first.run("flow", first.session("go"));
-      for (let turn = 0; turn < stage * 4; turn++) await new Promise((resolve) => setImmediate(resolve));
+      for (let turn = 0; turn < stage * 8; turn++) await new Promise((resolve) => setImmediate(resolve));
       await first.close();
       const second = composeRath({ store, implicitForks: "allow", workflows: { flow: flow() } }, { times, worker: "b" });
       const done = await (await second.resume(started.id)).result();

@@ -29,7 +29,8 @@ export function sequence<Output>(...flows: readonly [...Flow[], Flow<Output>]): 
 }
 
 /**
- * Each on a fork of its own, named by its key, all at once; `join` makes one session of them.
+ * Each on a fork of its own, named by its key, all at once; `join` makes one session of them. When one fails, the others are stopped,
+ * and it fails with them.
  *
  * @example
  * const both = parallel({ small: coder, thorough: coder.with({ instructions: "Fix the cause." }) }, best);
@@ -44,8 +45,26 @@ export function parallel<Output, Joined>(
       "parallel needs a second argument that makes one session of its branches: best, or a function of them.",
     );
   return composed("parallel", flows, async (session) => {
-    const branches = Object.entries(flows).map(([label, flow]) => step(flow, session.fork(label)));
-    return join((await Promise.all(branches)) as readonly Session<Output>[]);
+    const stops = new Set<AbortController>();
+    const branches = Object.entries(flows).map(async ([label, flow]) => {
+      const stop = new AbortController();
+      stops.add(stop);
+      try {
+        return (await step(flow, stoppable(session.fork(label), stop.signal))) as Session<Output>;
+      } catch (error) {
+        // Whoever catches it may go on with the session it carries.
+        stops.delete(stop);
+        throw error;
+      }
+    });
+    try {
+      await Promise.all(branches);
+    } catch (error) {
+      for (const stop of stops) stop.abort(new Error("a branch beside it failed"));
+      await Promise.race([Promise.allSettled(branches), aMoment()]);
+      throw error;
+    }
+    return join(await Promise.all(branches));
   });
 }
 
@@ -81,6 +100,13 @@ export function race<Output>(flows: Readonly<Record<string, Flow<Output>>>): Com
       throw error;
     }
   });
+}
+
+/** The same value; what is done with it ends when somebody says so. */
+function stoppable(session: Session, stop: AbortSignal): Session {
+  const { node, context } = placeOf(session);
+  const signal = context.signal === undefined ? stop : AbortSignal.any([context.signal, stop]);
+  return new SessionValue(node, { ...context, signal });
 }
 
 /** Enough turns of the event loop to hand over the results of what was stopped, and too short for a run to be parked meanwhile. */

@@ -3,6 +3,7 @@ import { expect } from "vitest";
 import type { Rath } from "../../src/runtime/rath.ts";
 import { replay, runtimeOf } from "../../src/runtime/replay.ts";
 import type { Settled } from "../../src/runtime/run.ts";
+import type { Run } from "../../src/runtime/run-handle.ts";
 import type { Session } from "../../src/session/session.ts";
 import { placeOf } from "../../src/session/value.ts";
 import { whatOf } from "../../src/session/what.ts";
@@ -12,9 +13,14 @@ import { Life, rathOf, World } from "./world.ts";
 
 const key = "the run";
 
+type Ended = Extract<Settled, { status: "done" | "failed" }>;
+
 /** Runs to the end; a person looks at the world to settle what is unknown. */
-async function complete(rath: Rath, workflow: Generated, world: World): Promise<Extract<Settled, { status: "done" | "failed" }>> {
-  const run = await rath.run(workflow, rath.session("go"), { key });
+export async function complete(rath: Rath, workflow: Generated, world: World, session = rath.session("go")): Promise<Ended> {
+  return toEnd(rath, await rath.run(workflow, session, { key }), world);
+}
+
+export async function toEnd(rath: Rath, run: Run, world: World): Promise<Ended> {
   for (;;) {
     const settled = await run.settle();
     if (settled.status === "done" || settled.status === "failed") return settled;
@@ -38,7 +44,7 @@ function what(session: Session): string {
 }
 
 /** How often each effect with a repeat class was recorded as done, and how often it happened. */
-function onceNames(program: Program, path = "p"): string[] {
+export function onceNames(program: Program, path = "p"): string[] {
   switch (program.kind) {
     case "effect":
       return program.repeat === "once" ? [path] : [];

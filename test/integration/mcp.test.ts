@@ -26,19 +26,33 @@ function keep<T extends AsyncDisposable>(one: T): T {
   return one;
 }
 
-const overPipes = async () => keep(await mcp(published("everything")));
-const overHttp = async () => {
-  const server = keep(new HttpServer(await freePort()));
+type Keep = <T extends AsyncDisposable>(one: T) => T;
+
+const overPipes = async (to: Keep) => to(await mcp(published("everything")));
+const overHttp = async (to: Keep) => {
+  const server = to(new HttpServer(await freePort()));
   await server.start();
-  return keep(await mcp({ url: server.url }));
+  return to(await mcp({ url: server.url }));
 };
 
 describe.each([
   ["pipes", overPipes],
   ["HTTP", overHttp],
 ])("the everything server over %s", (_, connect) => {
+  // One that is called from one test after the other, as programs do: to start one takes longer than all calls.
+  const lasting: AsyncDisposable[] = [];
+  let server: Mcp;
+  beforeAll(async () => {
+    server = await connect((one) => {
+      lasting.push(one);
+      return one;
+    });
+  });
+  afterAll(async () => {
+    for (const one of lasting.reverse()) await one[Symbol.asyncDispose]();
+  });
+
   test("lists its tools and gives text, structured content, files and links", async () => {
-    const server = await connect();
     expect(server.servers.map(({ name, reported }) => [name, reported.version])).toEqual([["mcp-servers/everything", "2.0.0"]]);
     expect(await call(server, "echo", { message: "hi" })).toBe("Echo: hi");
     expect(await call(server, "get-structured-content", { location: "Chicago" })).toMatchObject({ conditions: expect.any(String) });
@@ -53,7 +67,6 @@ describe.each([
   });
 
   test("has an error of the tool become an error", async () => {
-    const server = await connect();
     expect((await errorOf(call(server, "get-sum", { a: "one" }))).message).toContain("expected number");
     expect(await toolOf(server, "get-sum")["~tool"].validate({ a: "one" })).toEqual({
       problems: ["a: expected number, received string", "b: expected number, received undefined"],
@@ -61,7 +74,6 @@ describe.each([
   });
 
   test("reports progress and stops when the caller gives up", async () => {
-    const server = await connect();
     const updates: unknown[] = [];
     await call(server, "trigger-long-running-operation", { duration: 0.1, steps: 2 }, { progress: (update) => updates.push(update) });
     expect(updates).toEqual([
@@ -81,7 +93,7 @@ describe.each([
   });
 
   test("describes itself the same over two connections", async () => {
-    const [one, two] = [await connect(), await connect()];
+    const [one, two] = [server, await connect(keep)];
     const describe = (server: Mcp) => toolOf(server, "echo")["~tool"].source?.describe();
     const described = await describe(one);
     expect(described).toMatchObject({
@@ -95,7 +107,7 @@ describe.each([
   });
 
   test("is read for resources and prompts", async () => {
-    const [info] = (await connect()).servers;
+    const [info] = server.servers;
     const resources = await info!.resources();
     expect(resources.length).toBeGreaterThan(0);
     expect(await info!.read(resources[0]!.uri)).toMatchObject([{ type: "text", uri: resources[0]!.uri }]);

@@ -1,19 +1,17 @@
 // The programs of users as users write them. They run on the package as it is built for the tests of this run.
 
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import manifest from "../../package.json" with { type: "json" };
 import { write } from "../../src/audit/audit.ts";
 import { openrath, replay, type Session, verify, Workflow } from "../../src/index.ts";
 import { envelopeSchema, schemas } from "../../src/session/schema.ts";
 import { shell } from "../../src/tool/builtin/tools.ts";
-import { builtCommand, declarations, program } from "../support/built.ts";
+import { builtCommand, program } from "../support/built.ts";
 import { rath as third } from "./programs/08-third-party.ts";
 import { firecracker } from "./programs/firecracker.ts";
 import { redisStore } from "./programs/redis-store.ts";
@@ -157,26 +155,6 @@ describe("08-third-party: a store and a sandbox by somebody else", () => {
 });
 
 describe("what the front of the repository shows", () => {
-  test("the programs compile with a user's strict settings", async () => {
-    const compiler = join(root, "node_modules/typescript/bin/tsc");
-    const settings = join(root, "test/integration/programs/tsconfig.json");
-    // Against the declarations, as users do: the sources have settings of their own.
-    const types = await declarations();
-    const doors = Object.entries(manifest.exports).map(([door, file]) => [
-      door.replace(".", "openrath"),
-      [file.replace("./dist", types).replace(/js$/, "d.ts")],
-    ]);
-    const project = join(types, "tsconfig.programs.json");
-    const include = [join(root, "test/integration/programs/*.ts")];
-    const typeRoots = [join(root, "node_modules/@types")];
-    await writeFile(
-      project,
-      JSON.stringify({ extends: settings, compilerOptions: { paths: Object.fromEntries(doors), typeRoots }, include, exclude: [] }),
-    );
-    const { stdout } = await promisify(execFile)(process.execPath, [compiler, "-p", project]).catch((error) => error as { stdout: string });
-    expect(stdout).toBe("");
-  }, 120_000);
-
   test("the README's example is examples/hello.ts", async () => {
     const [, example] = /```ts\n(.*?)```/s.exec(await read("README.md")) ?? [];
     const program = await read("examples/hello.ts");

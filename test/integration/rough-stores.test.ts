@@ -101,8 +101,8 @@ describe("a store that fails", () => {
         }
         return written;
       },
-      sessions: (query) => {
-        if (outage !== 1) return store.sessions(query);
+      events: (query) => {
+        if (outage !== 1 || !("ids" in query)) return store.events(query);
         outage = 2;
         throw new Error("connection lost");
       },
@@ -114,6 +114,7 @@ describe("a store that fails", () => {
       return failed.do("tell", () => "told");
     });
     const done = await (await rath.run(flow, start)).result();
+    expect(outage).toBe(2);
     expect(done.id).toBe(start.id);
     expect(await replay(done, flow)).toMatchObject({ identical: true });
     await isSound(store, done.id);

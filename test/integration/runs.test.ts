@@ -167,6 +167,31 @@ describe("cancelling", () => {
     expect(good?.session).not.toBe(run.session);
   });
 
+  // Mutant: any key is taken, and whoever has that one first is taken for what makes the run good.
+  test("is made good whoever asks for a run with the key that this one has", async () => {
+    let undone = 0;
+    class Booking extends Workflow {
+      async forward(session: Session) {
+        return session.ask("Pay?");
+      }
+      async onCancel(session: Session) {
+        return session.do("undo", () => ++undone);
+      }
+    }
+    const rath = process(memoryStore(), { workflows: { booking: new Booking(), other: new Flow(async (session) => session) } });
+    const run = await rath.run("booking", rath.session("x"));
+    await run.settle();
+    const message = expect.stringMatching(/^key is "cancelled .*", which is kept for .* cancelled one good: give another one/);
+    await expect(rath.run("other", rath.session("y"), { key: `cancelled ${run.id}` })).rejects.toMatchObject({
+      code: "value.unsupported",
+      message,
+      details: { field: "key" },
+    });
+    for (const key of ["cancelled order 7", `was cancelled ${run.id}`]) await rath.run("other", rath.session("y"), { key });
+    await run.cancel("no");
+    await until(() => undone === 1, "it was made good");
+  });
+
   test("made good by another process when the one that cancelled knows only its name", async () => {
     const store = memoryStore();
     let undone = 0;

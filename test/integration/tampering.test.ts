@@ -191,6 +191,7 @@ describe(`with seed ${seed}`, () => {
       at: expect.any(String),
       reason: "nobody asked",
       events: 1,
+      contents: 0,
     });
   });
 
