@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { childrenOf, killOne } from "../workspace/processes.ts";
 import type { Spawned } from "../workspace/spawner.ts";
 
 /**
@@ -15,20 +15,4 @@ export function killNamespace(command: Spawned): void {
   kill();
   const timer = setInterval(kill, 100);
   void command.exited.catch(() => {}).finally(() => clearInterval(timer));
-}
-
-function childrenOf(pid: number): readonly number[] {
-  try {
-    return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
-  } catch {
-    return [];
-  }
-}
-
-function killOne(pid: number): void {
-  try {
-    process.kill(pid, "SIGKILL");
-  } catch {
-    // It is gone already.
-  }
 }

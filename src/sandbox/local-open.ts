@@ -105,13 +105,23 @@ class LocalSandbox implements OpenSandbox {
   async #shareNetwork(): Promise<void> {
     const { spec } = this.#parts;
     if (spec.inside !== undefined || spec.network !== "none") return;
-    this.#namespaces ??= holdNamespaces({ network: false });
+    this.#checkOpen();
+    const known = this.#namespaces;
+    if (known !== undefined && (await isHeld(known))) return;
+    // One whose holder is gone is replaced, once by whoever sees it first.
+    if (this.#namespaces === known || this.#namespaces === undefined) this.#namespaces = holdNamespaces({ network: false });
+    const made = this.#namespaces;
     try {
-      await this.#namespaces;
+      await made;
     } catch (error) {
-      this.#namespaces = undefined;
+      if (this.#namespaces === made) this.#namespaces = undefined;
       throw error;
     }
+  }
+
+  #checkOpen(): void {
+    if (!this.#closed.signal.aborted) return;
+    throw new RathError("sandbox.failed", `The sandbox ${this.id} is closed: open another one.`, { details: { id: this.id } });
   }
 
   #run(argv: readonly string[], call: Call): Promise<Ran> {
@@ -131,25 +141,29 @@ class LocalSandbox implements OpenSandbox {
       });
     const placing = await this.#placing(true);
     const before = (await group?.outOfMemory()) ?? 0;
+    let began = false;
     const ran = await runCommand(spawner, {
-      ...placed(placing, argv, cwd),
+      ...placed({ ...placing, heralded: true }, argv, cwd),
       stdin: call.stdin,
       timeMs: Math.min(call.timeoutMs ?? bounds.timeMs, bounds.timeMs),
       output: call.output ?? bounds.output,
       disk: spec.written && { most: bounds.disk, written: spec.written },
       signals: [call.signal, this.#closed.signal],
       onOutput: call.onOutput,
+      onBegin: () => {
+        began = true;
+      },
       kill: killNamespace,
     });
-    checkPlaced(ran);
     const starved = ran.stopped === undefined && group !== undefined && (await group.outOfMemory()) > before;
-    return starved ? { ...ran, stopped: "memory" } : ran;
+    if (starved) return { ...ran, stopped: "memory" };
+    if (!began && ran.stopped === undefined) throw notPlaced(ran);
+    return ran;
   }
 
   async #placing(writable: boolean): Promise<Placing> {
     const { found, spec, directory, bounds, etc, group } = this.#parts;
-    if (this.#closed.signal.aborted)
-      throw new RathError("sandbox.failed", `The sandbox ${this.id} is closed: open another one.`, { details: { id: this.id } });
+    this.#checkOpen();
     const layers = spec.layers ?? [];
     if (layers.length > 0) await checkLayers(spec.directory ?? directory, layers);
     const enter = spec.inside?.enter ?? (await this.#namespaces)?.enter ?? [];
@@ -165,6 +179,16 @@ class LocalSandbox implements OpenSandbox {
       enter,
       counted: group !== undefined,
     };
+  }
+}
+
+/** Whether the process that holds them still does. */
+async function isHeld(namespaces: Promise<Namespaces>): Promise<boolean> {
+  try {
+    await (await namespaces).check();
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -211,10 +235,9 @@ async function checkLayers(root: string, layers: NonNullable<SandboxSpec["layers
   }
 }
 
-/** When the command could not be placed nothing ran, and what confines it said why in one line. */
-function checkPlaced(ran: Ran): void {
-  if (![1, 125].includes(ran.exitCode) || ran.stdout.length > 0 || ran.stderr.length > 1000) return;
-  const said = /^((?:bwrap|prlimit|nsenter): [^\n]*|[^\n]*cgroup\.procs[^\n]*)\n$/.exec(Buffer.from(ran.stderr).toString("utf8"))?.[1];
-  if (said !== undefined)
-    throw new RathError("sandbox.failed", `The command could not be placed in its sandbox: ${said}.`, { retryable: true });
+/** Nothing of the command ran: all that was written is what those said who were to confine it. */
+function notPlaced(ran: Ran): RathError {
+  const [said] = Buffer.from(ran.stderr).toString("utf8").trim().split("\n");
+  const reason = said || `it ended with ${ran.signal ?? ran.exitCode}`;
+  return new RathError("sandbox.failed", `The command could not be placed in its sandbox: ${reason}.`, { retryable: true });
 }

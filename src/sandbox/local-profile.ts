@@ -44,6 +44,8 @@ export interface Placing {
   readonly enter: readonly string[];
   /** Whether control groups count its processes; else the kernel does, for the namespace. */
   readonly counted: boolean;
+  /** Process 1 writes a line end to its output before the command begins: nobody else can, and without it nothing ran. */
+  readonly heralded?: boolean | undefined;
 }
 
 /** What is to be spawned so that the command runs placed. */
@@ -72,7 +74,7 @@ export function placed(placing: Placing, command: readonly string[], cwd: string
       ...(placing.counted ? [] : [machine.prlimit, `--nproc=${bounds.processes + 1}`, "--"]),
       "/bin/sh",
       "-c",
-      `${names.map((name) => `export "$${name}"; unset ${name}; `).join("")}(exec "$@"); exit $?`,
+      `${names.map((name) => `export "$${name}"; unset ${name}; `).join("")}${placing.heralded === true ? "echo; " : ""}(exec "$@"); exit $?`,
       "sh",
       ...command,
     ],

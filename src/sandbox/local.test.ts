@@ -156,6 +156,28 @@ describe.skipIf(impossible !== undefined)("a local sandbox", () => {
     await expect(gone.exec("true")).rejects.toMatchObject({ code: "sandbox.failed", message: expect.stringContaining("bwrap") });
   });
 
+  test("a command that writes what bubblewrap would is a command that ran", async () => {
+    await using sandbox = await open();
+    const command = (program: string) => `echo ran > file; echo "${program}: no such thing" >&2; exit 1`;
+    for (const program of ["bwrap", "nsenter", "prlimit"])
+      expect(await sandbox.exec(command(program))).toMatchObject({ exitCode: 1, stdout: "", stderr: `${program}: no such thing\n` });
+    expect(await sandbox.exec("bwrap --no-such-option")).toMatchObject({ exitCode: expect.any(Number), stdout: "" });
+  });
+
+  test("one that could not be placed is rejected, whatever was said about it", async () => {
+    const dumb: Spawner = {
+      spawn: (request) =>
+        spawner().spawn(request.argv.includes("never-run") ? { ...request, argv: ["/bin/sh", "-c", "echo odd >&2; exit 3"] } : request),
+    };
+    const spec = { session: "s", directory: join(directory, "workspace"), network: "none", env: {} } as const;
+    await using sandbox = await localSandbox({ spawner: dumb }).open(spec);
+    await expect(sandbox.exec(["never-run"])).rejects.toMatchObject({
+      code: "sandbox.failed",
+      retryable: true,
+      message: expect.stringMatching(/placed.*odd/),
+    });
+  });
+
   test("a background process sees the files, changes none, and is reached on its port", async () => {
     await using sandbox = await open();
     await sandbox.write("page", "of the workspace");
@@ -172,6 +194,20 @@ describe.skipIf(impossible !== undefined)("a local sandbox", () => {
     await process?.stop();
     expect(process?.exitCode).toBe(137);
     expect(existsSync(join(directory, "workspace/x"))).toBe(false);
+  });
+
+  test("when the process that holds its network was killed, another one is made", async () => {
+    await using sandbox = await open();
+    const network = async () => (await sandbox.exec("readlink /proc/self/ns/net")).stdout.trim();
+    const first = await network();
+    expect(await network()).toBe(first);
+    for (const pid of holdersOf(first)) process.kill(pid, "SIGKILL");
+    await expect.poll(() => holdersOf(first), { timeout: 10_000 }).toEqual([]);
+    // Until its end is known here, a command may fail. The new one may have the number of the old one.
+    await expect.poll(() => network().catch(() => undefined), { timeout: 10_000 }).toMatch(/^net:/);
+    const both = await Promise.all([network(), network()]);
+    expect(both).toEqual([expect.stringMatching(/^net:/), both[0]]);
+    expect(both[0]).not.toBe(netOfHost());
   });
 
   test("of a background process the newest output is kept", async () => {
@@ -254,6 +290,21 @@ function commandLine(pid: string): string {
     return readFileSync(`/proc/${pid}/cmdline`, "latin1");
   } catch {
     return "";
+  }
+}
+
+/** Processes of the host that are in a network. */
+function holdersOf(network: string): readonly number[] {
+  return readdirSync("/proc")
+    .map(Number)
+    .filter((pid) => pid > 0 && networkOf(pid) === network);
+}
+
+function networkOf(pid: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/net`);
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,4 +1,5 @@
 /** Carries files in and out of a sandbox that keeps its own: before a command what differs goes in, after it what is there comes out. */
+import { RathError } from "../session/errors.ts";
 import type { Sandbox, SandboxEntry } from "../session/session.ts";
 import { type Entry, emptyTree, sameEntry, sorted, type Trees } from "../workspace/tree.ts";
 
@@ -8,29 +9,66 @@ export async function carryIn(sandbox: Sandbox, trees: Trees, from: string, to: 
   const [before, after] = [await trees.directory(from), await trees.directory(to)];
   for (const [name, entry] of before) {
     const next = after.get(name);
-    if (next === undefined || next.type !== entry.type) await sandbox.remove(join(under, name));
+    if (next === undefined || next.type !== entry.type) {
+      if (entry.type === "directory") await openUp(sandbox, trees, join(under, name), entry);
+      await sandbox.remove(join(under, name));
+    }
   }
+  const links: (() => Promise<void>)[] = [];
   for (const [name, entry] of after) {
     const old = before.get(name);
     const path = join(under, name);
-    // Files bring the directories above them; links and nothing do not.
-    if (entry.type === "directory" && old?.type !== "directory" && !(await holdsFile(trees, entry.hash)))
-      await sandbox.exec(["mkdir", "-p", "--", path]);
-    if (entry.type === "directory") await carryIn(sandbox, trees, old?.type === "directory" ? old.hash : emptyTree, entry.hash, path);
-    else if (!sameEntry(old, entry)) await put(sandbox, trees, path, entry);
+    if (sameEntry(old, entry)) continue;
+    if (entry.type === "directory") await carryDirectory(sandbox, trees, path, old, entry);
+    else if (entry.type === "file") await putFile(sandbox, trees, path, old, entry);
+    else if (entry.type === "link") links.push(() => make(sandbox, path, ["ln", "-sfn", "--", entry.target, path]));
   }
+  // When their directory is there for sure: files bring it.
+  for (const link of links) await link();
+}
+
+type DirectoryEntry = Extract<Entry, { type: "directory" }>;
+type FileEntry = Extract<Entry, { type: "file" }>;
+
+async function carryDirectory(sandbox: Sandbox, trees: Trees, path: string, earlier: Entry | undefined, entry: DirectoryEntry) {
+  const old = earlier?.type === "directory" ? earlier : undefined;
+  // Files bring the directories above them; links and nothing do not.
+  if (old === undefined && !(await holdsFile(trees, entry.hash))) await make(sandbox, path, ["mkdir", "-p", "--", path]);
+  const shut = old !== undefined && old.hash !== entry.hash && (old.mode & 0o700) !== 0o700;
+  if (shut) await setMode(sandbox, path, 0o700);
+  await carryIn(sandbox, trees, old?.hash ?? emptyTree, entry.hash, path);
+  if (entry.mode !== (shut ? 0o700 : (old?.mode ?? 0o755))) await setMode(sandbox, path, entry.mode);
+}
+
+/** What may not be entered or changed cannot be emptied either. */
+async function openUp(sandbox: Sandbox, trees: Trees, path: string, { mode, hash }: DirectoryEntry): Promise<void> {
+  if ((mode & 0o700) !== 0o700) await setMode(sandbox, path, 0o700);
+  for (const [name, entry] of await trees.directory(hash))
+    if (entry.type === "directory") await openUp(sandbox, trees, join(path, name), entry);
 }
 
 async function holdsFile(trees: Trees, tree: string): Promise<boolean> {
   return [...(await trees.directory(tree)).values()].some(({ type }) => type === "file");
 }
 
-/** Links and permissions are made by commands, where there are any: the port's own verbs know only contents. */
-async function put(sandbox: Sandbox, trees: Trees, path: string, entry: Entry): Promise<void> {
-  if (entry.type === "link") await sandbox.exec(["ln", "-sfn", "--", entry.target, path]);
-  if (entry.type !== "file") return;
+async function putFile(sandbox: Sandbox, trees: Trees, path: string, old: Entry | undefined, entry: FileEntry): Promise<void> {
   await sandbox.write(path, await trees.objects.get(entry.hash));
-  if (entry.mode !== 0o644) await sandbox.exec(["chmod", entry.mode.toString(8), "--", path]);
+  if (entry.mode !== 0o644 || (old?.type === "file" && old.mode !== entry.mode)) await setMode(sandbox, path, entry.mode);
+}
+
+function setMode(sandbox: Sandbox, path: string, mode: number): Promise<void> {
+  // Not every shell's chmod knows "--".
+  return make(sandbox, path, ["chmod", mode.toString(8), `./${path}`]);
+}
+
+/** Links, permissions and empty directories are made by commands: the port's own verbs know only contents. */
+async function make(sandbox: Sandbox, path: string, command: readonly string[]): Promise<void> {
+  const { exitCode, stderr } = await sandbox.exec(command);
+  // What was not made would be recorded as changed by the command that comes next.
+  if (exitCode !== 0)
+    throw new RathError("sandbox.failed", `${JSON.stringify(path)} could not be carried into the sandbox: ${stderr.trim()}.`, {
+      details: { path },
+    });
 }
 
 /** Says of content that it may not be kept. */
@@ -47,7 +85,7 @@ export async function carryOut(sandbox: Sandbox, trees: Trees, before: string, w
   }
   // What cannot be carried in is not missing because it is not there.
   for (const [name, entry] of known) {
-    const carried = entry.type === "file" || entry.type === "directory";
+    const carried = entry.type === "file" || entry.type === "directory" || entry.type === "link";
     if (!carried && !found.has(name)) found.set(name, entry);
   }
   return trees.store(sorted(found));

@@ -39,6 +39,18 @@ test("output ends at its limit, of each stream alone", async () => {
   expect(await run("printf 1234567890", { output: 10 })).toMatchObject({ exitCode: 0, stdout: "1234567890" });
 });
 
+test("the first byte of the output tells that a command began, and is not part of it", async () => {
+  let begun = 0;
+  const onBegin = () => {
+    begun++;
+  };
+  expect(await run("exit 1", { onBegin })).toMatchObject({ exitCode: 1, stdout: "" });
+  expect(await run("echo said >&2", { onBegin })).toMatchObject({ stderr: "said\n" });
+  expect(begun).toBe(0);
+  expect(await run("printf .; printf 1234567890; exit 2", { onBegin, output: 10 })).toMatchObject({ exitCode: 2, stdout: "1234567890" });
+  expect(begun).toBe(1);
+});
+
 test("the disk is asked while a command runs, and one that cannot be asked is full", async () => {
   let asked = 0;
   const written = async () => ++asked * 60;
@@ -46,6 +58,14 @@ test("the disk is asked while a command runs, and one that cannot be asked is fu
   expect(asked).toBe(2);
   const broken = () => Promise.reject(new Error("no"));
   expect(await run("exec sleep 30", { disk: { most: 100, written: broken } })).toMatchObject({ stopped: "disk" });
+});
+
+test("the disk is asked once more when a command has ended by itself", async () => {
+  let most = 100;
+  const disk = { most, written: async () => most };
+  expect(await run("exit 3", { disk })).toMatchObject({ exitCode: 3 });
+  most = 101;
+  expect(await run("echo said; exit 3", { disk })).toMatchObject({ stopped: "disk", exitCode: 3, stdout: "said\n" });
 });
 
 test("a cancelled command ends at once", async () => {

@@ -2,18 +2,22 @@
  * Runs one command to its end: within its time, its output and its share of the disk, and until it is cancelled. What a limit ends is
  * a result that says so. Text is handed on as it comes and never in the middle of a character.
  */
+import { setMaxListeners } from "node:events";
 import { timerMs } from "../session/duration.ts";
 import type { CommandResult, ExecOptions } from "../session/session.ts";
+import type { DiskLook } from "../workspace/disk-use.ts";
 import type { Exit, Spawned, Spawner, SpawnRequest } from "../workspace/spawner.ts";
 
 export interface CommandRun extends Pick<SpawnRequest, "argv" | "cwd" | "env" | "stdin" | "extra"> {
   readonly timeMs: number;
   /** Bytes, of each stream. */
   readonly output: number;
-  readonly disk?: { readonly most: number; readonly written: () => Promise<number> } | undefined;
+  readonly disk?: { readonly most: number; readonly written: (when: DiskLook) => Promise<number> } | undefined;
   /** Any of them ends it. */
   readonly signals?: readonly (AbortSignal | undefined)[] | undefined;
   readonly onOutput?: ExecOptions["onOutput"];
+  /** Called with the first byte of its output, which is not its own but says that it began. Default: all of it is its own. */
+  readonly onBegin?: (() => void) | undefined;
   /** Ends it and all it started. */
   readonly kill: (process: Spawned) => void;
 }
@@ -31,7 +35,7 @@ export async function runCommand(spawner: Spawner, run: CommandRun): Promise<Ran
   const begun = performance.now();
   const output = new Output(run.output, run.onOutput);
   const signals = (run.signals ?? []).filter((signal) => signal !== undefined);
-  if (signals.some((signal) => signal.aborted)) return ended(output, { code: undefined, signal: "SIGKILL" }, begun, "cancelled");
+  if (signals.some((signal) => signal.aborted)) return ended(output, killed, begun, "cancelled");
   let stopped: CommandResult["stopped"];
   let process: Spawned | undefined;
   const stop = (why: CommandResult["stopped"]) => {
@@ -40,21 +44,45 @@ export async function runCommand(spawner: Spawner, run: CommandRun): Promise<Ran
     if (process !== undefined) run.kill(process);
   };
   const cancel = () => stop("cancelled");
-  for (const signal of signals) signal.addEventListener("abort", cancel, { once: true });
+  for (const signal of signals) {
+    setMaxListeners(0, signal); // any number of commands may run under it
+    signal.addEventListener("abort", cancel, { once: true });
+  }
   const timer = setTimeout(() => stop("time"), timerMs(run.timeMs));
   let disk: { end(): void } | undefined;
+  let exit: Exit;
   try {
     const { argv, cwd, env, stdin, extra } = run;
-    process = await spawner.spawn({ argv, cwd, env, stdin, extra, onOutput: (from, bytes) => output.take(from, bytes) || stop("output") });
+    await run.disk?.written("begin").catch(() => {}); // one that cannot be asked is full at the next look
+    const own = withoutHerald(run.onBegin);
+    const onOutput: SpawnRequest["onOutput"] = (from, bytes) => output.take(from, own(from, bytes)) || stop("output");
+    process = await spawner.spawn({ argv, cwd, env, stdin, extra, onOutput });
     // It may have been cancelled while it was being started.
     if (stopped !== undefined) run.kill(process);
     disk = run.disk && watchDisk(run.disk, () => stop("disk"));
-    return ended(output, await process.exited, begun, stopped);
+    exit = await process.exited;
   } finally {
     clearTimeout(timer);
     disk?.end();
     for (const signal of signals) signal.removeEventListener("abort", cancel);
   }
+  if (stopped !== undefined) return ended(output, killed, begun, stopped);
+  // Much can be written between two looks. It ended by itself all the same.
+  const isOver = run.disk !== undefined && (await isFull(run.disk, "end"));
+  return ended(output, exit, begun, isOver ? "disk" : undefined);
+}
+
+const killed: Exit = { code: undefined, signal: "SIGKILL" };
+
+/** What of the output is the command's own. */
+function withoutHerald(onBegin: CommandRun["onBegin"]): (from: "stdout" | "stderr", bytes: Uint8Array) => Uint8Array {
+  let begun = onBegin === undefined;
+  return (from, bytes) => {
+    if (begun || from === "stderr") return bytes;
+    begun = true;
+    onBegin?.();
+    return bytes.subarray(1);
+  };
 }
 
 /** The result as text. Bytes that are no UTF-8 are shown as U+FFFD. */
@@ -64,7 +92,7 @@ export function asText(ran: Ran): CommandResult {
 
 function ended(output: Output, exit: Exit, begun: number, stopped: CommandResult["stopped"]): Ran {
   output.finish();
-  const { exitCode, signal } = codeOf(stopped === undefined ? exit : { code: undefined, signal: "SIGKILL" });
+  const { exitCode, signal } = codeOf(exit);
   return {
     exitCode,
     stdout: output.bytes("stdout"),
@@ -112,10 +140,9 @@ function watchDisk(disk: NonNullable<CommandRun["disk"]>, full: () => void): { e
   let timer: NodeJS.Timeout | undefined;
   let over = false;
   const look = async () => {
-    // One that cannot be asked stops the command: a limit that is not kept is no limit.
-    const written = await disk.written().catch(() => Number.POSITIVE_INFINITY);
+    const isOver = await isFull(disk, "during");
     if (over) return;
-    if (written > disk.most) full();
+    if (isOver) full();
     else timer = setTimeout(next, diskEveryMs);
   };
   const next = () => void look();
@@ -126,6 +153,11 @@ function watchDisk(disk: NonNullable<CommandRun["disk"]>, full: () => void): { e
       clearTimeout(timer);
     },
   };
+}
+
+/** One that cannot be asked is full: a limit that is not kept is no limit. */
+async function isFull({ most, written }: NonNullable<CommandRun["disk"]>, when: DiskLook): Promise<boolean> {
+  return (await written(when).catch(() => Number.POSITIVE_INFINITY)) > most;
 }
 
 /** What was written, up to the limit, and what of it was handed on. */

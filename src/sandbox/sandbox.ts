@@ -68,8 +68,8 @@ export interface SandboxSpec {
   readonly inside?: { readonly enter: readonly string[]; readonly directory: string } | undefined;
   /** Directories of the host that are seen read-only at a path of the workspace. */
   readonly layers?: readonly { readonly path: string; readonly from: string }[] | undefined;
-  /** How much was written to the workspace; asked while a command runs, so that it can be stopped at its limit. */
-  readonly written?: (() => Promise<number>) | undefined;
+  /** How much was written to the workspace; asked while a command runs, so that it can be stopped at its limit, and before and after it. */
+  readonly written?: ((when?: "begin" | "during" | "end") => Promise<number>) | undefined;
 }
 
 /** An open sandbox. Disposing of it ends every process in it. */

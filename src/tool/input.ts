@@ -40,12 +40,12 @@ const deepest = 900;
 const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*|[{}[\]:]/g;
 
 /** What JSON.parse would lose without a word, or the log could not keep, in a text that is JSON. */
-function lossIn(text: string): string | undefined {
+export function lossIn(text: string): string | undefined {
   const around: Set<string>[] = [];
   let before = "";
   for (const [token] of text.matchAll(tokens)) {
     if (token === "{" || token === "[") {
-      if (around.push(new Set()) > deepest) return `the arguments are nested deeper than ${deepest} levels`;
+      if (around.push(new Set()) > deepest) return `it is nested deeper than ${deepest} levels`;
     } else if (token === "}" || token === "]") around.pop();
     else if (token === ":") {
       const key = before.includes("\\") ? (JSON.parse(before) as string) : before.slice(1, -1);

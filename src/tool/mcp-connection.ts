@@ -202,6 +202,7 @@ function oneByOne(transport: Transport): void {
   const receive = transport.onmessage?.bind(transport);
   let before: Promise<unknown> = Promise.resolve();
   transport.onmessage = (...message) => {
-    before = before.then(() => receive?.(...message)).then(() => undefined);
+    // One that the peer cannot take must not keep the others from it.
+    before = before.then(() => receive?.(...message)).catch((error: Error) => transport.onerror?.(error));
   };
 }

@@ -18,6 +18,7 @@ interface SendOptions {
   readonly onRequestStreamEnd?: (() => void) | undefined;
 }
 export interface Transport {
+  onerror?: ((error: Error) => void) | undefined;
   onmessage?: ((message: object, extra?: object) => void) | undefined;
   start(): Promise<void>;
   send(message: WireMessage, options?: SendOptions): Promise<void>;

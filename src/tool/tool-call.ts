@@ -3,10 +3,11 @@
  * comes of it - a value, an error, a refusal - is a result that the model reads.
  */
 import { shortest } from "../session/duration.ts";
+import { RathError } from "../session/errors.ts";
 import { type Effect, type EffectCode, EffectResult, type Verdict } from "../session/host.ts";
 import type { Outcome } from "../session/message.ts";
 import type { Duration, Repeat, Tool, ToolCall, Validated } from "../session/session.ts";
-import { textOfThrown } from "../session/thrown.ts";
+import { isUnknown, textOfThrown } from "../session/thrown.ts";
 import { textOfOutcome } from "../session/views.ts";
 import type { ReadInput } from "./input.ts";
 import { isLateByChance } from "./schema.ts";
@@ -200,15 +201,21 @@ async function edited(request: ToolRequest, tool: Tool, input: unknown): Promise
 
 function running(request: ToolRequest, tool: Tool, input: unknown): EffectCode {
   const { after } = request;
-  let attempts = (request.repeat ?? tool.repeat) === "once" ? 1 : (tool["~tool"].attempts ?? 1);
+  const once = (request.repeat ?? tool.repeat) === "once";
+  let attempts = once ? 1 : (tool["~tool"].attempts ?? 1);
   return async (context) => {
-    if (after === undefined) return resultOf(await tool["~run"](input, context));
     let outcome: Outcome;
     try {
-      outcome = { type: "ok", value: await tool["~run"](input, context) };
+      const value = await tool["~run"](input, context);
+      // What comes after its time is nobody's result.
+      if (after === undefined || context.aborted !== undefined) return resultOf(value);
+      outcome = { type: "ok", value };
     } catch (error) {
-      // A hook sees what a call came to; one that is tried again, or was stopped, has not come to anything.
-      if (--attempts > 0 || context.aborted !== undefined) throw error;
+      if (after === undefined) throw error;
+      // A hook sees what a call came to; one that is tried again, was stopped, or may have happened has not come to anything yet.
+      if (--attempts > 0 || context.aborted !== undefined || (once && isUnknown(error))) throw error;
+      // A rule refused it: that is not for a hook to change.
+      if (RathError.is(error, "sandbox.denied")) throw error;
       outcome = { type: "error", message: textOfThrown(error) };
     }
     return afterwards(outcome, { ...shape(request, context.key), input, outcome }, after);

@@ -18,7 +18,7 @@ export interface ToolOptions<S extends Schema, Output> {
   readonly repeat?: Repeat | undefined;
   /** What it may change. Default: "world". */
   readonly writes?: "nothing" | "files" | "world" | undefined;
-  /** Calls of one round with the same one run one after the other; "*" runs alone. */
+  /** Calls of one round with the same one run one after the other; "*" runs alone. An input that a person changes keeps its place in the order. */
   readonly resource?: ((input: Infer<S>) => string) | undefined;
   /** A person must say yes first. */
   readonly needsApproval?: boolean | ((input: Infer<S>) => boolean) | undefined;

@@ -295,6 +295,19 @@ describe("apply leaves alone", () => {
     expect(read("a.txt")).toBe("a");
   });
 
+  test("a file whose new content was erased, in a process that has not read its directory before", async () => {
+    const target = await edited({ "src/one.ts": "secret", "src/two.ts": "2" });
+    const erased = new Set([await trees.objects.put(Buffer.from("secret"))]);
+    const { map } = trees.objects as ObjectMap;
+    for (const hash of erased) map.delete(hash);
+    const { objects } = trees;
+    const fresh = new Trees({ get: (hash) => objects.get(hash), put: (bytes) => objects.put(bytes), erased: async () => erased });
+    const told = await applyTo(fresh, directory, base, target, { dryRun: true });
+    expect(told.map(({ path }) => path)).toEqual(["src/two.ts"]);
+    expect(await applyTo(fresh, directory, base, target)).toEqual(told);
+    expect([read("src/one.ts"), read("src/two.ts")]).toEqual(["one", "2"]);
+  });
+
   test("what its rules leave out", async () => {
     const changes = await apply(await edited({ ".env": "stolen", "node_modules/x/index.js": "x", "a.txt": "A" }), { ignore: new Ignore() });
     expect(changes.map(({ path }) => path)).toEqual(["a.txt"]);

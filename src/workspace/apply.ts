@@ -69,5 +69,9 @@ function unchanged(path: string, looks: ReadonlyMap<string, BigIntStats | undefi
 /** Objects over others, which get none of what is put. */
 function asideOf(objects: Objects): Objects {
   const aside = new ObjectMap();
-  return { get: async (hash) => aside.map.get(hash) ?? objects.get(hash), put: (bytes) => aside.put(bytes) };
+  return {
+    get: async (hash) => aside.map.get(hash) ?? objects.get(hash),
+    put: (bytes) => aside.put(bytes),
+    erased: async () => (await objects.erased?.()) ?? new Set(),
+  };
 }

@@ -6,8 +6,8 @@
 import { mkdir, readdir, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { copyNamed, copyWhole } from "./copying.ts";
-import { bootId } from "./machine.ts";
-import { emptyTrash, openCheckouts, toTrash } from "./owner.ts";
+import { bootId, machine } from "./machine.ts";
+import { emptyTrash, leftBy, openCheckouts, ownName, toTrash } from "./owner.ts";
 import { restore } from "./restore.ts";
 import { emptyTree, sameEntry, type Trees } from "./tree.ts";
 
@@ -17,6 +17,10 @@ const nearest: Delta = { entries: 2000, bytes: 100 * 2 ** 20 };
 const related: Delta = { entries: 20_000, bytes: 500 * 2 ** 20 };
 /** How many are kept that nobody uses, and how many are looked at for the nearest. */
 const kept = 3;
+/** After so long a checkout of another machine is taken for one that was left behind. */
+const forgotten = 30 * 24 * 3_600_000;
+/** What has no name yet. */
+const unfinished = ".making-";
 
 export class Bases {
   readonly #home: string;
@@ -35,6 +39,11 @@ export class Bases {
 
   path(tree: string): string {
     return join(this.#home, this.relative(tree));
+  }
+
+  /** Where the bases of a start of the machine are, by default of this one. */
+  folder(boot = bootId()): string {
+    return join(this.#home, "bases", boot);
   }
 
   async has(tree: string): Promise<boolean> {
@@ -63,7 +72,7 @@ export class Bases {
   }
 
   async #make(trees: Trees, tree: string, from: string | undefined, other: string | undefined): Promise<void> {
-    const place = join(this.#home, "bases", bootId(), `.making-${process.pid}-${Math.random().toString(36).slice(2)}`);
+    const place = join(this.folder(), `${unfinished}${ownName()}`);
     await mkdir(place, { recursive: true, mode: 0o700 });
     try {
       let held = emptyTree;
@@ -84,7 +93,7 @@ export class Bases {
   }
 
   async #aged(): Promise<readonly { readonly name: string; readonly at: number }[]> {
-    const folder = join(this.#home, "bases", bootId());
+    const folder = this.folder();
     const names = await readdir(folder).catch(() => []);
     const aged = await Promise.all(
       names
@@ -106,30 +115,52 @@ export class Bases {
     return new Set((await openCheckouts(this.#home)).map(({ owner }) => owner?.base));
   }
 
-  /**
-   * Throws away what nobody needs. A checkout names its base before it looks whether it is there; here a base is taken away before
-   * the last look at who names it. So one of the two notices, and a base that is in use is put back.
-   */
+  /** Throws away what nobody needs. */
   async prune(before = 0): Promise<void> {
-    for (const tree of await this.unused(before)) {
-      const place = await toTrash(this.#home, this.path(tree));
-      if (!(await this.#used()).has(tree)) await emptyTrash(place);
-      else await rename(place, this.path(tree)).catch(() => emptyTrash(place));
-    }
+    for (const tree of await this.unused(before)) await this.#throwAway(this.path(tree), async () => (await this.#used()).has(tree));
   }
 
   /** Throws away what other processes began and did not finish, and what is older than the machine's last start. */
-  async pruneUnfinished(): Promise<void> {
-    const all = join(this.#home, "bases");
-    for (const boot of await readdir(all).catch(() => [])) {
-      if (boot !== bootId()) await emptyTrash(await toTrash(this.#home, join(all, boot)));
-      else
-        for (const name of await readdir(join(all, boot))) {
-          const pid = /^\.making-(\d+)-/.exec(name)?.[1];
-          if (pid === undefined || (await stat(`/proc/${pid}`).catch(() => undefined)) !== undefined) continue;
-          await emptyTrash(await toTrash(this.#home, join(all, boot, name)));
-        }
+  async pruneUnfinished(now = Date.now()): Promise<void> {
+    for (const boot of await this.oldBoots(now)) await this.#throwAway(this.folder(boot), async () => (await this.#named(now)).has(boot));
+    for (const name of await leftBy(this.folder(), await this.#unfinished(bootId()), now))
+      await emptyTrash(await toTrash(this.#home, join(this.folder(), name)));
+  }
+
+  /**
+   * Starts of the machine before this one, whose bases nobody trusts. Other machines with this home are at starts of their own: those
+   * that their checkouts name, or in which they make something, are none of them.
+   */
+  async oldBoots(now = Date.now()): Promise<readonly string[]> {
+    const named = await this.#named(now);
+    const old: string[] = [];
+    for (const boot of await readdir(join(this.#home, "bases")).catch(() => [])) {
+      if (boot === bootId() || named.has(boot)) continue;
+      const begun = await this.#unfinished(boot);
+      if ((await leftBy(this.folder(boot), begun, now)).length === begun.length) old.push(boot);
     }
+    return old;
+  }
+
+  /** Starts that checkouts of other machines name. One that was opened long ago was left behind: a container has another name after each start. */
+  async #named(now: number): Promise<ReadonlySet<string | undefined>> {
+    const open = await openCheckouts(this.#home);
+    const live = open.filter(({ owner }) => owner?.host !== machine() && !(Date.parse(owner?.opened ?? "") < now - forgotten));
+    return new Set(live.map(({ owner }) => owner?.boot));
+  }
+
+  async #unfinished(boot: string): Promise<readonly string[]> {
+    return (await readdir(this.folder(boot)).catch(() => [])).filter((name) => name.startsWith(unfinished));
+  }
+
+  /**
+   * A checkout names its base before it looks whether it is there; here a base is taken away before the last look at who names it.
+   * So one of the two notices, and a base that is in use is put back.
+   */
+  async #throwAway(path: string, isUsed: () => Promise<boolean>): Promise<void> {
+    const place = await toTrash(this.#home, path);
+    if (!(await isUsed())) await emptyTrash(place);
+    else await rename(place, path).catch(() => emptyTrash(place));
   }
 }
 

@@ -2,6 +2,7 @@
  * A checkout: a writable place on disk that holds the files of a branch. It is a cache of a recorded tree and nothing more: it can
  * be thrown away and made again from the store. Host code touches it only while no process runs in it.
  */
+import type { DiskLook } from "./disk-use.ts";
 import type { Trees } from "./tree.ts";
 
 /** How files are laid out: layers over a shared base, blocks shared with it, or bytes copied from it. */
@@ -20,7 +21,7 @@ export interface Checkout extends AsyncDisposable {
   /** The tree of what is there now; what was not touched is not read. */
   scan(trees: Trees): Promise<string>;
   /** How many bytes were written beyond what was there when it was made or last brought to a tree. */
-  written(): Promise<number>;
+  written(when?: DiskLook): Promise<number>;
 }
 
 /** Where checkouts are made. */

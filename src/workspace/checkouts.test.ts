@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import type { Checkout, CheckoutKind } from "./checkout.ts";
 import { checkouts } from "./checkouts.ts";
-import { bootId } from "./machine.ts";
+import { bootId, machine } from "./machine.ts";
 import { ObjectMap } from "./objects.ts";
 import { restore } from "./restore.ts";
 import { snapshot } from "./snapshot.ts";
@@ -138,6 +138,25 @@ describe.each(kinds)("%s", async (kind) => {
       }),
       { numRuns: 25 },
     );
+  });
+
+  test.skipIf(!works)("what is not kept is seen to come and to go", async () => {
+    const tree = await treeOf(start);
+    const apart = checkouts(fresh(), { without: others(kind), scan: { limits: { file: 1000 } } });
+    await using checkout = await apart.open(trees, tree, { id: "one", plain: false, network: false });
+    const socket = `perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0); bind(S, sockaddr_un("src/socket")) or die $!'`;
+    expect(await run(checkout, `head -c 2000 /dev/zero > src/large; ${socket}`)).toMatchObject({ code: 0 });
+    const full = await checkout.scan(trees);
+    expect((await trees.entry(full, "src/large"))?.type).toBe("withheld");
+    expect((await trees.entry(full, "src/socket"))?.type).toBe("socket");
+    await checkout.sync(trees, full);
+    await run(checkout, "rm src/large src/socket");
+    expect(await checkout.scan(trees)).toBe(tree);
+    // On another way back to it they are only on record, and stay there.
+    await checkout.sync(trees, full);
+    await run(checkout, "touch src/other; rm src/other");
+    expect(await checkout.scan(trees)).toBe(full);
+    await apart[Symbol.asyncDispose]();
   });
 
   test.skipIf(!works)("what cannot be made is as the tree has it, whatever the base had", async () => {
@@ -291,7 +310,7 @@ test("bases that nobody uses are thrown away, all but the newest, and those in u
   expect(await held.scan(trees)).toBe(first);
   // What an earlier start of the machine or a dead process left is not even looked at.
   mkdirSync(join(home, "bases/another-start", first), { recursive: true });
-  mkdirSync(join(home, "bases", bootId(), ".making-1999999999-x"));
+  mkdirSync(join(home, "bases", bootId(), `.making-1999999999.1.x@${encodeURIComponent(machine())}`));
   await using others = checkouts(home);
   await others.kind({ plain: true });
   await expect.poll(() => [readdirSync(join(home, "bases")), bases().length]).toEqual([[bootId()], 4]);

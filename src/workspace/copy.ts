@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Checkout } from "./checkout.ts";
 import { copyWhole } from "./copying.ts";
-import { DiskUse } from "./disk-use.ts";
+import { type DiskLook, DiskUse } from "./disk-use.ts";
 import { Place } from "./place.ts";
 import { restore } from "./restore.ts";
 import { type SnapshotOptions, snapshot } from "./snapshot.ts";
@@ -69,8 +69,8 @@ class Copy implements Checkout {
     return tree;
   }
 
-  async written(): Promise<number> {
-    return Math.max(0, (await this.#use.bytes()) - this.#before);
+  async written(when?: DiskLook): Promise<number> {
+    return Math.max(0, (await this.#use.bytes(when)) - this.#before);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

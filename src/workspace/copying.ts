@@ -95,6 +95,10 @@ class Passing implements Objects {
     return this.#directories.get(name) ?? this.#objects.get(name);
   }
 
+  async erased(): Promise<ReadonlySet<string>> {
+    return (await this.#objects.erased?.()) ?? new Set();
+  }
+
   async put(bytes: Uint8Array): Promise<string> {
     const name = hash("sha256", bytes, "hex");
     if (Buffer.from(bytes.subarray(0, 14)).toString("latin1") === "openrath tree ") this.#directories.set(name, bytes);

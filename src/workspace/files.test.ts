@@ -113,6 +113,12 @@ describe("the files of a session", () => {
     await expect(files.read("srk")).rejects.toEqual(code("workspace.not-found"));
   });
 
+  test("are copies when they are read: who changes one changes no file", async () => {
+    const { files } = await made({ a: "abc" });
+    (await files.read("a")).fill(0);
+    expect(await files.text("a")).toBe("abc");
+  });
+
   test("differ from others by changes and as a patch", async () => {
     const { trees, files } = await made({ a: "1\n" });
     const later = filesOf(trees, await writeFile(trees, files.hash, "b", bytes("2\n")), () => files.hash);

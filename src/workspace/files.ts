@@ -15,7 +15,7 @@ export function filesOf(trees: Trees, tree: string, taken: () => string): Files 
   return {
     hash: tree,
     list: (glob) => listFiles(trees, tree, glob),
-    read: (path) => readFile(trees, tree, path),
+    read: async (path) => copyOf(await readFile(trees, tree, path)),
     text: async (path) => Buffer.from(await readFile(trees, tree, path)).toString("utf8"),
     changes: async (since) => changesBetween(trees, since?.hash ?? taken(), tree),
     patch: async (since) => (await import("./patch.ts")).patchBetween(trees, since?.hash ?? taken(), tree),
@@ -47,12 +47,17 @@ async function* leaves(trees: Trees, entry: Entry, path: string): AsyncGenerator
   } else if (entry.type === "file" || entry.type === "link" || entry.type === "withheld") yield path;
 }
 
-/** The content of a file; links are followed. */
+/** The content of a file; links are followed. It is the one that is kept: who gives it away gives a copy. */
 export async function readFile(trees: Trees, tree: string, path: string): Promise<Uint8Array> {
   const { entry } = await resolvePath(trees, tree, path);
   if (entry.type === "file") return trees.objects.get(entry.hash);
   if (entry.type === "withheld") throw withheld(path, entry);
   throw refused(path, entry.type, "read");
+}
+
+/** What is kept under its hash is nobody's to change, so users give and get copies. A Buffer's own `slice` would share its bytes. */
+export function copyOf(bytes: Uint8Array): Uint8Array {
+  return Uint8Array.prototype.slice.call(bytes);
 }
 
 /**

@@ -7,7 +7,6 @@ import { basename, join } from "node:path";
 import { RathError } from "../session/errors.ts";
 import { Bases } from "./bases.ts";
 import { DiskUse } from "./disk-use.ts";
-import { bootId } from "./machine.ts";
 import { emptyTrash, leftTrash, orphans, removeOrphan } from "./owner.ts";
 
 export interface Leftover {
@@ -25,7 +24,7 @@ export async function leftovers(home: string, before: number): Promise<readonly 
     ...(await orphans(home)).map(({ id, directory }) => ({ kind: "sandbox" as const, id, path: directory })),
     ...(await leftTrash(home)).map((path) => ({ kind: "trash" as const, id: basename(path), path })),
     ...(await bases.unused(before)).map((tree) => ({ kind: "base" as const, id: tree, path: bases.path(tree) })),
-    ...(await oldBoots(home)).map((path) => ({ kind: "base" as const, id: basename(path), path })),
+    ...(await bases.oldBoots()).map((boot) => ({ kind: "base" as const, id: boot, path: bases.folder(boot) })),
     ...(await captures(home, before)).map((path) => ({ kind: "capture" as const, id: basename(path), path })),
   ];
   return Promise.all(found.map(async (one) => ({ ...one, bytes: await sizeOf(one.path) })));
@@ -67,12 +66,6 @@ async function captures(home: string, before = Number.POSITIVE_INFINITY): Promis
   const paths = (await readdir(folder).catch(() => [])).map((name) => join(folder, name));
   const aged = await Promise.all(paths.map(async (path) => ({ path, at: (await stat(path).catch(() => undefined))?.mtimeMs })));
   return aged.flatMap(({ path, at }) => (at !== undefined && at < before ? [path] : []));
-}
-
-/** Bases from before the machine last started: nobody trusts them. */
-async function oldBoots(home: string): Promise<readonly string[]> {
-  const all = join(home, "bases");
-  return (await readdir(all).catch(() => [])).filter((boot) => boot !== bootId()).map((boot) => join(all, boot));
 }
 
 /** Bytes on disk of a file, or of a directory with all below it. */

@@ -6,7 +6,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Checkout } from "./checkout.ts";
-import { DiskUse } from "./disk-use.ts";
+import { type DiskLook, DiskUse } from "./disk-use.ts";
 import { holdNamespaces, type Namespaces } from "./namespace.ts";
 import { Place } from "./place.ts";
 import { restore } from "./restore.ts";
@@ -83,8 +83,8 @@ class Overlay implements Checkout {
     }
   }
 
-  async written(): Promise<number> {
-    return Math.max(0, (await this.#use.bytes()) - this.#before);
+  async written(when?: DiskLook): Promise<number> {
+    return Math.max(0, (await this.#use.bytes(when)) - this.#before);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -38,7 +38,7 @@ const trashOf = (home: string): string => join(home, "trash");
 export async function orphans(home: string): Promise<readonly Orphan[]> {
   const found: Orphan[] = [];
   for (const { id, directory, owner } of await openCheckouts(home)) {
-    const dead = owner === undefined ? await isOld(directory) : owner.host === machine() && !isAlive(owner);
+    const dead = owner === undefined ? await isOlder(directory, Date.now() - moment) : owner.host === machine() && !isAlive(owner);
     if (dead) found.push({ id, directory, owner });
   }
   return found;
@@ -87,15 +87,32 @@ export async function claim(home: string, id: string, { kind, base, session }: P
   return directory;
 }
 
+/** A new name that says which process of which machine it is of. */
+export function ownName(): string {
+  return `${process.pid}.${startOfThis()}.${Math.random().toString(36).slice(2)}@${encodeURIComponent(machine())}`;
+}
+
+/** Those of a directory whose process is gone. Of another machine nobody here can know: what it did not touch for a day is left too. */
+export async function leftBy(directory: string, names: readonly string[], now = Date.now()): Promise<readonly string[]> {
+  const left: string[] = [];
+  for (const name of names) {
+    const [, pid, started, host] = /(\d+)\.(\d*)\.\w+@(.+)$/.exec(name) ?? [];
+    const isOurs = host === encodeURIComponent(machine());
+    if (isOurs ? !isRunning(Number(pid), started) : await isOlder(join(directory, name), now - day)) left.push(name);
+  }
+  return left;
+}
+
 /** A new name among what is to be removed, of this process. */
 export function trashPlace(home: string): string {
-  return join(trashOf(home), `${process.pid}-${Math.random().toString(36).slice(2)}`);
+  return join(trashOf(home), ownName());
 }
 
 /** What processes that are gone had not yet removed. */
-export async function leftTrash(home: string): Promise<readonly string[]> {
-  const names = await readdir(trashOf(home)).catch(() => []);
-  return names.filter((name) => !isRunning(Number.parseInt(name, 10))).map((name) => join(trashOf(home), name));
+export async function leftTrash(home: string, now = Date.now()): Promise<readonly string[]> {
+  const trash = trashOf(home);
+  const left = await leftBy(trash, await readdir(trash).catch(() => []), now);
+  return left.map((name) => join(trash, name));
 }
 
 /** Takes a directory out of the way at once; removing what is in it may take long. Gives its new place. */
@@ -125,9 +142,13 @@ async function readOwner(directory: string): Promise<Owner | undefined> {
 }
 
 /** Long enough for its process to have written who it is. */
-async function isOld(directory: string): Promise<boolean> {
+const moment = 10_000;
+const day = 24 * 3_600_000;
+
+/** Whether something was changed last before a time, in milliseconds since 1970. */
+async function isOlder(path: string, time: number): Promise<boolean> {
   try {
-    return Date.now() - (await stat(directory)).ctimeMs > 10_000;
+    return (await stat(path)).ctimeMs < time;
   } catch {
     return false;
   }

@@ -23,6 +23,7 @@ import { readContent } from "./content.ts";
 import { Ignore } from "./ignore.ts";
 import { ObjectMap } from "./objects.ts";
 import { Place } from "./place.ts";
+import { restore } from "./restore.ts";
 import { Slices } from "./slices.ts";
 import { snapshot } from "./snapshot.ts";
 import { StatCache } from "./stat-cache.ts";
@@ -217,6 +218,22 @@ describe("contents that must not be stored", () => {
     expect(Object.keys(await entries(tree))).toEqual(["in", "in/secret", "taken", "taken/secret"]);
     expect(await text(tree, "taken/secret")).toBe("now open");
     expect((await snapshot(trees, directory)).tree).not.toBe(tree);
+  });
+
+  test("are gone when they were there at the last look", async () => {
+    put({ "in/secret": "token", "in/large": "0123456789", open: "hello" });
+    const cache = new StatCache();
+    const options = { withhold, cache, limits: { file: 8 } };
+    const { tree: before, withheld } = await snapshot(trees, directory, options);
+    expect(withheld).toEqual(["in/large", "in/secret"]);
+    expect((await snapshot(trees, directory, { ...options, before })).tree).toBe(before);
+    rmSync(join(directory, "in/large"));
+    rmSync(join(directory, "in/secret"));
+    const { tree } = await snapshot(trees, directory, { ...options, before });
+    expect(Object.keys(await entries(tree))).toEqual(["in", "open"]);
+    // Brought back to it they cannot be made, and nobody removed them.
+    await restore(trees, directory, tree, before, { cache });
+    expect((await snapshot(trees, directory, { ...options, before })).tree).toBe(before);
   });
 });
 

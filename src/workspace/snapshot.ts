@@ -26,7 +26,7 @@ export interface SnapshotOptions {
   readonly own?: boolean | undefined;
   /**
    * The tree that the directory was brought to. What could not be made there (sockets, devices, withheld files) is taken over where
-   * its directory still is and nothing else took its place.
+   * its directory still is and nothing else took its place; not so what the cache has seen there, since then somebody removed it.
    */
   readonly before?: string | undefined;
   /** What is known of a name in a directory without a look at it; undefined when it has to be looked at. */
@@ -151,8 +151,13 @@ class Scan {
     const entry = this.#seen(draft, name, stat);
     if (entry === undefined) return stat;
     this.files++;
-    draft.entries.set(name, entry);
+    this.#note(draft, name, entry);
     return undefined;
+  }
+
+  #note({ entries, stamps }: Draft, name: string, entry: Entry): void {
+    entries.set(name, entry);
+    if (isUnmade(entry)) stamps.set(name, there);
   }
 
   #belongs(path: string, stat: BigIntStats): boolean {
@@ -168,7 +173,7 @@ class Scan {
     for (let tries = 1; tries <= patience && stat !== undefined; tries++) {
       const entry = await this.#read(draft, name, stat, tries === patience);
       if (entry !== undefined) {
-        if (entry !== "pending") draft.entries.set(name, entry);
+        if (entry !== "pending") this.#note(draft, name, entry);
         if (!stat.isDirectory()) this.files++;
         return;
       }
@@ -275,9 +280,9 @@ class Scan {
     if (this.bytes > this.#limits.total) throw tooLarge("total", this.#limits.total, path);
   }
 
-  #carryOver({ place, before, entries }: Draft): void {
+  #carryOver({ place, before, cached, entries }: Draft): void {
     for (const [name, entry] of before ?? []) {
-      if (entry.type !== "withheld" && entry.type !== "socket" && entry.type !== "device") continue;
+      if (!isUnmade(entry) || cached?.stamps.has(name) === true) continue;
       if (entries.has(name) || look(place, name) !== undefined) continue;
       entries.set(name, entry);
       this.files++;
@@ -301,6 +306,13 @@ const patience = 5;
 /** Bytes that may wait for the store at a time. */
 const onTheWay = 8 * 2 ** 20;
 const placeholder: Entry = { type: "device" };
+/** Says of something whose content is not kept that it was on the disk. No file looks like this, so it is never trusted as a look. */
+const there: Stamp = { size: 0n, mode: 0n, ino: 0n, mtimeNs: 0n, ctimeNs: 0n };
+
+/** True for what a restore cannot make. */
+function isUnmade({ type }: Entry): boolean {
+  return type === "withheld" || type === "socket" || type === "device";
+}
 
 function sameDirectory(a: Directory, b: Directory): boolean {
   if (a.size !== b.size) return false;

@@ -33,7 +33,8 @@ closeInherited();
 // A terminal's or a supervisor's signal is for the process that started this one; that one decides what ends.
 for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) process.on(signal, () => {});
 process.on("disconnect", () => {
-  for (const { pid } of running.values()) killGroup(pid, "SIGKILL");
+  // What has ended was killed with its group then; its number may be another process's by now.
+  for (const { pid, exited } of running.values()) if (!exited) killTree(pid);
   process.exit(0);
 });
 process.on("message", (message) => {
@@ -254,14 +255,45 @@ function openDescriptors() {
 }
 
 /**
+ * Its children first, while they can still be found: what confines a command has left its group before the kernel is asked to end it
+ * with its parent, and in between it would live on.
+ *
+ * @param {number} pid
+ */
+function killTree(pid) {
+  for (const child of childrenOf(pid)) killOne(child, "SIGKILL");
+  killGroup(pid, "SIGKILL");
+}
+
+/**
+ * @param {number} pid
+ * @returns {number[]}
+ */
+function childrenOf(pid) {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").trim().split(" ").filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}
+
+/**
  * @param {number} pid
  * @param {NodeJS.Signals} signal
  */
 function killGroup(pid, signal) {
+  killOne(-pid, signal);
+}
+
+/**
+ * @param {number} pid of a process; below zero, of a group
+ * @param {NodeJS.Signals} signal
+ */
+function killOne(pid, signal) {
   try {
-    process.kill(-pid, signal);
+    process.kill(pid, signal);
   } catch {
-    // Nobody is left in it.
+    // Nobody is there any more.
   }
 }
 

@@ -193,6 +193,29 @@ test("when the helper dies its processes end, are reported, and the next spawn w
   expect((await shell("echo again")).stdout).toBe("again\n");
 });
 
+// Bubblewrap's child leaves the group before it asks to be ended with its parent.
+test("a child that has left the group ends with the owner, and with the helper", async () => {
+  const script = 'setsid sleep 100 & echo "$!"; wait';
+  const { argv } = program(
+    `await spawner().spawn({ argv: ["sh", "-c", ${JSON.stringify(script)}], env: { PATH: "/usr/bin:/bin" },
+       onOutput: (_, bytes) => process.stdout.write(bytes) });`,
+  );
+  const owner = spawn(argv[0] as string, argv.slice(1), { stdio: ["ignore", "pipe", "inherit"] });
+  const first = Number(await new Promise<Buffer>((resolve) => owner.stdout.once("data", resolve)));
+  await expect.poll(() => statOf(first)?.[2], { timeout: 10_000 }).toBe(String(first));
+  owner.kill("SIGKILL");
+  expect(await gone(first)).toBe(true);
+
+  const said: Uint8Array[] = [];
+  const spawned = await spawner().spawn({ argv: ["sh", "-c", script], env, onOutput: (_, bytes) => said.push(bytes) });
+  await expect.poll(() => said.length, { timeout: 10_000 }).toBe(1);
+  const second = Number(Buffer.concat(said).toString());
+  await expect.poll(() => statOf(second)?.[2], { timeout: 10_000 }).toBe(String(second));
+  process.kill(Number(statOf(spawned.pid)?.[1]), "SIGKILL");
+  await expect(spawned.exited).rejects.toThrow("ended");
+  expect(await gone(second)).toBe(true);
+});
+
 test("many run at once", async () => {
   const all = await Promise.all(Array.from({ length: 60 }, (_, index) => shell(`echo ${index}; echo e${index} >&2`)));
   expect(all.map(({ stdout, stderr }) => stdout + stderr)).toEqual(all.map((_, index) => `${index}\ne${index}\n`));

@@ -6,6 +6,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
 import { RathError } from "../session/errors.ts";
+import { childrenOf, killOne, leadsSession } from "./processes.ts";
 import type { Order, Report } from "./spawner-process.mjs";
 
 export interface Spawner {
@@ -188,7 +189,7 @@ class HelperProcess implements Spawner {
     if (this.#helper !== helper) return;
     this.#helper = undefined;
     for (const entry of this.#running.values()) {
-      if (entry.pid !== undefined) killGroup(entry.pid);
+      if (entry.pid !== undefined) killTree(entry.pid);
       const error = lost(entry.request);
       if (entry.pid === undefined) entry.started.reject(error);
       else entry.exited.reject(error);
@@ -197,12 +198,10 @@ class HelperProcess implements Spawner {
   }
 }
 
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, "SIGKILL");
-  } catch {
-    // It is gone already.
-  }
+/** As the helper does when this process is gone. */
+function killTree(pid: number): void {
+  if (leadsSession(pid)) for (const child of childrenOf(pid)) killOne(child);
+  killOne(-pid);
 }
 
 function notStarted({ argv, cwd }: SpawnRequest, reason: string, code: string | undefined): RathError {

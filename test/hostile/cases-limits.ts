@@ -97,10 +97,53 @@ export const limitCases: readonly Case[] = [
     name: "29 many small files stop at the limit of the disk",
     async run({ open, workspace }) {
       const use = new DiskUse(workspace);
-      const sandbox = await open({ limits: { disk: "2mb" }, written: () => use.bytes() });
+      const sandbox = await open({ limits: { disk: "2mb" }, written: (when) => use.bytes(when) });
       const { stopped, exitCode } = await sandbox.exec("i=0; while :; do : > $i; i=$((i+1)); done", { timeoutMs: 20_000 });
       assert.deepEqual([stopped, exitCode], ["disk", 137]);
       assert.ok(readdirSync(workspace).length > 500);
+    },
+  },
+  {
+    name: "29b what may not be read is not hidden from the limit of the disk",
+    async run({ open, workspace }) {
+      const use = new DiskUse(workspace);
+      const sandbox = await open({ limits: { disk: "2mb" }, written: (when) => use.bytes(when) });
+      for (const mode of ["300", "600", "000"]) {
+        const { stopped } = await sandbox.exec(`mkdir d; head -c 4M /dev/zero > d/x; chmod ${mode} d; sleep 20`);
+        assert.deepEqual([mode, stopped], [mode, "disk"]);
+        await sandbox.exec("chmod 700 d; rm -r d");
+      }
+    },
+  },
+  {
+    name: "29c directories in directories are not hidden from the limit of the disk, and take no descriptors of the host",
+    async run({ open, workspace }) {
+      const use = new DiskUse(workspace);
+      const sandbox = await open({ limits: { disk: "20mb" }, written: (when) => use.bytes(when) });
+      let most = 0;
+      const timer = setInterval(() => {
+        most = Math.max(most, readdirSync("/proc/self/fd").length);
+      }, 5);
+      const { stopped } = await sandbox.exec([
+        "perl",
+        "-e",
+        "for (1..700) { mkdir 'd'; chdir 'd' } system('head -c 60M /dev/zero > x'); sleep 20",
+      ]);
+      clearInterval(timer);
+      assert.equal(stopped, "disk");
+      assert.ok(most < 500, `${most} descriptors`);
+    },
+  },
+  {
+    name: "29d what is written faster than anybody looks is found at the end",
+    async run({ open, workspace }) {
+      const use = new DiskUse(workspace);
+      const sandbox = await open({ limits: { disk: "2mb" }, written: (when) => use.bytes(when) });
+      assert.equal((await sandbox.exec("true")).stopped, undefined);
+      // It ended by itself, and what only looks or removes afterwards is not blamed.
+      const { stopped, exitCode } = await sandbox.exec("head -c 4M /dev/zero > x");
+      assert.deepEqual([stopped, exitCode], ["disk", 0]);
+      for (const command of ["ls", "rm x", "ls"]) assert.equal((await sandbox.exec(command)).stopped, undefined);
     },
   },
 ];

@@ -130,6 +130,16 @@ describe("search_files", () => {
     if (found.length > 1) expect(found.at(-1)).toMatch(/ran out of time in evil\.txt/);
   });
 
+  test("is not held up by a glob, and says so of one that is none", async () => {
+    const { call } = await bench({ ["a".repeat(40)]: "x" });
+    const began = performance.now();
+    await expect(call(searchFiles, { pattern: "x", glob: `${"*a".repeat(13)}*b` })).rejects.toThrow(
+      /takes too long to match: use fewer stars/,
+    );
+    expect(performance.now() - began).toBeLessThan(5000);
+    await expect(call(searchFiles, { pattern: "x", glob: "" })).rejects.toThrow(/glob is no pattern .*: give one like/);
+  });
+
   test("does not enter .git and node_modules, and leaves when it is told to", async () => {
     const { call } = await bench({ ".git/x": "a", "node_modules/y": "a", "src/node_modules/z": "a", ".env": "a" });
     expect(await call(searchFiles, { pattern: "a" })).toEqual([".env:1: a"]);

@@ -3,6 +3,7 @@ import { counted } from "../../session/counted.ts";
 import type { Sandbox, Tool } from "../../session/session.ts";
 import { textOfThrown } from "../../session/thrown.ts";
 import { builtin } from "./builtin.ts";
+import { globbed } from "./globbed.ts";
 import { type Found, type LineSearch, lineSearch } from "./line-search.ts";
 import { decoded, linesOf } from "./text-file.ts";
 import { type Walked, walk } from "./walk.ts";
@@ -43,8 +44,8 @@ export const searchFiles: Tool<SearchFilesInput, readonly string[]> = builtin<Se
   run: async ({ pattern, path, glob }, { sandbox, signal }) => {
     const search = parsed(pattern);
     const { entries, left } = await filesBelow(sandbox, path, signal);
-    const wanted = await globbed(glob);
-    const paths = entries.flatMap(({ kind, path: file }) => (kind === "file" && wanted(file) ? [file] : [])).sort();
+    const files = entries.flatMap(({ kind, path: file }) => (kind === "file" ? [file] : [])).sort();
+    const paths = glob === undefined ? files : await globbed(glob, files, matchingMs);
     const notes: string[] = left.length === 0 ? [] : [`[only the first ${mostFiles} files and directories were looked at: give a path]`];
     const lines = await searched(sandbox, paths, search, notes, signal);
     return [...lines, ...notes];
@@ -72,12 +73,6 @@ async function filesBelow(sandbox: Sandbox, path: string | undefined, signal: Ab
     if (!isFile) throw error;
     return { entries: [{ path, kind: "file" }], left: [], closed: [] };
   }
-}
-
-async function globbed(glob: string | undefined): Promise<(path: string) => boolean> {
-  if (glob === undefined) return () => true;
-  const { default: picomatch } = await import("picomatch");
-  return picomatch(glob, { dot: true, basename: !glob.includes("/") });
 }
 
 async function searched(

@@ -108,6 +108,10 @@ describe("shell", () => {
     const { call } = await bench({}, { sandbox: sandbox as unknown as Sandbox });
     expect(await call(shell, { command: "serve", background: true })).toEqual({ process: "p1", stdout: "ready\n", stderr: "" });
     expect(await call(shell, { process: "p1" })).toEqual({ process: "p1", stdout: "", stderr: "" });
+    // What is left out is in no record: nobody is told that it is.
+    process.waiting = "line\n".repeat(10_000);
+    const { stdout } = await call(shell, { process: "p1" });
+    expect(stdout).toMatch(/\n\[… \d+ characters are left out here; they are kept nowhere: .* …\]\n/);
     expect(await call(shell, { process: "p1", stop: true })).toEqual({ process: "p1", stdout: "bye\n", stderr: "", exitCode: 143 });
   });
 });

@@ -84,5 +84,8 @@ async function stateOf(process: SandboxProcess, stop: boolean): Promise<ProcessS
   if (stop) await process.stop();
   const { stdout, stderr } = await process.read();
   const { id, exitCode } = process;
-  return { process: id, stdout: shorten(stdout), stderr: shorten(stderr), ...(exitCode === undefined ? {} : { exitCode }) };
+  return { process: id, stdout: shorten(stdout, gone), stderr: shorten(stderr, gone), ...(exitCode === undefined ? {} : { exitCode }) };
 }
+
+/** Output of commands is on record; of background processes only what is returned here. */
+const gone = "they are kept nowhere: read the output more often, or let the command print less";

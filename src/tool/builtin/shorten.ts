@@ -3,13 +3,13 @@
 const headCharacters = 8_000;
 const tailCharacters = 12_000;
 
-/** Whole lines where lines are not very long. The whole is in the record of the call. */
-export function shorten(text: string): string {
+/** Whole lines where lines are not very long. `whole` tells the reader where the rest is. */
+export function shorten(text: string, whole = "the whole output is kept in the record of this call"): string {
   if (text.length <= headCharacters + tailCharacters) return text;
   const head = wellFormed(upToLine(text.slice(0, headCharacters)));
   const tail = wellFormed(fromLine(text.slice(-tailCharacters)));
   const left = text.length - head.length - tail.length;
-  return `${head}\n[… ${left} characters are left out here; the whole output is kept in the record of this call …]\n${tail}`;
+  return `${head}\n[… ${left} characters are left out here; ${whole} …]\n${tail}`;
 }
 
 function upToLine(text: string): string {
