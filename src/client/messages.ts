@@ -17,11 +17,11 @@ const longest = 64 << 20;
 /** Who is told what becomes of a connection. */
 interface Listener {
   opened(): void;
-  /** Also a heartbeat is heard. */
-  heard(): void;
+  /** A heartbeat came: the connection stands, though there is nothing to say. */
+  beat(): void;
 }
 
-export async function* messagesOf(connection: Connection, call: Call, { opened, heard }: Listener): AsyncGenerator<Message> {
+export async function* messagesOf(connection: Connection, call: Call, { opened, beat }: Listener): AsyncGenerator<Message> {
   const silent = new AbortController();
   const { silenceMs } = connection;
   const listen = () => setTimeout(() => silent.abort(new Error(`nothing was heard for ${Math.round(silenceMs / 1000)} s`)), silenceMs);
@@ -37,6 +37,7 @@ export async function* messagesOf(connection: Connection, call: Call, { opened, 
     const parser = createParser({
       maxBufferSize: longest,
       onEvent: (message) => read.push(message),
+      onComment: () => beat(),
       onError: ({ type }) => {
         tooLong ||= type === "max-buffer-size-exceeded";
       },
@@ -44,7 +45,6 @@ export async function* messagesOf(connection: Connection, call: Call, { opened, 
     const decoder = new TextDecoder();
     for await (const piece of piecesOf(response.body, signal)) {
       clearTimeout(timer);
-      heard();
       parser.feed(decoder.decode(piece, { stream: true }));
       for (const message of read.splice(0)) yield messageOf(message, call, response);
       if (tooLong) throw unreadable(named(call), "a message that does not end", response);

@@ -148,6 +148,49 @@ test("who was connected is patient, but not for ever", async () => {
   expect(server.asked.length).toBeGreaterThan(4);
 });
 
+const failing = (code: string, retryable?: boolean): string =>
+  sse(`retry: 1000\n\nevent: error\ndata: ${JSON.stringify({ code, message: "No.", retryable })}\n\n`);
+
+// Mutants: codes of the server and the store may always pass; that a connection opened resets what has failed.
+test("a stream that its server ends is asked for again only where that is of use by the server's word, and not for ever", async () => {
+  for (const [answer, code, asked] of [
+    [failing("store.corrupt", false), "store.corrupt", 1],
+    [failing("server.failed", false), "server.failed", 1],
+    [failing("access.unauthenticated"), "access.unauthenticated", 1],
+    [failing("store.unavailable"), "store.unavailable", 3],
+    [failing("store.unavailable", true), "store.unavailable", 3],
+  ] as const) {
+    await using server = await rawServer(answer);
+    await expect(all(read(server.url))).rejects.toMatchObject({ code });
+    expect(server.asked.length).toBe(asked);
+  }
+  await using server = await rawServer(sse(part(1, "a")), failing("store.unavailable", true));
+  const waits: number[] = [];
+  const reading = all(read(server.url, { onRetry: ({ waitMs }) => waits.push(waitMs) }, { ...paced, patienceMs: 1500 }));
+  await expect(reading).rejects.toMatchObject({ code: "store.unavailable" });
+  // Waits double: what begins with a millisecond is over after some ten of them, and would be asked for hundreds of times otherwise.
+  expect(server.asked.length).toBeLessThan(15);
+  expect(Math.max(...waits)).toBeGreaterThan(32);
+});
+
+// Mutant: only messages are heard.
+test("who heard heartbeats for longer than its patience is patient when the stream fails then", async () => {
+  let turn = 0;
+  await using server = await recordServer(["a", "b"], (_request, response) => {
+    if (++turn > 1) return false;
+    response.writeHead(200, { "content-type": "text/event-stream" }).write(part(1, "a"));
+    let beats = 0;
+    const beat = setInterval(() => {
+      if (++beats <= 10) return response.write(": \n\n");
+      clearInterval(beat);
+      return response.end('event: error\ndata: {"code":"store.unavailable","message":"Away.","retryable":true}\n\n');
+    }, 60);
+    return true;
+  });
+  const found = await all(read(server.url, {}, { ...paced, patienceMs: 400 }));
+  expect(found.map(({ text }) => text)).toEqual(["a", "b"]);
+});
+
 test("leaving the loop closes the connection, also while a part is waited for; a signal rejects with its reason", async () => {
   const closed: Promise<void>[] = [];
   await using server = await recordServer(["a"], (request, response) => {

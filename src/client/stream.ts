@@ -72,7 +72,7 @@ class Resuming<Part extends { readonly type: string }> {
   #resume: string | undefined;
   /** Tries since something was last heard. */
   #failures = 0;
-  /** When something was last heard; undefined before the first connection. */
+  /** When something was last heard; undefined before anything was. */
   #heard: number | undefined;
 
   constructor(connection: Connection, call: StreamCall, options: StreamOptions, shown: Shown, left: AbortSignal) {
@@ -92,6 +92,7 @@ class Resuming<Part extends { readonly type: string }> {
         for await (const message of this.#messages()) {
           if (message.type === "end") return;
           if (message.type === "failed" || message.type === "error") throw failedOf(message);
+          this.#heardSomething();
           if (message.id !== undefined && message.id === passed) continue;
           this.#reach(message);
           if (message.type === "open") continue;
@@ -124,12 +125,15 @@ class Resuming<Part extends { readonly type: string }> {
       { ...this.#call, headers },
       {
         opened: () => this.#options.onOpen?.(),
-        heard: () => {
-          this.#failures = 0;
-          this.#heard = Date.now();
-        },
+        beat: () => this.#heardSomething(),
       },
     );
+  }
+
+  /** Not that a connection opened, nor why it ended: a server that can do no more than that is asked less and less often, and given up. */
+  #heardSomething(): void {
+    this.#failures = 0;
+    this.#heard = Date.now();
   }
 
   /** Waits before the next try, or says why there is none. */
@@ -154,10 +158,11 @@ function mayPass({ retryable, details: { status } }: RathError): boolean {
   return retryable || (typeof status === "number" && status >= 500);
 }
 
-/** Why the server ended a stream: the work failed for good, or the server could not go on, which may pass. */
+/** Why the server ended a stream: the work failed for good, or the server could not go on, which may pass. It says itself which. */
 function failedOf({ type, data }: Message): RathError {
   const { code, message, details, retryable } = (data["error"] ?? data) as Partial<RathError>;
   const known: ErrorCode = typeof code === "string" ? code : "server.failed";
   const passing = type === "error" && /^(?:server|store|rath)\./.test(known);
-  return new RathError(known, String(message ?? "The stream ended."), { retryable: retryable === true || passing, details });
+  const mayPass = typeof retryable === "boolean" ? retryable : passing;
+  return new RathError(known, String(message ?? "The stream ended."), { retryable: mayPass, details });
 }

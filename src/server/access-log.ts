@@ -4,9 +4,8 @@
  */
 import type { AccessEntry, AccessStore } from "../access/access.ts";
 import { counted } from "../session/counted.ts";
-import { neutral } from "../wire/neutral.ts";
 import type { Limits } from "./limits.ts";
-import type { Seen } from "./seen.ts";
+import { forLog, type Seen } from "./seen.ts";
 
 const batchMs = 200;
 const largestBatch = 500;
@@ -23,8 +22,8 @@ const againMs = 5000;
 const trimMs = 3_600_000;
 const trimEntries = 10_000;
 
-/** Reads that are noted though they change nothing. */
-const noted = /^\/v1\/(?:.*\/)?(?:keys|access|blobs?|exports?|bundles?|dossiers?)(?:[/.]|$)/;
+/** Reads that are noted though they change nothing. Of jobs it is the file: anybody can name a job that nobody asked for, and have it made. */
+const noted = /^\/v1\/(?:.*\/)?(?:keys|access|blobs?|exports?|bundles?|dossiers?|jobs\/\{job\}\/result)(?:[/.]|$)/;
 
 export interface AccessLogOptions {
   readonly access: () => Promise<AccessStore>;
@@ -89,13 +88,8 @@ export class AccessLog {
       ...(tenant === undefined || project === undefined ? {} : { tenant, project }),
       ...{ at: now.toISOString(), request, key, identity, method, status, code },
       route: route ?? "unknown",
-      about: about === undefined ? undefined : this.#text(about),
+      about: about === undefined ? undefined : forLog(about, this.#clean),
     };
-  }
-
-  /** Bounded, without control characters and secrets, and such that every store can hold it. */
-  #text(given: string): string {
-    return neutral(this.#clean(given)).slice(0, 300);
   }
 
   #soon(ms = batchMs): void {
@@ -153,5 +147,6 @@ function daysBefore(now: number, days: number): string {
 function isNoted({ method, route, status, code }: Seen): boolean {
   if (status === 401 || status === 403 || status === 429) return true;
   if (route === undefined || code === "request.not-found" || code === "request.not-allowed") return false;
-  return (method !== "GET" && method !== "HEAD" && method !== "OPTIONS") || noted.test(route);
+  // What is not there yet was not read: whoever waits for it asks often.
+  return (method !== "GET" && method !== "HEAD" && method !== "OPTIONS") || (noted.test(route) && status !== 202);
 }

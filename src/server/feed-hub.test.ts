@@ -111,3 +111,25 @@ test("whoever joins, leaves and comes back has no gap, no duplicate and no other
     { numRuns: 150 },
   );
 }, 20_000);
+
+// Mutant: what was sent before is passed over.
+test("whoever comes back to the middle of what was stored together is asked of all of it, and sent the rest", async () => {
+  await using rath = openrath({ store: "memory" });
+  const runtime = runtimeOf(rath.session());
+  const store = await runtime.store();
+  const events = storedChain(Array(4).fill({}), "s");
+  await store.append({ branches: [{ session: "s", expectedHead: undefined, events }] });
+  const place = await store.fedTo();
+  const [asked, sent]: [string[], string[]] = [[], []];
+  const follower: Follower = {
+    closed: false,
+    wants: ({ stored }) => asked.push(stored.id) > 0,
+    send: async ({ stored }) => void sent.push(stored.id),
+    fail: () => {},
+    room: async () => {},
+  };
+  await hubOf(runtime).follow(follower, { after: undefined, within: { place, sent: 2 } });
+  hubOf(runtime).leave(follower);
+  const ids = events.map(({ id }) => id);
+  expect([asked, sent]).toEqual([ids, ids.slice(2)]);
+});

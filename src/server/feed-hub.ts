@@ -7,7 +7,8 @@
  */
 
 import { hintsOf } from "../runtime/hints.ts";
-import { readEvent, rowOf } from "../runtime/load.ts";
+import { rowOf } from "../runtime/load.ts";
+import { readOrProblem } from "../runtime/read-or-problem.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { toldPartsOf } from "../runtime/told-parts.ts";
 import { envelopeOf } from "../session/codec.ts";
@@ -18,7 +19,7 @@ import { textOfThrown } from "../session/thrown.ts";
 import type { Fed, Store, StoredEvent } from "../store/store.ts";
 import { cursorAfter, type FeedCursor } from "./feed-cursor.ts";
 import { LiveReplies } from "./live-replies.ts";
-import { message } from "./sse.ts";
+import { message, unreadable } from "./sse.ts";
 
 /** An event on its way to followers. */
 export interface FedEvent {
@@ -26,8 +27,10 @@ export interface FedEvent {
   readonly kind: EventKind;
   readonly parents: readonly string[];
   readonly facts: Facts;
-  /** Of the first event of a fork: the log it continues. */
+  /** Of the first event of a fork: the log it continues. Of the first one of a run: the session that the run was given. */
   readonly from: string | undefined;
+  /** Of what a run says of itself: the logs that it has written to. */
+  readonly wrote: ReadonlySet<string>;
   /** Undefined when it cannot be read: a blob of it is missing, or it is damaged. */
   readonly read: () => Promise<Event | undefined>;
   /** As it is sent, made when it is first wanted; of one that cannot be read, that it cannot. */
@@ -66,6 +69,8 @@ const pollMs = 250;
 /** How soon something that just happened here is on disk. */
 const soonMs = 5;
 const rememberedCalls = 10_000;
+const rememberedRuns = 1_000;
+const nothing: ReadonlySet<string> = new Set();
 
 const hubs = new WeakMap<Runtime, FeedHub>();
 
@@ -82,6 +87,8 @@ export class FeedHub {
   readonly #replies: LiveReplies;
   /** Calls that returned last. */
   readonly #returned = new Set<string>();
+  /** The logs that runs wrote to of which something was told last. */
+  readonly #wrote = new Map<string, Promise<Set<string>>>();
   /** What followers that have joined were sent, up to here. */
   #place = "";
   #reading: Promise<void> | undefined;
@@ -107,9 +114,7 @@ export class FeedHub {
     for (;;) {
       const end = await store.fedTo();
       for await (const fed of store.feed({ after })) {
-        await follower.room();
-        if (follower.closed) return;
-        await this.#show(store, fed, after, follower, fed.place === within?.place ? within.sent : 0);
+        if (!(await this.#show(store, fed, after, follower, fed.place === within?.place ? within.sent : 0))) return;
         after = fed.place;
         within = undefined;
         await follower.passed?.(after);
@@ -119,14 +124,21 @@ export class FeedHub {
     }
   }
 
-  /** What a follower reads by itself. */
-  async #show(store: Store, fed: Fed, after: string | undefined, follower: Follower, skip: number): Promise<void> {
+  /** What a follower reads by itself, as fast as it takes it: what was stored together may be more than may wait. False when it has left. */
+  async #show(store: Store, fed: Fed, after: string | undefined, follower: Follower, skip: number): Promise<boolean> {
+    await follower.room();
+    if (follower.closed) return false;
     if (fed.problem !== undefined) this.#tellDamaged(fed.place, fed.problem, [follower]);
     for (const [index, stored] of fed.events.entries()) {
-      if (index < skip) continue;
       const event = await this.#fedEvent(store, stored, () => cursorAfter(fed, index, after));
-      if (follower.wants(event)) await follower.send(event);
+      // Also of what it was sent before: it may learn from it what it wants of the rest.
+      const wanted = follower.wants(event);
+      if (!wanted || index < skip) continue;
+      await follower.room();
+      if (follower.closed) return false;
+      await follower.send(event);
     }
+    return true;
   }
 
   leave(follower: Follower): void {
@@ -277,30 +289,47 @@ export class FeedHub {
   async #fedEvent(store: Store, stored: StoredEvent, cursor: () => string): Promise<FedEvent> {
     const { platform } = this.#runtime;
     const { kind, parents, facts, by } = envelopeOf(platform, stored);
-    const from = kind === "session.forked" ? (await rowOf(store, stored.session))?.parent : undefined;
     const { session, run } = stored;
-    const read = once(async () => readable(await readEvent(platform, store, stored).catch(unreadable)));
+    const read = once(() => readOrProblem(platform, store, stored));
+    // The own log of a run is named as it is; effects outside any run have no beginning and no row that would say whose it is.
+    const wrote = run === session && kind !== "run.started" ? await this.#wroteTo(store, run) : nothing;
+    if (run !== undefined && run !== session) (await this.#wrote.get(run))?.add(session);
+    const from =
+      kind === "session.forked"
+        ? (await rowOf(store, session))?.parent
+        : kind === "run.started"
+          ? ((await read()).event as Event<"run.started"> | undefined)?.data?.input.session
+          : undefined;
     return {
-      ...{ stored, kind, parents, facts, from },
+      ...{ stored, kind, parents, facts, from, wrote },
       read: async () => (await read()).event,
       message: once(async () => {
         const { event, problem } = await read();
         const about = { by, session, ...(run === undefined ? {} : { run }) };
         if (event !== undefined) return message("event", { type: "event", event, ...about }, cursor());
-        return message("unreadable", { type: "unreadable", event: stored.id, ...about, ...this.#said(problem) }, cursor());
+        return unreadable(this.#runtime, { event: stored.id, ...about }, problem, cursor());
       }),
     };
+  }
+
+  #wroteTo(store: Store, run: string): Promise<ReadonlySet<string>> {
+    const known = this.#wrote.get(run);
+    if (known !== undefined) return known;
+    const logs = logsOf(store, run);
+    this.#wrote.set(run, logs);
+    logs.catch(() => this.#wrote.delete(run));
+    for (const oldest of this.#wrote.keys()) {
+      if (this.#wrote.size <= rememberedRuns) break;
+      this.#wrote.delete(oldest);
+    }
+    return logs;
   }
 
   #tellDamaged(place: string, problem: RathError, followers: readonly Follower[]): void {
     const { log } = problem.details;
     const session = typeof log === "string" ? log : undefined;
-    const bytes = message("unreadable", { type: "unreadable", session, ...this.#said(problem) }, place);
+    const bytes = unreadable(this.#runtime, { session }, problem, place);
     for (const follower of followers) if (!follower.closed) follower.damaged?.(session, bytes);
-  }
-
-  #said(problem: RathError): { readonly code: string; readonly message: string } {
-    return { code: problem.code, message: this.#runtime.clean(problem.message) };
   }
 
   #sendPart(part: StreamPart, run: string, begins: boolean): void {
@@ -313,17 +342,10 @@ export class FeedHub {
   }
 }
 
-type Read = { readonly event: Event; readonly problem?: undefined } | { readonly event?: undefined; readonly problem: RathError };
-
-function readable(found: Event | Read): Read {
-  return "kind" in found ? { event: found } : found;
-}
-
-/** What will not be otherwise when it is tried again: whoever follows is told so, and goes on. */
-function unreadable(error: unknown): Read {
-  if (RathError.is(error) && (error.retryable || error.code === "store.closed" || error.code === "rath.closed")) throw error;
-  if (RathError.is(error)) return { problem: error };
-  return { problem: new RathError("store.corrupt", `The event cannot be read: ${textOfThrown(error)}.`, { cause: error }) };
+async function logsOf(store: Store, run: string): Promise<Set<string>> {
+  const logs = new Set<string>();
+  for await (const { id } of store.sessions({ run })) logs.add(id);
+  return logs;
 }
 
 function once<T>(make: () => Promise<T>): () => Promise<T> {

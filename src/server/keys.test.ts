@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { accessOf, answer, call, keyFor, type Wanted } from "../../test/support/guarded.ts";
-import type { Role, StoredKey } from "../access/access.ts";
+import type { Permission, Role, StoredKey } from "../access/access.ts";
 import { rotateKey } from "../access/make-key.ts";
 import { allPermissions, roles } from "../access/permissions.ts";
 import { sqliteAccess } from "../access/sqlite.ts";
@@ -137,8 +137,33 @@ describe("a key", () => {
       body: { error: { code: "access.forbidden", message: expect.stringContaining("more than its maker has") } },
     });
     expect(await collect((await accessOf(it.server)).keys({}))).toHaveLength(1);
-    const less = { identity: "human:eve", roles: ["admin"], permissions: ["keys:write"] };
+    const less = { identity: "human:ada", roles: ["admin"], permissions: ["keys:write"] };
     expect((await answer(it.server, "POST /v1/keys", { key, body: less })).status).toBe(201);
+  });
+
+  // Mutants: the identity is not looked at; the roles are not; rotating looks at neither.
+  test("is made in another's name, or with a role its maker has not, by who acts for people alone", async () => {
+    await using it = open();
+    const permissions: Permission[] = ["keys:write", "pending:read", "pending:decide"];
+    const narrowed = await keyFor(it.server, "admin", { identity: "human:bo", permissions });
+    const acting = await keyFor(it.server, "admin", { identity: "human:bo", permissions: [...permissions, "people:act"] });
+    const decides = { permissions: ["pending:decide"] };
+    const boss = await make(it.server, acting, { identity: "human:boss", roles: ["approver"], ...decides });
+    const own = await make(it.server, acting, { identity: "human:bo", roles: ["admin"], ...decides });
+    const status = async (at: string, body: object, key = narrowed): Promise<number> => (await answer(it.server, at, { key, body })).status;
+    for (const [body, expected] of [
+      [{ identity: "human:boss", roles: ["admin"], ...decides }, 403],
+      [{ identity: "human:bo", roles: ["approver"], ...decides }, 403],
+      [{ identity: "human:bo", roles: ["admin", "approver"], ...decides }, 403],
+      [{ identity: "human:bo", roles: ["admin"], ...decides }, 201],
+    ] as const) {
+      expect([body, await status("POST /v1/keys", body)]).toEqual([body, expected]);
+      expect(await status("POST /v1/keys", body, acting)).toBe(201);
+    }
+    const refused = await answer(it.server, `POST /v1/keys/${boss.id}/rotate`, { key: narrowed, body: {} });
+    expect(refused).toMatchObject({ status: 403, body: { error: { code: "access.forbidden", details: { needs: "people:act" } } } });
+    expect(await status(`POST /v1/keys/${own.id}/rotate`, {})).toBe(201);
+    expect(await status(`POST /v1/keys/${boss.id}/rotate`, {}, acting)).toBe(201);
   });
 
   // Mutants: the maker's end is not looked at; a rotated key has no end.

@@ -331,6 +331,25 @@ describe("a secret", () => {
     expect(said.join()).not.toContain("hunter2");
   });
 
+  // Mutants: what a path names is logged as it came; it is cut and not cleaned; cleaned and not cut.
+  test("is in no line of the log that its path named it in, and neither is all of a long path or what acts on a terminal", async () => {
+    const lines: object[] = [];
+    const hear = (fields: object): void => void lines.push(fields);
+    await using it = open({ log: { info: hear, warn: hear, error: hear } });
+    const odd = encodeURIComponent(`${secret}\u001b[2J${"x".repeat(1000)}`);
+    for (const path of [`memories/${odd}`, `sessions/${odd}`, `runs/${odd}`]) await call(it.server, `GET /v1/${path}`);
+    for (const line of lines)
+      for (const value of Object.values(line).filter((one) => typeof one === "string")) {
+        for (const hidden of ["hunter2", "\u001b"]) expect(value).not.toContain(hidden);
+        expect(value.length).toBeLessThanOrEqual(300);
+      }
+    expect(lines.map((line) => Object.keys(line).filter((name) => /^(?:about|session|run)$/.test(name)))).toEqual([
+      ["about"],
+      ["about", "session"],
+      ["about", "run"],
+    ]);
+  });
+
   function circular(): Record<string, unknown> {
     const one: Record<string, unknown> = { secret };
     one["one"] = one;

@@ -1,6 +1,6 @@
 /** All events of a lineage as columns: what screens draw, list and add up before they read what a single event says. */
 import type { OutcomeType } from "../session/event.ts";
-import type { Node } from "../session/log.ts";
+import { type Node, placesBefore } from "../session/log.ts";
 import type { Platform } from "../session/platform.ts";
 import type { LineageIndex } from "../wire/api/lineage.ts";
 
@@ -51,7 +51,7 @@ function addSparse(
   rowOf: (id: string) => number,
 ): void {
   const { facts } = node;
-  if (node.parents.length !== 1 || node.parents[0] !== node.prior) parents.push([row, ...parentsOf(node).map(({ id }) => rowOf(id))]);
+  if (node.parents.length !== 1 || node.parents[0] !== node.prior) parents.push([row, ...placesBefore(node).map(({ id }) => rowOf(id))]);
   for (const mark of marksOf(node)) {
     marks.row.push(row);
     marks.mark.push(mark);
@@ -73,11 +73,6 @@ function addSparse(
     spent.ms.push(facts.ms ?? 0);
     for (const kind of ["input", "output", "usd"] as const) spent[kind].push(facts.usage?.[kind] ?? 0);
   }
-}
-
-/** A detached branch has no parents: it is drawn from where it was taken. */
-function parentsOf(node: Node): readonly Node[] {
-  return node.kind === "session.detached" && node.log.origin !== undefined ? [node.log.origin] : node.parents;
 }
 
 function marksOf(node: Node): readonly LineageIndex["marks"]["mark"][number][] {

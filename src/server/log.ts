@@ -1,7 +1,7 @@
 /** The log of a server: one line a call, with the ids by which it can be found again, and what went wrong inside. */
 import { RathError } from "../session/errors.ts";
 import { textOfThrown } from "../session/thrown.ts";
-import type { Seen } from "./seen.ts";
+import { forLog, type Seen } from "./seen.ts";
 
 /** What a logger like pino offers. */
 export interface Logger {
@@ -12,8 +12,9 @@ export interface Logger {
 
 /** `clean` takes secrets out of texts. */
 export function logSeen(log: Logger, seen: Seen, clean: (text: string) => string): void {
-  const { error, ms, ...fields } = seen;
-  const known = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+  const { error, ms, about, session, run, ...fields } = seen;
+  const named = Object.entries({ about, session, run }).map(([name, value]) => [name, value && forLog(value, clean)] as const);
+  const known = Object.fromEntries([...Object.entries(fields), ...named].filter(([, value]) => value !== undefined));
   const line = { ...known, ms: Math.round(ms * 10) / 10, ...(error === undefined ? {} : { problem: clean(problemOf(error)) }) };
   const message = `${seen.method} ${seen.route ?? "unknown"} ${seen.status}`;
   if (seen.status >= 500 && !passes(error)) log.error(line, message);

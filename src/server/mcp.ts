@@ -9,6 +9,7 @@ import { RathError } from "../session/errors.ts";
 import { plainJson } from "../wire/neutral.ts";
 import { answerTo } from "./answer-error.ts";
 import type { Caller } from "./caller.ts";
+import { Ending } from "./ending.ts";
 import { openSession } from "./open-session.ts";
 import type { Project } from "./projects.ts";
 import { type Call, checked, type Route } from "./route.ts";
@@ -124,7 +125,7 @@ function addTool(made: McpServer, from: Connected, route: Route): void {
     { description: route.summary, inputSchema: inputOf(route), annotations: { readOnlyHint, destructiveHint: false } },
     async (input: Readonly<Record<string, unknown>>, context: ServerContext) => {
       try {
-        const answer = await route.handle(callOf(from, route, input, context));
+        const answer = await asking(from, route, input, context);
         const text = answer instanceof Response ? await textOf(answer) : plainJson(answer ?? {});
         if (text.length > mostText)
           throw new RathError("request.too-large", `The answer has ${text.length} characters: ask for less, with a limit or a range.`);
@@ -135,6 +136,21 @@ function addTool(made: McpServer, from: Connected, route: Route): void {
       }
     },
   );
+}
+
+/** A question to everything on record has a place among all that are asked, and ends when the server stops, as it does over HTTP. */
+async function asking(from: Connected, route: Route, input: Readonly<Record<string, unknown>>, context: ServerContext): Promise<unknown> {
+  const call = callOf(from, route, input, context);
+  if (route.long !== true) return route.handle(call);
+  const { questions, stopping } = from.server;
+  const free = questions.take(from.caller.key ?? "");
+  const ending = new Ending(call.request, stopping);
+  try {
+    return await route.handle({ ...call, signal: ending.signal });
+  } finally {
+    ending.done();
+    free();
+  }
 }
 
 /** An answer that came as it would be sent: JSON with a status of its own, or another format that can be read. */
@@ -155,7 +171,7 @@ function callOf(
   { server, caller, project }: Connected,
   route: Route,
   input: Readonly<Record<string, unknown>>,
-  { mcpReq }: ServerContext,
+  { mcpReq: { signal } }: ServerContext,
 ): Call {
   const of = (schema: z.ZodType | undefined): Record<string, unknown> | undefined =>
     schema instanceof z.ZodObject
@@ -166,7 +182,7 @@ function callOf(
     params: checked(route.params, of(route.params), "path"),
     query: checked(route.query, of(route.query), "query"),
     body: checked(route.body, of(route.body), "body"),
-    ...{ caller, server, request: new Request("http://localhost/mcp"), signal: mcpReq.signal },
+    ...{ caller, server, request: new Request("http://localhost/mcp", { signal }), signal },
   };
 }
 

@@ -4,6 +4,7 @@ import { RathError } from "../session/errors.ts";
 import type { Node } from "../session/log.ts";
 import type { Session } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
+import { inTurn } from "./in-turn.ts";
 import { keepRecent } from "./recent.ts";
 import type { Call } from "./route.ts";
 
@@ -22,9 +23,6 @@ export async function openSession({ rath, runtime, caller }: Calling, id: string
 function placeIn(at: string): number | string {
   return /^\d{1,9}$/.test(at) ? Number(at) : at;
 }
-
-/** Who writes to a session now, by session: of each runtime. */
-const writing = new WeakMap<object, Map<string, Promise<unknown>>>();
 
 /**
  * Continues a session at its newest event. Callers of this server continue one session one after the other. Where somebody else is at
@@ -72,18 +70,4 @@ function moved({ id, head, step }: Session, ifHead: string): RathError {
   return new RathError("store.conflict", `Session ${id} was not continued at ${ifHead}: ${why}. Read it again, or leave out ifHead.`, {
     details: { session: id, head, step, ifHead },
   });
-}
-
-async function inTurn<T>(runtime: object, session: string, work: () => Promise<T>): Promise<T> {
-  const turns = writing.get(runtime) ?? new Map<string, Promise<unknown>>();
-  writing.set(runtime, turns);
-  const before = turns.get(session) ?? Promise.resolve();
-  const done = before.then(work);
-  const over = done.catch(() => {}); // whoever asked is told
-  turns.set(session, over);
-  try {
-    return await done;
-  } finally {
-    if (turns.get(session) === over) turns.delete(session);
-  }
 }

@@ -17,8 +17,10 @@ export function describeRoutes(app: OpenAPIHono, routes: readonly Route[]): obje
 }
 
 function described(route: Route): Parameters<OpenAPIHono["openAPIRegistry"]["registerPath"]>[0] {
-  const { name, method, path, summary, needs, alsoNeeds, params, query, body, takes, answer, media, status = 200, orStatus } = route;
+  const { name, method, path, summary, needs, alsoNeeds, params, query, body, takes, answer, media, status = 200 } = route;
+  const { orStatus, orAnswer } = route;
   const content = answer !== undefined ? json(answer) : media === undefined ? undefined : { [media]: { schema: z.string() } };
+  const orContent = orAnswer === undefined ? content : json(orAnswer);
   const given = body !== undefined ? json(body) : takes === undefined ? undefined : { [takes]: { schema: z.string() } };
   return {
     operationId: name,
@@ -36,7 +38,7 @@ function described(route: Route): Parameters<OpenAPIHono["openAPIRegistry"]["reg
     },
     responses: {
       [status]: { description: "It was done.", ...(content === undefined || status === 204 ? {} : { content }) },
-      ...(orStatus === undefined ? {} : { [orStatus]: { description: orWords[orStatus], ...(content === undefined ? {} : { content }) } }),
+      ...(orStatus === undefined ? {} : { [orStatus]: { description: orWords[orStatus], ...(orContent && { content: orContent }) } }),
       default: { description: "It was not done, and why.", content: json(errorBody) },
     },
   };

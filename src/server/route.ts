@@ -61,6 +61,8 @@ export interface RouteOptions<
   readonly status?: 200 | 201 | 202 | 204;
   /** Another status under which the same comes: it was there already, or is not there yet. */
   readonly orStatus?: 200 | 202;
+  /** What comes under that one, where it is not the same. */
+  readonly orAnswer?: z.ZodType;
   /** Takes as long as it takes: a stream, a download, or a question to everything on record. */
   readonly long?: boolean;
   /** The answer, or a Response where it is not JSON. */

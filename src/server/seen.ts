@@ -1,5 +1,6 @@
 /** What is known of a call once it was answered: for the log, the metrics and the access log. Never a query, a body or a key's secret. */
 import type { Scope } from "../access/access.ts";
+import { neutral } from "../wire/neutral.ts";
 
 export interface Seen extends Partial<Scope> {
   readonly request: string;
@@ -18,4 +19,9 @@ export interface Seen extends Partial<Scope> {
   readonly run?: string | undefined;
   /** What went wrong inside, where the caller was told nothing of it. */
   readonly error?: unknown;
+}
+
+/** What a path names is whatever the caller wrote: for a log it is bounded, without control characters and secrets, and such that every store can hold it. */
+export function forLog(given: string, clean: (text: string) => string): string {
+  return neutral(clean(given)).slice(0, 300);
 }

@@ -8,6 +8,8 @@ import type { EventIndex } from "../wire/api/event.ts";
 import type { SessionResource } from "../wire/api/session.ts";
 
 const mostAgents = 20;
+const mostOfBeginning = 120;
+const stepsOfBeginning = 20;
 
 /** What a list says of a session. */
 export function summaryOf(session: Session) {
@@ -19,6 +21,7 @@ export function summaryOf(session: Session) {
   return {
     ...{ id, head, step, status, usage, lineage, waiting: pending.length, tags },
     ...(title === undefined ? {} : { title }),
+    ...(title === undefined ? beginningOf(session) : {}),
     ...(principal === undefined ? {} : { principal }),
     ...(parent === undefined ? {} : { parent }),
     created: (node.log.first ?? node).at,
@@ -26,6 +29,13 @@ export function summaryOf(session: Session) {
     events: node.seq + 1,
     agents: Object.keys(stateOf(node).turns).slice(0, mostAgents),
   };
+}
+
+/** What to call one that nobody gave a title. Looked for at its beginning alone, however long it is. */
+function beginningOf(session: Session): { readonly begins?: string } {
+  const text = session.at(Math.min(session.step, stepsOfBeginning)).messages[0]?.text.trim() ?? "";
+  // By whole characters: half of one is no text.
+  return text === "" ? {} : { begins: [...text.slice(0, 2 * mostOfBeginning)].slice(0, mostOfBeginning).join("") };
 }
 
 export function resourceOf(session: Session) {

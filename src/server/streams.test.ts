@@ -12,7 +12,7 @@ import { RathError } from "../session/errors.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Fed, Store } from "../store/store.ts";
 import { tool } from "../tool/tool.ts";
-import { hubOf } from "./feed-hub.ts";
+import { type Follower, hubOf } from "./feed-hub.ts";
 import { createServer } from "./server.ts";
 
 const origin = "http://localhost";
@@ -66,11 +66,71 @@ test("a reader that comes back after any message gets exactly what it did not ge
   }
 });
 
+// Mutants: only runs that have not ended are known; the first event of a run is nobody's.
+test("a reader of a session that comes back when its runs have ended gets what they said of themselves", async () => {
+  const flow = new Flow(async (session) => (await session.do("one", () => 1)).do("two", () => 2), "flow");
+  await using rath = openrath({ store: "memory", workflows: { flow } });
+  await using server = createServer(rath, open);
+  const session = await rath.save(rath.session("Hello"));
+  const url = `${origin}/v1/sessions/${session.id}/stream`;
+  const isEnd = ({ data }: Told): boolean => data.event?.kind === "run.ended";
+  await using live = await listen(server.fetch, url);
+  const told = [(await live.next()) as Told];
+  for (let i = 0; i < 2; i++) {
+    await (await rath.run("flow", await rath.open(session.id))).result();
+    told.push(...(await live.until(isEnd)));
+  }
+  const kinds = told.map(({ data }) => data.event?.kind);
+  expect(kinds.filter((kind) => kind === "run.started")).toHaveLength(2);
+  for (const [at, { id }] of told.slice(0, -1).entries()) {
+    await using again = await listen(server.fetch, url, id);
+    const rest: Told[] = [];
+    while (rest.length < told.length - at - 1) rest.push((await again.next()) as Told);
+    expect(rest.map(({ data }) => data.event.kind)).toEqual(kinds.slice(at + 1));
+    expect(rest).toEqual(told.slice(at + 1));
+  }
+  await using whole = await listen(server.fetch, `${url}?from=start`);
+  expect((await whole.until(({ id }) => id === told.at(-1)?.id)).slice(-(told.length - 1))).toEqual(told.slice(1));
+});
+
 async function allEvents(store: ReturnType<typeof memoryStore>): Promise<string[]> {
   const ids: string[] = [];
   for await (const { events } of store.feed({})) ids.push(...events.map(({ id }) => id));
   return ids;
 }
+
+// Mutants: room is waited for once for all that was stored together; a reader that has left is sent the rest of it.
+test("what was stored together may be more than may wait: who reads it from the past gets all of it, at its own pace", async () => {
+  await using rath = openrath({ store: "memory" });
+  await using server = createServer(rath, { ...open, limits: { unread: 10_000 } });
+  let session = rath.session("begin");
+  for (let i = 0; i < 20; i++) session = session.say(`${i} ${"x".repeat(4000)}`);
+  await rath.save(session);
+  const ids = [...session.events()].map(({ id }) => id);
+  const url = `${origin}/v1/sessions/${session.id}/stream`;
+  const read = async (from: string, after?: string): Promise<readonly Told[]> => {
+    await using stream = await listen(server.fetch, from, after);
+    const told: Told[] = [];
+    do {
+      told.push((await stream.next()) as Told);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    } while (told.at(-1)?.type === "event" && told.at(-1)?.data.event.id !== session.head);
+    return told;
+  };
+  const told = await read(`${url}?from=start`);
+  expect(eventsIn(told)).toEqual(ids);
+  expect(eventsIn(await read(url, told[3]?.id))).toEqual(ids.slice(4));
+  const sent: string[] = [];
+  const follower: Follower = {
+    closed: false,
+    wants: () => true,
+    send: async ({ stored }) => void sent.push(stored.id),
+    fail: () => {},
+    room: async () => void Object.assign(follower, { closed: sent.length === 3 }),
+  };
+  await hubOf(runtimeOf(session)).follow(follower, { after: undefined });
+  expect(sent).toEqual(ids.slice(0, 3));
+});
 
 test("readers that come and go while events flow each see every event once", async () => {
   await using rath = openrath({ store: "memory" });
@@ -224,6 +284,34 @@ test("what cannot be read is told as that, with its place, to whoever follows an
     await using again = await listen(server.fetch, `${origin}/v1/stream`, id);
     if (at < 2) expect(await again.next()).toEqual(told[at + 1]);
   }
+});
+
+// Mutants: what cannot be read ends the stream; its message has no id.
+test("a run of which something cannot be read is told to its end, with what is wrong in its place", async () => {
+  const store = memoryStore();
+  let lost = false;
+  const failing: Store = { ...store, blob: async (hash) => (lost ? undefined : store.blob(hash)) };
+  const large = [{ type: "file", mediaType: "image/png", data: new Uint8Array(1 << 20) }] as const;
+  const flow = new Flow(async (session) => (await session.do("one", () => 1)).say(large).do("two", () => 2), "flow");
+  await using rath = openrath({ store: failing, workflows: { flow } });
+  await using server = createServer(rath, open);
+  const run = await rath.run("flow", rath.session("Go"));
+  await run.result();
+  const url = `${origin}/v1/runs/${run.id}/stream`;
+  const isOver = ({ type }: Told): boolean => type === "end" || type === "error";
+  await using before = await listen(server.fetch, url);
+  const whole = await before.until(isOver);
+  lost = true;
+  await using after = await listen(server.fetch, url);
+  const told = await after.until(isOver);
+  expect(told.map(({ id }) => id)).toEqual(whole.map(({ id }) => id));
+  const at = told.findIndex(({ type }) => type === "unreadable");
+  expect(told.filter((_, index) => index !== at)).toEqual(whole.filter((_, index) => index !== at));
+  const { event, session } = whole[at]?.data ?? {};
+  expect(event.kind).toBe("message.added");
+  expect(told[at]).toMatchObject({ id: event.id, data: { event: event.id, by: event.by, session, run: run.id, code: "store.corrupt" } });
+  await using again = await listen(server.fetch, url, told[at]?.id);
+  expect(await again.until(isOver)).toEqual(told.slice(at + 1));
 });
 
 test("a server that stops ends its streams with a word, and nobody follows any more", async () => {

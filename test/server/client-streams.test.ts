@@ -168,6 +168,8 @@ test("a server that is stopped and started again on the same store and port is n
   for (let round = 0; round < 3; round++) {
     session = await rath.open(first.id);
     for (let i = 0; i < 12; i++) session = await rath.save(session.say(`${round} ${i}`));
+    // One that has not been heard of yet cannot be missed.
+    await expect.poll(() => opened, { timeout: 20_000 }).toBe(round + 1);
     if (round === 2) break;
     // Once it is told to stop, once its connections just break.
     if (round === 0) await server.close();
@@ -188,6 +190,28 @@ test("a server that is stopped and started again on the same store and port is n
   await http.kill();
   await server.close();
   await rath.close();
+});
+
+test("whoever goes on after a cursor is told what a run that wrote before it says of itself later", async () => {
+  const options: RathOptions = { store: join(folder, "later.db") };
+  const all = async (after?: string): Promise<Part[]> => {
+    await using rath = openrath(options);
+    await using server = createServer(rath, open);
+    await using http = await servedHttp(server);
+    const said = await rath.save((await rath.open(id)).say("more"));
+    return await read(
+      connect({ url: http.url }).sessions.stream(id, after === undefined ? { from: "start" } : { after }),
+      isEvent(said.head),
+    );
+  };
+  const first = openrath(options);
+  const { id } = await first.save(first.session("begin"));
+  const seen = await all(); // another process reads, and goes on, before the first one signs what it has written
+  await first.close();
+  const rest = await all(seen.at(-1)?.cursor);
+  expect(rest.map((part) => part.type === "event" && part.event.kind)).toEqual(["run.signed", "run.signed", "message.added"]);
+  const whole = await all();
+  expect(eventIds(whole).slice(0, -2)).toEqual(eventIds([...seen, ...rest]));
 });
 
 test("what waits is told once, over cuts too: what came and what was decided meanwhile", async () => {

@@ -200,6 +200,10 @@ const operations = [...names.filter((name) => !taking.includes(name)), ...taking
 /** Those that nothing goes well with that can be made by chance: a code of an invitation, a bundle, another protocol. */
 const notAlone = new Set(["exchangeCode", "mcp", "importSession"]);
 
+test("what comes of a job that is not done is in the document, too", () => {
+  expect(operationNamed("getJobResult").responses[202]?.content?.["application/json"]?.schema).toBeDefined();
+});
+
 describe("every operation", () => {
   test.each(operations)("%s takes what the document allows and answers as it says", async (name) => {
     const operation = operationNamed(name);

@@ -8,6 +8,7 @@ import { writeFormats } from "../../src/audit/export/write.ts";
 import { openrath } from "../../src/openrath.ts";
 import { heedErasures } from "../../src/runtime/heed-erasures.ts";
 import { runtimeOf } from "../../src/runtime/replay.ts";
+import { jobIdOf } from "../../src/server/job-name.ts";
 import { Jobs } from "../../src/server/jobs.ts";
 import { Projects } from "../../src/server/projects.ts";
 import { Flow } from "../support/flow.ts";
@@ -49,6 +50,23 @@ afterAll(async () => {
 const folders = async (): Promise<number> => (await readdir(tmpdir())).filter((name) => name.startsWith("openrath-jobs-")).length;
 
 describe("an export", () => {
+  // Mutants: the route is not noted; all of jobs is; one that is not there yet is.
+  test("that is fetched is in the access log, also one that nobody asked for, and waiting for it is not", async () => {
+    await using server = await worked();
+    const { id, head } = await session(server);
+    const viewer = await server.as("human:vi", ["viewer"]);
+    const job = jobIdOf({ kind: "export", session: id, head, options: { format: "bundle" } });
+    expect((await viewer.response("getJobResult", { job })).status).toBe(202);
+    await over(viewer, job);
+    expect((await viewer.response("getJobResult", { job })).status).toBe(200);
+    const jobs = async (): Promise<Answer[]> =>
+      (await server.ask("listAccess")).items.filter(({ route }: Answer) => route.startsWith("/v1/jobs/"));
+    await expect.poll(jobs, { timeout: 10_000 }).not.toEqual([]);
+    expect(await jobs()).toMatchObject([
+      { identity: "human:vi", method: "GET", route: "/v1/jobs/{job}/result", about: `job=${job}`, status: 200 },
+    ]);
+  });
+
   test("is made in every format, to be saved and never shown", async () => {
     await using server = await worked();
     const { id, head } = await session(server, "</script><script>alert(1)</script>");

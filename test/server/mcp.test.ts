@@ -7,10 +7,12 @@ import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { openrath, type Session, Workflow } from "../../src/index.ts";
 import { listen } from "../../src/server/listen.ts";
 import { toolNames } from "../../src/server/mcp.ts";
+import type { Route } from "../../src/server/route.ts";
 import { routes } from "../../src/server/routes/routes.ts";
-import { createServer } from "../../src/server/server.ts";
+import { servedBy } from "../../src/server/served.ts";
+import { createServer, type ServerOptions } from "../../src/server/server.ts";
 import { cleaned, command, projectFolder } from "../support/called.ts";
-import { accessOf, keyFor } from "../support/guarded.ts";
+import { accessOf, call, keyFor } from "../support/guarded.ts";
 
 cleaned();
 const open: (() => Promise<unknown>)[] = [];
@@ -70,9 +72,9 @@ test("a session that another process erased is not read as a resource", async ()
 });
 
 describe.each(["legacy", "auto"] as const)("over HTTP, %s", (mode) => {
-  const served = async () => {
+  const served = async (options: ServerOptions = {}) => {
     const rath = openrath({ store: "memory", workflows: { quick: new Quick() } });
-    const server = createServer(rath);
+    const server = createServer(rath, options);
     const listening = await listen(server);
     const stop = new AbortController();
     const working = rath.work({ signal: stop.signal });
@@ -129,6 +131,28 @@ describe.each(["legacy", "auto"] as const)("over HTTP, %s", (mode) => {
     await expect(client.readResource({ uri: "openrath://sessions/00000000-0000-7000-8000-000000000000" })).rejects.toThrow(
       "There is no session",
     );
+  });
+
+  // Mutants: a tool takes no place; it frees none; it is not told that the server stops.
+  test("a question that may take any time has a place among those over HTTP, and ends when the server stops", async () => {
+    const { server, connect } = await served({ limits: { questions: 1 } });
+    const key = await keyFor(server, "viewer");
+    const client = await connect(key);
+    const code = async (asked: Promise<string>): Promise<string> => JSON.parse(await asked).error.code;
+    for (let n = 0; n < 2; n++) expect(await ask(client, "grepProject", { q: "x" })).toHaveProperty("items");
+    const route = routes.find(({ name }) => name === "grepProject") as { handle: Route["handle"] };
+    const { handle } = route;
+    route.handle = ({ signal }) => new Promise((_, no) => signal.addEventListener("abort", () => no(signal.reason)));
+    try {
+      const first = code(refused(client, "grepProject", { q: "x" }));
+      await expect.poll(() => servedBy(server).questions.all, { timeout: 10_000 }).toBe(1);
+      expect((await call(server, "GET /v1/grep?q=x", { key })).status).toBe(429);
+      expect(await code(refused(client, "grepProject", { q: "x" }))).toBe("request.limited");
+      servedBy(server).stop();
+      expect(await first).toBe("server.busy");
+    } finally {
+      route.handle = handle;
+    }
   });
 
   test("a viewer sees no tool that writes, and a key that was revoked opens nothing", async () => {

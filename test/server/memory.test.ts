@@ -45,6 +45,27 @@ describe("a memory", () => {
     expect((await ada.ask("getMemoryVersions", { memory: "test-command", after: versions.next })).items).toEqual([second]);
   });
 
+  // Mutants: what it is staged on is not looked at; it is published at once.
+  test.each(["get", "publish"] as const)("is not put over what its writer never saw, also when that came during %s", async (at) => {
+    await using server = await worked({ idle: true });
+    const [ada, bo] = [await server.as("human:ada", ["operator"]), await server.as("human:bo", ["operator"])];
+    const put = { memory: "test-command" };
+    await ada.ask("putMemory", put, { content: "npm test" });
+    const memory = server.rath.memory as { [name in typeof at]: (given: never) => Promise<unknown> };
+    const own = memory[at];
+    // Somebody else is faster, just between two steps of the call.
+    memory[at] = async (given) => {
+      memory[at] = own;
+      const seen = at === "get" ? await own.call(memory, given) : undefined;
+      await bo.ask("putMemory", put, { content: "vitest", based: 1 });
+      return seen ?? own.call(memory, given);
+    };
+    expect(await ada.refused("putMemory", put, { content: "jest", based: 1 })).toMatchObject({ status: 409, code: "memory.changed" });
+    expect(await ada.ask("getMemory", put)).toMatchObject({ version: 2, content: "vitest", by: "human:bo" });
+    expect(await ada.ask("putMemory", put, { content: "jest", based: 2 })).toMatchObject({ version: 3, content: "jest", by: "human:ada" });
+    expect(await ada.ask("putMemory", { memory: "new" }, { content: "x", based: 0 })).toMatchObject({ version: 1, state: "published" });
+  });
+
   test("is forgotten, retracted and rolled back, each by whoever asks, with their reason", async () => {
     await using server = await worked({ idle: true });
     const [ada, root] = [await server.as("human:ada", ["operator"]), await server.as("human:root", ["admin"])];

@@ -88,7 +88,7 @@ test("a call is followed to its run by its trace, its log line and its numbers",
   expect(http?.parentSpanContext?.spanId).toBe("b7ad6b7169203331");
   expect(http?.attributes).toMatchObject({ "http.request.method": "POST", "http.route": "/v1/runs", "http.response.status_code": 201 });
   expect(run?.parentSpanContext?.spanId).toBe(http?.spanContext().spanId);
-  expect(run?.attributes).toMatchObject({ "openrath.run": id, "gen_ai.conversation.id": session });
+  expect(run?.attributes).toMatchObject({ "openrath.run.id": id, "gen_ai.conversation.id": session });
 
   expect(lines.find(({ message }) => message === "POST /v1/runs 201")?.fields).toMatchObject({ request: "call-1", identity: "human:ada" });
   expect(lines.find(({ message }) => message === "GET /v1/runs/{run}/result 200")?.fields).toMatchObject({ run: id });

@@ -1,5 +1,6 @@
 /** Routes about runs: started once whoever asks how often, found, waited for, steered. A worker of the same process executes them. */
 import { describe, expect, test } from "vitest";
+import { until } from "../support/processes.ts";
 import { type Answer, type Caller, routeNamed, type ServedRath } from "../support/served.ts";
 import { type Worked, worked } from "../support/worked.ts";
 
@@ -114,7 +115,7 @@ describe("a run", () => {
 });
 
 describe("the same key", () => {
-  // Mutants: beganAt gives undefined; wasThere is never true.
+  // Mutants: beganAt gives undefined; nobody is in startedBefore.
   test("gives the same run, also when its session has gone on since; for another input it is refused", async () => {
     await using server = await worked();
     const made = await server.ask("createSession", {}, { message: "First" });
@@ -146,6 +147,7 @@ describe("the same key", () => {
     expect(await post({ ...body, key: "k" }, "k")).toEqual([200, run]);
     expect(await post({ ...body, key: "l" }, "k")).toMatchObject([400, { error: { code: "request.invalid" } }]);
     expect(await post(body, "x".repeat(601))).toMatchObject([400, { error: { code: "request.invalid" } }]);
+    expect(await post(body, `cancelled ${run.id}`)).toMatchObject([400, { error: { code: "value.unsupported" } }]);
   });
 
   // Mutant: 201 whenever the row was not there before.
@@ -161,6 +163,72 @@ describe("the same key", () => {
     }
     expect((await server.ask("getRuns")).items).toHaveLength(5);
   });
+
+  // Mutant: calls with one key do not wait for each other.
+  test("at once takes one place in the queue", async () => {
+    await using server = await worked({ idle: true, limits: { queue: 1 } });
+    const { id: session } = await server.ask("createSession", {}, { message: "First" });
+    const body = { workflow: "echo", session, message: "More", key: "k" };
+    const answers = await Promise.all(Array.from({ length: 4 }, () => status(server, body)));
+    expect(answers.map(([code]) => code)).toEqual([201, 200, 200, 200]);
+  });
+
+  // Mutants: the key is refused without a second look; what was said for nothing stays on the session.
+  test.each([
+    ["one process", 1],
+    ["several processes", 3],
+  ])("at once on a session in %s starts one run; another message is refused", async (_where, processes) => {
+    await using server = await worked({ idle: true });
+    const servers: readonly ServedRath[] = [server, ...Array.from({ length: processes - 1 }, () => server.another())];
+    for (let round = 0; round < 5; round++) {
+      const { id: session } = await server.ask("createSession", {}, { message: "First" });
+      for (const said of [{ message: "More" }, {}]) {
+        const body = { workflow: "echo", session, ...said, key: `k${round} ${Object.keys(said)}` };
+        const answers = await Promise.all([...servers, ...servers, ...servers].map((one) => status(one, body)));
+        expect(answers.map(([code]) => code).sort()).toEqual([...Array.from({ length: processes * 3 - 1 }, () => 200), 201]);
+        expect(new Set(answers.map(([, { id }]) => id)).size).toBe(1);
+        const other = { ...body, message: "Other" };
+        for (const one of servers) expect(await status(one, other)).toMatchObject([409, { error: { code: "run.key-reused" } }]);
+      }
+    }
+    expect((await server.ask("getRuns")).items).toHaveLength(10);
+  });
+
+  // Mutant: what was said lies in the session itself, or nowhere.
+  test("on a session that a run was at work on gives the same run when that has gone on", async () => {
+    await using server = await worked();
+    const { id: session } = await server.ask("createSession", {}, { message: "First" });
+    const first = await server.ask("startRun", {}, { workflow: "receive", session });
+    await settled(server, first.id);
+    const body = { workflow: "echo", session, message: "More", key: "k" };
+    const [, run] = await status(server, body);
+    expect(run.session).not.toBe(session);
+    await server.ask("sendSignal", { run: first.id }, { signal: "paid", data: 1 });
+    await done(server, first.id);
+    expect(await status(server, body)).toMatchObject([200, { id: run.id }]);
+    expect(await status(server, { ...body, message: "Other" })).toMatchObject([409, { error: { code: "run.key-reused" } }]);
+  });
+
+  // Mutant: what was said for it stays where it was said.
+  test("that is refused leaves nothing on the session: it goes on as it was, and others who write it are seen", async () => {
+    await using server = await worked({ idle: true });
+    const { id: session } = await server.ask("createSession", {}, { message: "First" });
+    await server.ask("startRun", {}, { workflow: "echo", message: "Hi", key: "k" });
+    expect(await status(server, { workflow: "echo", session, message: "Lost", key: "k" })).toMatchObject([409, {}]);
+    const elsewhere = await server.another().ask("sayInSession", { session }, { message: "Elsewhere" });
+    expect(await server.ask("getSession", { session })).toMatchObject({ head: elsewhere.head });
+    expect(await server.ask("startRun", {}, { workflow: "echo", session, message: "More" })).toMatchObject({ session });
+  });
+
+  test("at once with two different messages on a session starts one of them, and refuses the other", async () => {
+    await using server = await worked({ idle: true });
+    const { id: session } = await server.ask("createSession", {}, { message: "First" });
+    for (const one of [server, server.another()]) {
+      const body = { workflow: "echo", session, key: `k ${one === server}` };
+      const answers = await Promise.all([status(server, { ...body, message: "a" }), status(one, { ...body, message: "b" })]);
+      expect(answers.map(([code]) => code).sort()).toEqual([201, 409]);
+    }
+  });
 });
 
 describe("the queue", () => {
@@ -175,6 +243,22 @@ describe("the queue", () => {
     expect((await status(server, { workflow: "echo", message: "1", key: "one" }))[0]).toBe(200);
     server.work();
     await expect.poll(async () => (await status(server, { workflow: "echo", message: "3" }))[0], { timeout: 5000 }).toBe(201);
+  });
+
+  // Mutant: started does not take back what was said for a run that is not started.
+  test("that is full leaves the session of a refused run where it was: it is that session which goes on later", async () => {
+    await using server = await worked({ idle: true, limits: { queue: 1 } });
+    const { id: session } = await server.ask("createSession", {}, { message: "First" });
+    await server.ask("startRun", {}, { workflow: "echo", message: "fills the queue" });
+    const body = { workflow: "echo", session, message: "More" };
+    expect((await status(server, body))[0]).toBe(503);
+    server.work();
+    let [code, run] = await status(server, body);
+    await until(async () => {
+      if (code === 503) [code, run] = await status(server, body);
+      return code !== 503;
+    }, "there is room in the queue");
+    expect([code, run.session]).toEqual([201, session]);
   });
 });
 

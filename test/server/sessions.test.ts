@@ -118,6 +118,9 @@ describe("sessions are listed", () => {
     const quiet = (await rows()).get(plain.id);
     expect(quiet).toMatchObject({ events: 2, children: 0, agents: [] });
     expect(quiet).not.toHaveProperty("run");
+    // What to call one without a title.
+    expect(quiet).toMatchObject({ begins: "Hello" });
+    expect((await rows()).get(session.id)).not.toHaveProperty("begins");
     const first = await server.ask("startRun", {}, { workflow: "coding", session: plain.id });
     const second = await server.ask("startRun", {}, { workflow: "coding", session: plain.id });
     expect((await rows()).get(plain.id)).toMatchObject({ run: { id: second.id, workflow: "coding", status: "queued" } });

@@ -1,11 +1,15 @@
 /**
  * Sessions from elsewhere: a bundle is verified before anything of it is stored. That says that it is whole, not that it happened: it may
- * hold decisions in anybody's name, on runs that go on here. So whoever may not decide may not import. Whose sessions they are is what it
- * is for those that are made here: the caller's own, unless they act for people.
+ * hold decisions in anybody's name, on runs that go on here. So whoever may not decide may not import, and what a bundle brings in
+ * somebody's name is what it is when it is made here: the caller's own, unless they act for people. That is so for its sessions, and for
+ * what was said to their runs, also to those that have ended: they can be run again from any place.
  */
+import type { Said } from "../../audit/export/bundle-said.ts";
 import { importSessions } from "../../audit/import/import.ts";
 import { RathError } from "../../session/errors.ts";
 import { sessionResource } from "../../wire/api/session.ts";
+import type { Caller } from "../caller.ts";
+import { mayDecide } from "../may-decide.ts";
 import { bodyOf } from "../read-body.ts";
 import { route } from "../route.ts";
 import { resourceOf } from "../session-resource.ts";
@@ -35,6 +39,8 @@ export const importSession = route({
     try {
       const { session } = await importSessions(runtime, bodyOf(request, server.limits.upload, signal), {
         checkPrincipal: (principal) => void principalFor(caller, principal),
+        checkSaid: (said) => refuseUnlessOwn(caller, said),
+        checkRun: (run) => refuseToStart(caller, run),
       });
       return resourceOf(session);
     } finally {
@@ -42,3 +48,27 @@ export const importSession = route({
     }
   },
 });
+
+/** A run that goes on where it comes to is started there. */
+function refuseToStart({ identity, permissions }: Caller, run: string): void {
+  if (permissions.has("runs:write")) return;
+  throw new RathError(
+    "access.forbidden",
+    `The bundle brings run ${run}, which has not ended and would go on here: ${identity} needs runs:write. Nothing was imported.`,
+    { details: { needs: "runs:write", run } },
+  );
+}
+
+/** What the caller could have said here, by the routes for it, may come in a bundle too. */
+function refuseUnlessOwn(caller: Caller, { kind, event, by, pending }: Said): void {
+  const { identity, permissions } = caller;
+  if (permissions.has("people:act")) return;
+  const may = kind === "signal" ? permissions.has("runs:write") : pending !== undefined && mayDecide(caller, pending);
+  if (may && (by === undefined || by === identity)) return;
+  const what = kind === "signal" ? "a signal" : "an answer";
+  throw new RathError(
+    "access.forbidden",
+    `The bundle brings ${what} that ${identity} could not have given here${by === undefined ? "" : `, by ${by}`} (event ${event}): it needs people:act. Nothing was imported.`,
+    { details: { needs: "people:act", event } },
+  );
+}

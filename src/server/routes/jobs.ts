@@ -67,6 +67,8 @@ export const getJobResult = route({
   params: ofJob,
   query: jobResultQuery,
   media: "application/octet-stream",
+  orStatus: 202,
+  orAnswer: jobResource,
   long: true,
   handle: async (call) => {
     const name = readJobId(call.params.job);

@@ -1,4 +1,7 @@
-/** Keys of the caller's own project, and the log of who came. Nobody gives more than they have, and no key reaches another project. */
+/**
+ * Keys of the caller's own project, and the log of who came. Nobody gives more than they have, nor a key in another's name unless they act
+ * for people, and no key reaches another project.
+ */
 import { z } from "@hono/zod-openapi";
 import type { AccessStore, StoredKey } from "../../access/access.ts";
 import { isValidAt } from "../../access/key.ts";
@@ -58,7 +61,7 @@ export const createKey = route({
   answer: newKeyResource,
   status: 201,
   handle: async ({ server, caller, body }) => {
-    refuseMore({ roles: body.roles, permissions: body.permissions }, caller.permissions);
+    refuseMore({ ...body, permissions: body.permissions }, caller);
     const { tenant, project, identity: by } = caller;
     const expires = endNoLater(body.expires, caller.expires);
     return shown(await makeKey(await server.access(), { ...body, tenant, project, by, expires }, new Date()));
@@ -92,7 +95,7 @@ export const rotate = route({
   handle: async ({ server, caller, params, body }) => {
     const access = await server.access();
     const old = await ownKey(access, caller, params.key);
-    refuseMore(old, caller.permissions);
+    refuseMore(old, caller);
     const expires = endNoLater(body.expires, caller.expires, old.expires);
     const rotation = { graceMs: body.graceSeconds * 1000, expires, by: caller.identity };
     return shown(await rotateKey(access, old, rotation, new Date()));

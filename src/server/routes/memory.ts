@@ -105,17 +105,22 @@ export const putMemory = route({
     const { content, scope, expires, reason, based } = body;
     const key = params.memory;
     const uri = memoryUri(scope, scope === "user" ? caller.identity : undefined, runtime.memories.clean(key));
-    if (based !== undefined) await refuseNewer(call, uri, based);
-    const item: Remembered = { key, content, scope, publish: "now", ...(expires === undefined ? {} : { expires: expires as Duration }) };
+    if (based !== undefined) refuseOther(uri, based, (await rath.memory.get(uri))?.version ?? 0);
+    const ends = expires === undefined ? {} : { expires: expires as Duration };
+    const item: Remembered = { key, content, scope, publish: based === undefined ? "now" : "return", ...ends };
     const said = reason ?? `Remember ${key}: ${typeof content === "string" ? content : JSON.stringify(content)}`;
     const session = rath.session(said, { title: `memory ${key}`.slice(0, 200), tags: ["memory"], principal: caller.identity });
-    await session.remember(item);
+    const remembered = await session.remember(item);
+    // What it was staged on is what it is published on, or not at all: nobody overwrites what they never saw.
+    if (based !== undefined) {
+      refuseOther(uri, based, (remembered.memory.writes.at(-1)?.version ?? 0) - 1);
+      await rath.memory.publish(remembered);
+    }
     return recordNamed(call, uri);
   },
 });
 
-async function refuseNewer({ rath }: Pick<Call, "rath">, uri: string, based: number): Promise<void> {
-  const current = (await rath.memory.get(uri))?.version ?? 0;
+function refuseOther(uri: string, based: number, current: number): void {
   if (current === based) return;
   throw new RathError("memory.changed", `${uri} is at version ${current}, not ${based}: read it again and decide anew.`, {
     details: { uri, based, current },

@@ -1,15 +1,17 @@
 /** Runs: started, found, followed, steered. They are queued for whoever works on this store; this server may be one of them. */
 import type { z } from "@hono/zod-openapi";
 import { givenTo, type RunOptions } from "../../runtime/queue-run.ts";
+import { type Run, startedBefore } from "../../runtime/run-handle.ts";
 import { loadRun } from "../../runtime/run-record.ts";
 import { hasEnded, rowOfRun } from "../../runtime/run-row.ts";
-import { wasThere } from "../../runtime/runs.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { unknownWorkflow } from "../../runtime/take-up.ts";
 import { RathError } from "../../session/errors.ts";
 import { keyedRunId } from "../../session/id.ts";
+import { encode } from "../../session/json.ts";
 import type { Node } from "../../session/log.ts";
 import type { Content, Limits, Session } from "../../session/session.ts";
+import { placeOf } from "../../session/value.ts";
 import { toParts } from "../../session/views.ts";
 import type { RunRow } from "../../store/store.ts";
 import { pageOf } from "../../wire/api/page.ts";
@@ -27,6 +29,7 @@ import {
 } from "../../wire/api/run.ts";
 import { plainJson } from "../../wire/neutral.ts";
 import { noSuchPlace } from "../cursor.ts";
+import { inTurn } from "../in-turn.ts";
 import { openSession } from "../open-session.ts";
 import { takePlace } from "../queue.ts";
 import { type Call, route } from "../route.ts";
@@ -45,22 +48,60 @@ export const startRun = route({
   status: 201,
   orStatus: 200,
   handle: async (call) => {
-    const { rath, runtime, body, server } = call;
-    const { workflow, priority, deadline, limits } = body;
+    const { runtime, body } = call;
     const names = Object.keys(runtime.workflows);
-    if (names.length > 0 && !names.includes(workflow)) throw unknownWorkflow(workflow);
+    if (names.length > 0 && !names.includes(body.workflow)) throw unknownWorkflow(body.workflow);
     const key = keyOf(call);
-    const before = key === undefined ? undefined : await rowOfRun(await runtime.store(), keyedRunId(runtime.platform, key));
-    const input = await inputOf(call, before);
+    const run = await (key === undefined
+      ? started(call, undefined, undefined)
+      : inTurn(runtime, `key ${key}`, () => startedOnce(call, key)));
+    const row = rowResource(await rowNamed(runtime, run.id));
+    return startedBefore.has(run) ? json(row, 200) : row;
+  },
+});
+
+/**
+ * Calls of this server with one key start one after the other: each finds what the one before it was given. Another process may still be
+ * faster between the look and the start, and the session is another one then: it is looked once more before anything is refused.
+ */
+async function startedOnce(call: Starting, key: string): Promise<Run> {
+  const before = await runWithKey(call, key);
+  try {
+    return await started(call, key, before);
+  } catch (error) {
+    const meanwhile = before === undefined ? await runWithKey(call, key) : undefined;
+    if (meanwhile === undefined) throw error;
+    return started(call, key, meanwhile);
+  }
+}
+
+async function runWithKey({ runtime }: Starting, key: string): Promise<RunRow | undefined> {
+  return rowOfRun(await runtime.store(), keyedRunId(runtime.platform, key));
+}
+
+async function started(call: Starting, key: string | undefined, before: RunRow | undefined): Promise<Run> {
+  const { rath, runtime, body, server } = call;
+  const { workflow, priority, deadline, limits } = body;
+  const input = await inputOf(call, before);
+  try {
     if (before === undefined) await takePlace(runtime, server.limits.queue);
-    const run = await rath.run(workflow, input, {
+    return await rath.run(workflow, input, {
       ...{ key, priority, deadline: deadlineOf(deadline), limits: limits as Limits | undefined },
       queue: true,
     });
-    const row = rowResource(await rowNamed(runtime, run.id));
-    return wasThere(run) ? json(row, 200) : row;
-  },
-});
+  } catch (error) {
+    takeBack(input);
+    throw error;
+  }
+}
+
+/** What was said for a run that was not started: nobody has it, and whoever tries again would go on beside it. */
+function takeBack(input: Session): void {
+  const { node } = placeOf(input);
+  const { log, prior } = node;
+  const isLast = log.tip === node && log.owner === undefined && prior !== undefined && log.storedHead === prior;
+  if (isLast && !node.stored && node.queued === undefined) log.rewind();
+}
 
 /** From the header, the body, or both where they say the same. */
 function keyOf({ body, request }: Starting): string | undefined {
@@ -97,9 +138,14 @@ async function inputOf(call: Starting, before: RunRow | undefined): Promise<Sess
 async function givenBefore({ runtime, body }: Starting, run: string, said: Content | undefined): Promise<Session | undefined> {
   const [id = "", at] = body.session?.split("@") ?? [];
   const given = givenTo(await loadRun(runtime, run));
-  const place = said === undefined ? given : given.parent;
+  const place = said === undefined ? given : saidTo(given);
   const isHere = place?.log.id.startsWith(id) === true && (at === undefined || isAt(place, at));
   return isHere && (said === undefined || isSaid(runtime, given, said)) ? runtime.outside(given) : undefined;
+}
+
+/** The place that something was said to: where others were writing, it lies on an implicit fork of it. */
+function saidTo({ parent }: Node): Node | undefined {
+  return parent?.kind === "session.forked" && parent.log.fork?.implicit === true ? parent.parent : parent;
 }
 
 /** Nine digits and fewer are a step. */
@@ -107,10 +153,11 @@ function isAt({ step, id }: Node, at: string): boolean {
   return /^\d{1,9}$/.test(at) ? step === Number(at) : id.startsWith(at);
 }
 
-/** As it was stored: without secrets. */
-function isSaid(runtime: Runtime, node: Node, said: Content): boolean {
-  if (node.kind !== "message.added") return false;
-  return plainJson(node.data<"message.added">(runtime.platform)?.parts) === runtime.clean(plainJson(toParts(said)));
+/** As it is stored, without secrets: what was read back has its fields in another order than what is given now. */
+function isSaid({ platform, redact }: Runtime, node: Node, said: Content): boolean {
+  if (node.kind !== "message.added" || node.erased) return false;
+  const { parts } = node.data<"message.added">(platform);
+  return encode(parts, platform, () => undefined).text === encode(toParts(said), platform, redact).text;
 }
 
 export const getRuns = route({

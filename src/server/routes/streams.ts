@@ -1,6 +1,6 @@
 /** What happens, as it happens: of a session, a run, a whole project, and of what waits for people. */
 import { z } from "@hono/zod-openapi";
-import { followRun } from "../../runtime/run-stream.ts";
+import { followRun, type Lost } from "../../runtime/run-stream.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { RathError } from "../../session/errors.ts";
 import type { StreamPart } from "../../session/stream.ts";
@@ -12,7 +12,7 @@ import { openStream } from "../open-stream.ts";
 import { showPending } from "../pending-board.ts";
 import { type Call, route } from "../route.ts";
 import { SessionFamily } from "../session-family.ts";
-import { failure, message } from "../sse.ts";
+import { failure, message, unreadable } from "../sse.ts";
 
 const media = "text/event-stream";
 
@@ -40,7 +40,8 @@ export const streamSession = route({
     const id = await logOf(call.runtime, call.params.session);
     if (call.query.only === "branch")
       return followFeed(call, { wants: ({ stored }) => stored.session === id, hears: (session) => session === id, names: () => [id] });
-    const family = await SessionFamily.of(await call.runtime.store(), id);
+    const reads = cursorOf(call) === undefined && call.query.from === "now" ? "now" : "past";
+    const family = await SessionFamily.of(await call.runtime.store(), id, reads);
     return followFeed(call, {
       wants: (event) => family.takes(event),
       hears: (session) => family.has(session),
@@ -64,8 +65,10 @@ export const streamRun = route({
     if (seen !== undefined && !/^[0-9a-f]{64}$/.test(seen)) throw foreign("the id of an event");
     return openStream(call, async (outbox, left) => {
       const watch = (part: StreamPart): void => outbox.push(message(part.type, part, part.type === "event" ? part.event.id : undefined));
+      const lost = ({ stored: { id, session, run }, by, problem }: Lost): void =>
+        outbox.push(unreadable(call.runtime, { event: id, by, session, ...(run === undefined ? {} : { run }) }, problem, id));
       try {
-        await followRun(run, { after: seen, watch, room: () => outbox.room(), left });
+        await followRun(run, { after: seen, watch, unreadable: lost, room: () => outbox.room(), left });
         outbox.end(message("end", {}));
       } catch (error) {
         if (!left.aborted) outbox.end(ending(call.runtime, error));

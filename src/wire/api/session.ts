@@ -42,6 +42,7 @@ const folded = {
   usage,
   lineage,
   events: z.number().int().describe("How many its own log has: what it continues is not counted."),
+  begins: z.string().optional().describe("Where it has no title, the beginning of the first thing said in it: 120 characters at most."),
   agents: z.array(z.string()).describe("Who called a model on its line, the first first: the names of 20 at most."),
 };
 

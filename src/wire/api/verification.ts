@@ -69,7 +69,16 @@ export const verification = z
     events: z.number().int(),
     unsigned: z.number().int(),
     erased: z.number().int(),
-    erasures: z.array(z.object({ entry: z.string(), by: z.string(), at: z.string(), reason: z.string(), events: z.number().int() })),
+    erasures: z.array(
+      z.object({
+        entry: z.string(),
+        by: z.string(),
+        at: z.string(),
+        reason: z.string(),
+        events: z.number().int(),
+        contents: z.number().int(),
+      }),
+    ),
     checked: z.record(z.string(), z.number().int()),
     unchecked: z.array(z.object({ part: z.string(), count: z.number().int(), why: z.string() })),
     replays: z.array(replayReport),
