@@ -54,6 +54,15 @@ describe("blame", () => {
     });
   });
 
+  // Mutants: whatever lies in a .git counts; what is nothing alike counts last.
+  test("of a file that is not there names those alike, none of git's own and none that is nothing like it", async () => {
+    await using rath = testRath();
+    let session: Session = rath.session("x").to("memory", {});
+    for (const path of ["docs/price.md", ".git/price.md", "src/other.ts"]) session = await session.call(put, { path, text: "1" });
+    await expect(blame(session, "price.md")).rejects.toMatchObject({ details: { alike: ["docs/price.md"] } });
+    await expect(blame(session, "zebra")).rejects.toMatchObject({ details: { alike: [] } });
+  });
+
   test("of a binary is refused, of an empty file there are no lines", async () => {
     await using rath = testRath();
     const session = await rath.session("x").to("memory", {}).call(put, { path: "a", text: "1\n\0" });

@@ -11,6 +11,7 @@ import type { Session } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
 import { shortEvent } from "../wire/format.ts";
 import { blameOf } from "../workspace/blame.ts";
+import { isInGit } from "../workspace/git-folder.ts";
 import { splitLines, textFrom } from "../workspace/lines.ts";
 import { resolvePath } from "../workspace/path.ts";
 import type { Trees } from "../workspace/tree.ts";
@@ -111,7 +112,7 @@ async function missing(
 const mostLooked = 10_000;
 const mostShown = 5;
 
-/** Files with the same name, then those with a like one, then others. */
+/** Files with the same name, then those with a like one. */
 async function pathsLike(trees: Trees, tree: string, path: string): Promise<readonly string[]> {
   const name = (one: string): string => one.slice(one.lastIndexOf("/") + 1).toLowerCase();
   const stem = (one: string): string => name(one).replace(/\.[^.]*$/, "");
@@ -119,9 +120,10 @@ async function pathsLike(trees: Trees, tree: string, path: string): Promise<read
   const found: { readonly path: string; readonly score: number }[] = [];
   let looked = 0;
   for await (const { path: one, entry } of trees.walk(tree)) {
+    if (isInGit(one)) continue;
     if (looked++ >= mostLooked) break;
     const score = [name(one), stem(one), name(one).slice(0, 1)].findIndex((part, index) => part === wanted[index]);
-    if (entry.type === "file") found.push({ path: one, score: score < 0 ? wanted.length : score });
+    if (entry.type === "file" && score >= 0) found.push({ path: one, score });
   }
   return found
     .sort((a, b) => a.score - b.score)

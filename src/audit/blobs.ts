@@ -14,6 +14,8 @@ export interface CheckedBlobs {
   readonly findings: readonly Finding[];
   /** Hashes of directories and contents. */
   readonly ofTrees: ReadonlySet<string>;
+  /** Hashes of contents that are named and were erased. */
+  readonly erased: ReadonlySet<string>;
   /** How many were looked at: contents that events name, trees, and contents of files in them. */
   readonly counts: { readonly blobs: number; readonly trees: number; readonly files: number };
 }
@@ -34,15 +36,17 @@ export async function checkBlobs(source: Source, gathered: Gathered): Promise<Ch
 class Checking implements CheckedBlobs {
   readonly findings: Finding[] = [];
   readonly ofTrees = new Set<string>();
+  readonly erased = new Set<string>();
   readonly counts = { blobs: 0, trees: 0, files: 0 };
   readonly #source: Source;
-  readonly #erased: ReadonlySet<string>;
+  /** What may be missing. */
+  readonly #listed: ReadonlySet<string>;
   readonly #lengths = new Map<string, number | undefined>();
   readonly #lines: KnownLines = new Map();
 
-  constructor(source: Source, erased: ReadonlySet<string>) {
+  constructor(source: Source, listed: ReadonlySet<string>) {
     this.#source = source;
-    this.#erased = erased;
+    this.#listed = listed;
   }
 
   has(name: string): boolean {
@@ -53,7 +57,9 @@ class Checking implements CheckedBlobs {
   async blob(entry: Entry, name: string, bytes: number | undefined, who: string): Promise<Uint8Array | undefined> {
     const met = this.#lengths.has(name);
     const read = met ? {} : await readBlob(this.#source, name);
-    const isErased = read.content === undefined && this.#erased.has(name);
+    // Other bytes under its name are no erasure.
+    const isErased = read.kind === "missing" && this.#listed.has(name);
+    if (isErased) this.erased.add(name);
     const { content, problem, kind } = isErased ? {} : read;
     if (!met) this.#lengths.set(name, content?.length);
     const length = this.#lengths.get(name);

@@ -50,8 +50,9 @@ export interface Verification {
   readonly events: number;
   /** How many of them no signed statement vouches for, themselves or through what came after them. */
   readonly unsigned: number;
-  /** How many of them say nothing any more, and who erased it and why. */
+  /** How many of them say nothing any more. */
   readonly erased: number;
+  /** Who erased what, and why: data of events, and contents of files. */
   readonly erasures: readonly RecordedErasure[];
   readonly checked: CheckedParts;
   /** What a clean result says nothing about. */
@@ -150,7 +151,7 @@ export function verificationOf(
 ): Verification {
   const unknownKeys = unknownIn(checked);
   const locate = locator(checked.gathered);
-  const erasures = erasuresOf(checked.gathered);
+  const erasures = erasuresOf(checked.gathered, checked.erasedContents);
   return {
     ok: found.findings.length === 0 && unknownKeys.length === 0,
     problems: found.findings.map((finding) => problemOf(finding, locate)),
@@ -179,6 +180,8 @@ export interface Checked {
   /** Blobs that belong to trees of files. */
   readonly ofTrees: ReadonlySet<string>;
   readonly counts: CheckedBlobs["counts"];
+  /** Hashes of contents that it names and that were erased. */
+  readonly erasedContents: ReadonlySet<string>;
   /** Events that no trusted statement vouches for. */
   readonly unsigned: number;
   /** Those of them that nobody's statement vouches for. */
@@ -200,7 +203,7 @@ export async function checkRecord(
   const findings = [...gathered.findings, ...checkErased(gathered), ...chain, ...blobs.findings, ...runs.flatMap((run) => run.findings)];
   const unsigned = countUnsigned(gathered, runs, "covered");
   const tail = runs.some((run) => run.unknownKeys.size > 0) ? countUnsigned(gathered, runs, "claimed") : unsigned;
-  return { gathered, runs, findings, ofTrees: blobs.ofTrees, counts: blobs.counts, unsigned, tail };
+  return { gathered, runs, findings, ofTrees: blobs.ofTrees, counts: blobs.counts, erasedContents: blobs.erased, unsigned, tail };
 }
 
 /** The newest places behind a value that are on disk; what is not cannot be verified. */

@@ -33,6 +33,7 @@ interface Covered {
   readonly gathered: Gathered;
   readonly runs: readonly RunStatements[];
   readonly counts: CheckedBlobs["counts"];
+  readonly erasedContents: ReadonlySet<string>;
   readonly unsigned: number;
   readonly tail: number;
 }
@@ -53,7 +54,7 @@ export function partsOf({ gathered, runs, counts }: Covered, replays: readonly R
 
 /** Says what a clean result leaves open. */
 export function uncheckedIn(
-  { gathered, runs, unsigned, tail }: Covered,
+  { gathered, runs, unsigned, tail, erasedContents }: Covered,
   unknownKeys: readonly string[],
   /** How many statements of the anchor are about other sessions; undefined without an anchor. */
   others: number | undefined,
@@ -65,11 +66,12 @@ export function uncheckedIn(
     if (entry.kind === "memory.published") written++;
   }
   const shared = runs.filter(({ run, events }) => events === undefined && gathered.runs.get(run)?.log !== undefined).length;
+  const isSigned = unknownKeys.length > 0 || runs.some(({ statements }) => statements.length > 0);
   const theirs = unsigned === tail ? "" : ` ${plural(unsigned - tail, "event")}`;
   const all: readonly Unchecked[] = [
     row("signatures", tail, [
-      "event that no signed statement covers: it came after the newest one",
-      "events that no signed statement covers: they came after the newest one",
+      `event that no signed statement covers: ${isSigned ? "it came after the newest one" : "there is none in this record"}`,
+      `events that no signed statement covers: ${isSigned ? "they came after the newest one" : "there is none in this record"}`,
     ]),
     row("keys", unknownKeys.length, [
       `key that signed${theirs} and is not known here: only you can say whether it is trusted`,
@@ -82,6 +84,10 @@ export function uncheckedIn(
     row("data", erased, [
       "event whose data was erased: what it said cannot be judged",
       "events whose data was erased: what they said cannot be judged",
+    ]),
+    row("data", erasedContents.size, [
+      "content of a file that was erased: what it said cannot be judged",
+      "contents of files that were erased: what they said cannot be judged",
     ]),
     row("memory", written, [
       "publication: what a memory store holds is not part of the record",

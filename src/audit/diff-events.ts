@@ -4,7 +4,7 @@
  */
 import { isReturned, isStarted } from "../session/event.ts";
 import { callOf } from "../session/fold.ts";
-import { isAncestor, type Node, rootsOf } from "../session/log.ts";
+import { isAncestor, type Node, placesBefore, rootsOf } from "../session/log.ts";
 
 /** The past of a place, over the beginnings of detached sessions too. */
 export class Past {
@@ -47,7 +47,7 @@ export function ownEvents(place: Node, other: Past): Own {
   const batches = new Batches();
   const seen = new Set<Node>([place]);
   const path: { readonly node: Node; readonly before: readonly Node[]; next: number; start: number }[] = [];
-  const enter = (node: Node): void => void path.push({ node, before: beforeOf(node), next: 0, start: nodes.length });
+  const enter = (node: Node): void => void path.push({ node, before: placesBefore(node), next: 0, start: nodes.length });
   enter(place);
   for (let at = path.at(-1); at !== undefined; at = path.at(-1)) {
     if (at.next === 1) at.start = nodes.length; // the line is there: what follows was taken in by this event
@@ -64,10 +64,6 @@ export function ownEvents(place: Node, other: Past): Own {
   }
   batches.order(nodes);
   return { nodes, met: newest(met) };
-}
-
-function beforeOf(node: Node): readonly Node[] {
-  return node.prior === undefined && node.log.origin !== undefined ? [node.log.origin] : node.parents;
 }
 
 /** Those that are no ancestors of one another. */

@@ -12,6 +12,8 @@ export interface RecordedErasure {
   readonly reason: string;
   /** How many events of the record it took the data of. */
   readonly events: number;
+  /** How many contents of files it took that the record still names. */
+  readonly contents: number;
 }
 
 /** Data that is missing without an erasure, and erasures that were not finished. */
@@ -40,14 +42,16 @@ export function erasedBlobs(gathered: Gathered): ReadonlySet<string> {
   return blobs;
 }
 
-/** Which erasures took something of a record, oldest first. */
-export function erasuresOf(gathered: Gathered): readonly RecordedErasure[] {
+/** Which erasures took something of a record, oldest first; `gone` are contents that it names and that were erased. */
+export function erasuresOf(gathered: Gathered, gone: ReadonlySet<string>): readonly RecordedErasure[] {
   const counts = new Map<string, number>();
   for (const { erased, erasedBy } of gathered.entries.values())
     if (erased && erasedBy !== undefined) counts.set(erasedBy, (counts.get(erasedBy) ?? 0) + 1);
   return [...gathered.entries.values()].flatMap(({ id, by, at, names: { erasure } }) => {
-    const events = counts.get(id);
-    return events === undefined || erasure === undefined ? [] : [{ entry: id, by, at, reason: erasure.reason ?? "", events }];
+    if (erasure === undefined) return [];
+    const events = counts.get(id) ?? 0;
+    const contents = erasure.blobs?.filter((blob) => gone.has(blob)).length ?? 0;
+    return events + contents === 0 ? [] : [{ entry: id, by, at, reason: erasure.reason ?? "", events, contents }];
   });
 }
 

@@ -1,6 +1,7 @@
 /** What events name outside themselves, each thing once: long texts in blobs, and the files of trees. */
 import { RathError } from "../session/errors.ts";
 import type { Store } from "../store/store.ts";
+import { isGit } from "../workspace/git-folder.ts";
 import { compareNames } from "../workspace/name.ts";
 import { type Directory, decodeDirectory, type Entry, emptyTree } from "../workspace/tree.ts";
 import type { BlobAt, EventTexts } from "./grep-text.ts";
@@ -44,6 +45,8 @@ async function* filesIn(store: Store, root: string, fresh: Fresh): AsyncGenerato
     const files: Thing[] = [];
     const directories: { hash: string; path: string }[] = [];
     for (const [name, entry] of await directoryOf(store, next.hash)) {
+      // What git keeps for itself nobody wrote to be found.
+      if (isGit(name)) continue;
       if (entry.type === "directory") directories.push({ hash: entry.hash, path: inner + name });
       if (entry.type === "file")
         files.push({ key: `bytes:${entry.hash}`, hash: entry.hash, form: "bytes", where: inner + name, file: true });

@@ -166,16 +166,22 @@ export interface ChosenLog {
   readonly things: ReadonlyMap<number, readonly ChosenThing[]>;
 }
 
-/** What to read of the logs asked about, in their order. A thing counts once, where the first of them names it. */
-export function chosenFrom(candidates: Candidates, scope: readonly ScopedLog[], steps: ReadonlyMap<string, number>): readonly ChosenLog[] {
+/** What to read of the logs asked about, in their order. A thing counts once, where the first of them names it, or once in each log. */
+export function chosenFrom(
+  candidates: Candidates,
+  scope: readonly ScopedLog[],
+  steps: ReadonlyMap<string, number>,
+  eachLog: boolean,
+): readonly ChosenLog[] {
   const rank = new Map(scope.map(({ id }, index) => [id, index]));
   const lastOf = (id: string): number => Math.min(scope[rank.get(id) as number]?.to ?? Number.POSITIVE_INFINITY, steps.get(id) ?? 0);
   const first = new Map<string, Candidates["things"][number]>();
   for (const thing of candidates.things) {
     const place = rank.get(thing.log);
     if (place === undefined || thing.step > lastOf(thing.log)) continue;
-    const other = first.get(thing.key);
-    if (other === undefined || place < (rank.get(other.log) as number)) first.set(thing.key, thing);
+    const name = eachLog ? `${thing.log} ${thing.key}` : thing.key;
+    const other = first.get(name);
+    if (other === undefined || place < (rank.get(other.log) as number)) first.set(name, thing);
   }
   const ranges = new Map<string, { from: number; to: number; erased: number | undefined }[]>();
   const add = (log: string, range: { from: number; to: number; erased: number | undefined }): void => {

@@ -12,6 +12,7 @@ import { givenOptions } from "../session/given.ts";
 import type { Session } from "../session/session.ts";
 import type { Store, StoredEvent } from "../store/store.ts";
 import type { IndexedTo, TextIndex } from "../store/text-index.ts";
+import { isInGit } from "../workspace/git-folder.ts";
 import { broughtIn, type Fresh, freshOnce, hasFile, inWalk, type Thing } from "./grep-files.ts";
 import { type ChosenLog, chosenFrom, Filling, goneSince } from "./grep-index.ts";
 import { type Pattern, type PatternOptions, patternOf } from "./grep-pattern.ts";
@@ -33,6 +34,8 @@ export interface GrepOptions {
   /** Only what happened from this time on, and before that one. */
   readonly since?: Date | string | undefined;
   readonly until?: Date | string | undefined;
+  /** A text in a blob, and a file, is a hit in every log that names it, not in the first of them alone. */
+  readonly eachLog?: boolean | undefined;
   /** No more hits than this. */
   readonly limit?: number | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -64,7 +67,7 @@ export interface GrepHit {
 /**
  * Finds a text in messages, replies, inputs and outputs of tools, output of commands, notes, reasons, memories and files: of a session
  * with all its branches, or of everything a Rath has. Hits come one a line, log by log and in the order of events, the first ones at once. A text
- * in a blob, and a file, is a hit where an event first names it. What was erased is no hit. The first search
+ * in a blob, and a file, is a hit where an event first names it. What was erased, and what lies in a `.git`, is no hit. The first search
  * reads everything, and fills the index after the last hit; the next ones read only what may match, where the store has an index (in memory it has none), and the pattern
  * has three characters that must be there.
  *
@@ -93,7 +96,7 @@ export async function* grep(asked: Rath | Session, pattern: string, options: Gre
 }
 
 const known: readonly (keyof GrepOptions)[] = [
-  ...(["regex", "ignoreCase", "kind", "by", "session", "since", "until", "limit", "signal", "onProgress"] as const),
+  ...(["regex", "ignoreCase", "kind", "by", "session", "since", "until", "eachLog", "limit", "signal", "onProgress"] as const),
 ];
 
 /** What an envelope says. One of a newer version is read like any other. */
@@ -193,8 +196,9 @@ class Searching {
 
   /** Reads everything. */
   async *#all(scope: readonly ScopedLog[]): AsyncGenerator<GrepHit, void> {
-    const fresh = freshOnce();
+    const once = freshOnce();
     for (const { id, to } of scope) {
+      const fresh = this.#options.eachLog === true ? freshOnce() : once;
       for await (const event of this.#store.events({ session: id, to })) {
         const texts = this.#textsOf(event);
         if (texts !== undefined) await this.#add(event, texts, fresh);
@@ -217,7 +221,7 @@ class Searching {
       const steps = await this.#fillAll(scope, index, now);
       const candidates = await index.candidates(this.#pattern.needles);
       if (scope.every(({ id }) => (candidates.known.get(id)?.step ?? 0) >= (steps.get(id) as number)))
-        return chosenFrom(candidates, scope, steps);
+        return chosenFrom(candidates, scope, steps, this.#options.eachLog === true);
       // Another process fills it too, or made it forget something.
       now = candidates.known;
     }
@@ -315,7 +319,10 @@ class Searching {
       return new Set([...found].filter((key) => files.get(key) === undefined));
     });
     const left = new Map(
-      [...files].flatMap(([key, path]) => (path === undefined ? [] : [[key, path] as const])).sort(([, a], [, b]) => inWalk(a, b)),
+      // An index that was filled earlier may know what lies in a `.git`.
+      [...files]
+        .flatMap(([key, path]) => (path === undefined || isInGit(path) ? [] : [[key, path] as const]))
+        .sort(([, a], [, b]) => inWalk(a, b)),
     );
     for (const tree of texts.trees) {
       for (const [key, path] of left) {

@@ -8,7 +8,7 @@ import { checkAnchor } from "./anchor.ts";
 import { checkPlaces, trustedKeys, unknownIn, type Verification, type VerifyOptions, verificationOf } from "./check-record.ts";
 import { uncheckedIn } from "./coverage.ts";
 import { type Problem, problemOf } from "./problem.ts";
-import type { RunStatements } from "./statements.ts";
+import { type RunStatements, statementLine } from "./statements.ts";
 
 /** Sessions that come from one another, and what was found. */
 export interface VerifiedFamily {
@@ -22,6 +22,8 @@ export interface VerifiedStore {
   readonly families: readonly VerifiedFamily[];
   /** What an anchor shows; it belongs to no family. */
   readonly problems: readonly Problem[];
+  /** The newest statement of every run, each once. Kept elsewhere, they show later whether any of the runs was cut back or removed. */
+  readonly statements: readonly string[];
 }
 
 interface StoreOptions extends Omit<VerifyOptions, "replay"> {
@@ -44,9 +46,16 @@ export async function verifyStore(runtime: Runtime, options: StoreOptions = {}):
     const unchecked = uncheckedIn(checked, unknownIn(checked), options.anchor === undefined ? undefined : 0);
     families.push({ sessions, verification: verificationOf(checked, { findings: checked.findings, reports: [], unchecked }) });
   }
-  if (options.anchor === undefined) return { families, problems: [] };
+  const statements = newestOfEach(runs);
+  if (options.anchor === undefined) return { families, problems: [], statements };
   const { findings } = await checkAnchor({ source: store, runs, keys, concerns: () => true }, options.anchor);
-  return { families, problems: findings.map((finding) => problemOf(finding, () => undefined)) };
+  return { families, problems: findings.map((finding) => problemOf(finding, () => undefined)), statements };
+}
+
+/** Families share the run of what was done outside a workflow. */
+function newestOfEach(runs: readonly RunStatements[]): readonly string[] {
+  const newest = runs.flatMap(({ statements }) => statements.at(-1) ?? []);
+  return [...new Set(newest.map(statementLine))];
 }
 
 async function familiesIn(runtime: Runtime): Promise<readonly (readonly LogRow[])[]> {

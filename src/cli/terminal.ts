@@ -26,14 +26,17 @@ export interface Host {
   readonly cwd: string;
   /** Aborts at the first Ctrl+C. */
   readonly signal: AbortSignal;
+  /** Aborts when nobody reads `out` any more. Work goes on; what only shows something ends. */
+  readonly unread?: AbortSignal;
   /** From now on SIGTERM is heeded as Ctrl+C is: the first aborts the signal, the second ends the process. */
   heedTermination?(): void;
   now(): Date;
 }
 
 export function processHost(signal: AbortSignal, heedTermination: () => void): Host {
+  const unread = new AbortController();
   return {
-    out: streamTerminal(process.stdout),
+    out: streamTerminal(process.stdout, () => unread.abort()),
     err: streamTerminal(process.stderr),
     input: {
       isTTY: process.stdin.isTTY === true,
@@ -47,15 +50,17 @@ export function processHost(signal: AbortSignal, heedTermination: () => void): H
     env: process.env,
     cwd: process.cwd(),
     signal,
+    unread: unread.signal,
     heedTermination,
     now: () => new Date(),
   };
 }
 
-function streamTerminal(stream: NodeJS.WriteStream): Terminal {
+function streamTerminal(stream: NodeJS.WriteStream, onUnread: () => void = () => {}): Terminal {
   // A reader that has seen enough (`openrath log … | head`) is no error; the work goes on.
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;
+    onUnread();
   });
   return {
     get columns() {

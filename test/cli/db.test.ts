@@ -50,6 +50,37 @@ describe("a file", () => {
     expect(out).toMatch(/^store\tfail\t.*none\.db cannot be used: it is not an SQLite database\. Nothing was changed\. Restore it/m);
   });
 
+  // Mutant: a list of logs ends at the first one whose newest events are damaged.
+  test("that is damaged at the end of one session keeps nobody from the others", async () => {
+    const file = join(folder, "torn.db");
+    const rath = openrath({ store: file });
+    const sound = await rath.session("sound").do("say", () => 1);
+    let torn = await rath.session("torn").do("say", () => 1);
+    torn = await torn.do("say", () => 2);
+    await rath.close();
+    const database = openDatabase(file);
+    const log = `(SELECT no FROM logs WHERE id = '${torn.id}')`;
+    database.exec(
+      `UPDATE frames SET body = zeroblob(length(body)) WHERE place = (SELECT max(place) FROM frames WHERE place / 16777216 = ${log})`,
+    );
+    database.close();
+    const env = { OPENRATH_STORE: file };
+    const tell = (...argv: string[]) => call(undefined, argv, { terminal: false, cwd: folder, env });
+    expect(await tell("show", sound.id)).toMatchObject({ exit: 0, out: expect.stringContaining(sound.head) });
+    const listed = await tell("ls");
+    expect([listed.exit, listed.out.includes(sound.id), listed.out.includes(torn.id)]).toEqual([1, true, false]);
+    expect(listed.err).toMatch(new RegExp(`not read: session ${torn.id}: .*is damaged`));
+    for (const argv of [
+      ["verify", torn.id],
+      ["verify", "--all"],
+      ["db", "check"],
+    ]) {
+      const { exit, out } = await tell(...argv);
+      expect([argv, exit]).toEqual([argv, 4]);
+      expect(out).toMatch(new RegExp(`${torn.id}.* cannot be read`));
+    }
+  });
+
   test("is copied while it is open; the copy is private, whole and never overwrites anything", async () => {
     const file = join(folder, "used.db");
     const session = await made(file);
@@ -180,6 +211,8 @@ describe("PostgreSQL", () => {
     expect(checked.out).toMatch(/^memory format\tok\t/m);
     expect(checked.out).toMatch(/^sessions\tok\t1 session/m);
     expect(none.both + checked.both).not.toContain(secret);
+    const late = await behind(5000, () => onServer("check"));
+    expect(late.out).toMatch(/^clock\twarn\tthe server's is 5\.\d s ahead of this machine's.*\n(?:.*\n)*sessions\tok\t1 session/m);
     await withClient(url, (client) => client.query("UPDATE openrath.formats SET version = 99"));
     expect(await onServer("migrate")).toMatchObject({ exit: 5, out: "", err: expect.stringContaining("format 99") });
     expect(await onServer("check")).toMatchObject({ exit: 5 });
@@ -208,6 +241,17 @@ describe("PostgreSQL", () => {
     }
   });
 });
+
+/** With a clock that is late. */
+async function behind<T>(ms: number, work: () => Promise<T>): Promise<T> {
+  const real = Date.now;
+  Date.now = () => real() - ms;
+  try {
+    return await work();
+  } finally {
+    Date.now = real;
+  }
+}
 
 function dumpVersion(): number {
   try {

@@ -9,11 +9,12 @@ import { projectOf } from "../../src/cli/project.ts";
 import { RathError, tool } from "../../src/index.ts";
 import { runtimeOf } from "../../src/runtime/replay.ts";
 import { parseEnvelope } from "../../src/session/codec.ts";
+import type { Session } from "../../src/session/session.ts";
 import { postgresStore } from "../../src/store/postgres.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
 import type { Store, StoredEvent } from "../../src/store/store.ts";
 import { call } from "../golden-cli/world.ts";
-import { builtDoor } from "../support/built.ts";
+import { builtCommand, builtDoor } from "../support/built.ts";
 import { Flow } from "../support/flow.ts";
 import { kept, otherProcess, until } from "../support/other-process.ts";
 import { ownSchemas } from "../support/postgres.ts";
@@ -224,4 +225,29 @@ test("openrath tail says that a tool with a JSON Schema waits for a person, once
     'tool pay {"amount":7} → no result yet',
     "tool pay → ok paid",
   ]);
+});
+
+// Mutant: that nobody reads any more is passed over.
+test("openrath tail ends quietly when its reader has seen enough", async () => {
+  const file = join(folder, "piped.db");
+  await using writer = otherProcess(file);
+  let begun: Session = await writer.save(writer.session("Go"));
+  const tailing = spawn(process.execPath, [await builtCommand(), "tail", begun.id], {
+    cwd: folder,
+    env: { ...process.env, OPENRATH_STORE: file },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const ended = new Promise<number | null>((resolve) => tailing.on("close", resolve));
+  let err = "";
+  tailing.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
+  await new Promise((resolve) => tailing.stdout.once("data", resolve));
+  tailing.stdout.destroy();
+  let over = false;
+  void ended.then(() => (over = true));
+  // The next lines are what it cannot write any more.
+  await until("its end", async () => {
+    if (!over) begun = await writer.save(begun.note("more"));
+    return over;
+  });
+  expect([await ended, err]).toEqual([0, ""]);
 });

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Cli } from "../../src/cli/cli.ts";
 import { progressing } from "../../src/cli/progress.ts";
 import { show } from "../../src/cli/shown.ts";
+import { smallDisk } from "../crash/small-disk.ts";
 import { type Calling, call, makeWorld, type World } from "../golden-cli/world.ts";
 
 let folder = "";
@@ -108,6 +109,7 @@ describe("doctor", () => {
     expect(both).not.toContain(secret.slice(0, 12));
     expect(out).toMatch(/^node +ok +\d+\.\d+\.\d+/m);
     expect(out).toMatch(/^sqlite +ok/m);
+    expect(out).toMatch(/^disk +(ok|warn) +[\d.]+ [kMGT]B free at \//m);
     expect(out).toMatch(/^project +- +no openrath\.config\.ts here or above \(openrath init\)/m);
     expect(out).toMatch(/^store +ok/m);
     expect(out).toMatch(/^workflow assistant +ok/m);
@@ -116,6 +118,15 @@ describe("doctor", () => {
     expect(out).toMatch(/^model azure +warn .*\(set AZURE_RESOURCE_NAME or AZURE_BASE_URL\)/m);
     expect(out).toMatch(/^sandbox local +(ok +isolation namespace, files by (overlay|reflink|copy)|warn +.*cannot isolate)/m);
     expect(out).toMatch(/^sandbox memory +ok +files and commands, just-bash installed/m);
+  });
+
+  test("fails on a disk that is nearly full", async ({ skip }) => {
+    await using disk = await smallDisk(join(folder, "small"), 16);
+    if (disk === undefined) return skip("nothing may be mounted here, so no disk is small");
+    const env = { ...utf8, OPENRATH_HOME: join(disk.folder, "home") };
+    const { exit, out, err } = await call(undefined, ["doctor"], { terminal: false, env, cwd: disk.folder });
+    expect([exit, out]).toEqual([1, expect.stringContaining(`disk\tfail\t16.0 MB free at ${disk.folder}\n`)]);
+    expect(err).toContain("disk: make room");
   });
 
   test("says what is open to others, and fails on what is broken", async () => {

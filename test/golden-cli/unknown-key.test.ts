@@ -32,3 +32,24 @@ test("events that a key not known here signed are not called unsigned", async ()
     await rm(folder, { recursive: true, force: true });
   }
 });
+
+// Mutant: what no statement covers is always said to have come after the newest one.
+test("of a record that nobody signed it is not said that a statement is still to come", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "openrath-key-"));
+  try {
+    await using there = openrath({ store: "memory" });
+    const made = await there.session("Outside a run").do("work", () => 1);
+    await write(made, join(folder, "bundle"));
+    const here = async () => {
+      const rath = openrath({ store: "memory" });
+      await rath.import(join(folder, "bundle"));
+      return projectOf(rath, undefined);
+    };
+    const { both } = await call(here, ["verify", made.id], { terminal: true });
+    expect(both).toMatch(/^intact: (\d+) events checked, none signed\n/);
+    expect(both).toMatch(/not checked: \d+ events that no signed statement covers: there is none in this record\n/);
+    expect(both).not.toMatch(/not signed yet|came after the newest one/);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});

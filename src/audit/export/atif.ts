@@ -5,11 +5,12 @@ import { callOf, inCallOrder, list, stateOf } from "../../session/fold.ts";
 import type { Node } from "../../session/log.ts";
 import type { ReplyPart } from "../../session/message.ts";
 import type { Platform } from "../../session/platform.ts";
+import { resultOf } from "../../session/render.ts";
 import { type Configuration, modelCallBefore } from "../../session/request.ts";
 import type { Session, Totals } from "../../session/session.ts";
 import { placeOf } from "../../session/value.ts";
-import { messageOf, outcomeOf } from "../../session/views.ts";
-import { outcomeText } from "../../wire/event-line.ts";
+import { messageOf } from "../../session/views.ts";
+import { resultText } from "./chat.ts";
 
 /** What is written of a trajectory. */
 export interface AtifOptions {
@@ -93,9 +94,10 @@ function observe(
   platform: Platform,
   alone: (result: Result) => unknown,
 ): void {
-  const content = returned.erased ? "[erased]" : outcomeText(outcomeOf(returned, platform));
   const called = callOf(returned);
-  const index = called.erased ? undefined : called.data<"tool.called">(platform).index;
+  const { index, name = "" } = called.erased ? {} : called.data<"tool.called">(platform);
+  // As the model read it: what was denied or failed says so.
+  const content = returned.erased ? "[erased]" : resultText(resultOf(returned, name, undefined, platform).value);
   const call = index === undefined ? undefined : turn?.calls[index];
   if (turn === undefined || call === undefined) {
     alone({ content });
@@ -110,7 +112,7 @@ function agentStep(
   platform: Platform,
   { reasoning }: AtifOptions,
 ): Omit<Step, "step_id"> & { readonly tool_calls?: Step["tool_calls"] } {
-  const base = { source: "agent", timestamp: node.at } as const;
+  const base = { source: "agent", timestamp: node.at, ...metricsOf(node) } as const;
   if (node.erased) return { ...base, message: "[erased]" };
   const { parts = [], model } = node.data<"model.returned">(platform);
   const said = parts as readonly ReplyPart[];
@@ -118,7 +120,6 @@ function agentStep(
   const calls = said.flatMap((part) =>
     part.type === "call" ? [{ tool_call_id: part.id, function_name: part.tool, arguments: argumentsOf(part.input) }] : [],
   );
-  const { usage } = node.facts;
   const asked = callOf(node);
   const name = model ?? (asked.erased ? undefined : asked.data<"model.called">(platform).model);
   return {
@@ -127,10 +128,13 @@ function agentStep(
     ...(name === undefined ? {} : { model_name: name }),
     ...(reasoning === true && thoughts !== "" ? { reasoning_content: thoughts } : {}),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
-    ...(usage === undefined
-      ? {}
-      : { metrics: { prompt_tokens: usage.input, completion_tokens: usage.output, cached_tokens: usage.cached, cost_usd: usage.usd } }),
   };
+}
+
+/** Facts outlive what was said. */
+function metricsOf({ facts: { usage } }: Node): Pick<Step, "metrics"> {
+  if (usage === undefined) return {};
+  return { metrics: { prompt_tokens: usage.input, completion_tokens: usage.output, cached_tokens: usage.cached, cost_usd: usage.usd } };
 }
 
 /** They must be an object; what a model wrote otherwise is kept as text in one. */

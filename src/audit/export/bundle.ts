@@ -9,6 +9,7 @@ import { erasures, importedTag } from "../../runtime/erasure-log.ts";
 import { piecesOf } from "../../runtime/parents-first.ts";
 import { Reachable } from "../../runtime/reachable.ts";
 import { findEvent } from "../../runtime/run-record.ts";
+import { hasEnded } from "../../runtime/run-row.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { dataText, parseEnvelope } from "../../session/codec.ts";
 import { RathError } from "../../session/errors.ts";
@@ -19,12 +20,17 @@ import { isHash } from "../blob-references.ts";
 import { checkRecord } from "../check-record.ts";
 import { checkAbout } from "../log-about.ts";
 import { type Beside, type BundleSource, invalid, readBundle } from "./bundle-read.ts";
+import { type Said, saidIn } from "./bundle-said.ts";
 import { readLines } from "./lines.ts";
 
 /** How sessions are taken in. */
 export interface ImportOptions {
   /** Asked for everybody whose session is among them, before anything is stored; it throws where they may not be. */
   readonly checkPrincipal?: ((principal: string) => void) | undefined;
+  /** Asked for everything that somebody said to a run and that is not in the store yet, before anything is stored; it throws where they may not have. */
+  readonly checkSaid?: ((said: Said) => void) | undefined;
+  /** Asked for every run that is not in the store yet and has not ended: whoever works here would take it up. */
+  readonly checkRun?: ((run: string) => void) | undefined;
 }
 
 /**
@@ -37,7 +43,7 @@ export interface ImportOptions {
 export async function importBundle(
   runtime: Runtime,
   source: string | AsyncIterable<Uint8Array>,
-  { checkPrincipal }: ImportOptions = {},
+  { checkPrincipal, checkSaid, checkRun }: ImportOptions = {},
 ): Promise<Session> {
   const { bytes, beside } = typeof source === "string" ? await opened(source) : { bytes: source, beside: undefined };
   const bundle = await readBundle(readLines(bytes), beside);
@@ -46,7 +52,14 @@ export async function importBundle(
   const store = await runtime.store();
   await runtime.effects.writer.flush();
   const here = await erasedHere(runtime, store);
-  await append(runtime, store, bundle, await newBranches(store, bundle, here), here);
+  const branches = await newBranches(store, bundle, here);
+  if (checkSaid !== undefined) {
+    const added = new Set(branches.flatMap(({ events }) => events.map(({ id }) => id)));
+    for (const said of await saidIn(runtime.platform, bundle, added)) checkSaid(said);
+  }
+  const rows = await newRows(store, bundle, new Set(branches.map((branch) => branch.session)));
+  if (checkRun !== undefined) for (const { id, status } of rows) if (!hasEnded(status)) checkRun(id);
+  await append(runtime, store, bundle, { branches, rows }, here);
   const { session, head } = bundle.header;
   const log = (await runtime.load([session])).get(session);
   const node = log === undefined ? undefined : findEvent(log, head);
@@ -172,10 +185,9 @@ async function append(
   runtime: Runtime,
   store: Store,
   bundle: BundleSource,
-  branches: readonly BranchWrite[],
+  { branches, rows }: { readonly branches: readonly BranchWrite[]; readonly rows: readonly RunRow[] },
   here: ErasedHere,
 ): Promise<void> {
-  const rows = await newRows(store, bundle, new Set(branches.map((branch) => branch.session)));
   // Only what new events need: other contents may have been erased here.
   const needed = new Reachable(bundle, true);
   for (const { events } of branches)

@@ -115,7 +115,7 @@ function chatMessages(message: RequestMessage, options: ChatOptions): readonly C
     case "user":
       return [{ role: "user", content: userContent(message.parts, options) }];
     case "tool":
-      return message.results.map(({ call, value }) => ({ role: "tool", tool_call_id: call, content: textOf(value) }));
+      return message.results.map(({ call, value }) => ({ role: "tool", tool_call_id: call, content: resultText(value) }));
     case "assistant":
       return [assistant(message.parts, options)];
     default:
@@ -163,6 +163,7 @@ function fileText({ mediaType, data }: FilePart): string {
     : `[${mediaType}${data instanceof Uint8Array ? `, ${counted(data.length, "byte")}` : ""}]`;
 }
 
-function textOf(value: unknown): string {
+/** A result that a model reads, as text. */
+export function resultText(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }

@@ -29,8 +29,8 @@ const longest = 200;
 
 /** Its name, kind and attributes. */
 export function toldOf(effect: Effect, platform: Platform, content: boolean): Told {
-  const { op, called } = effect;
-  if (called.erased) return { name: op, kind: spanKinds.internal, attributes: { "openrath.erased": true } };
+  const { op, called, returned } = effect;
+  if (called.erased) return { name: op, kind: spanKinds.internal, attributes: { "openrath.erased": true, ...spent(returned) } };
   switch (op) {
     case "model":
       return chat(effect, platform, content);
@@ -68,7 +68,7 @@ function named(op: string, name: string): Told {
 }
 
 function asking({ returned }: Effect, platform: Platform, content: boolean): Told {
-  const outcome = content && returned !== undefined ? outcomeText(outcomeOf(returned, platform)) : undefined;
+  const outcome = content && returned?.erased === false ? outcomeText(outcomeOf(returned, platform)) : undefined;
   return internal("ask", { "openrath.operation": "ask", "openrath.answer": outcome });
 }
 
@@ -85,7 +85,6 @@ function chat({ called, returned }: Effect, platform: Platform, content: boolean
   const { provider, model } = modelNames(data.model);
   const settings = (data.settings ?? {}) as ModelSettings;
   const reply = returned?.data<"model.returned">(platform);
-  const usage = returned?.facts.usage;
   const { output } = JSON.parse(data.configuration) as Configuration;
   const attributes: Attributes = {
     [genAi.operation]: "chat",
@@ -99,16 +98,24 @@ function chat({ called, returned }: Effect, platform: Platform, content: boolean
     [genAi.responseModel]: reply?.model === undefined ? undefined : modelNames(reply.model).model,
     [genAi.responseId]: reply?.id,
     [genAi.finishReasons]: reply?.finish === undefined ? undefined : [finishes[reply.finish]],
+    ...spent(returned),
+    ...(content ? chatContent({ called, returned }, platform) : {}),
+  };
+  return { name: `chat ${model}`, kind: spanKinds.client, attributes };
+}
+
+/** What a call took. Facts outlive what was said. */
+function spent(returned: Node | undefined): Attributes {
+  const { usage, attempts } = returned?.facts ?? {};
+  return {
     [genAi.inputTokens]: usage?.input,
     [genAi.outputTokens]: usage?.output,
     [genAi.cachedTokens]: usage?.cached,
     [genAi.cacheWriteTokens]: usage?.cacheWrite,
     [genAi.reasoningTokens]: usage?.reasoning,
     "openrath.cost.usd": usage === undefined ? undefined : { double: usage.usd },
-    "openrath.attempts": returned?.facts.attempts,
-    ...(content ? chatContent({ called, returned }, platform) : {}),
+    "openrath.attempts": attempts,
   };
-  return { name: `chat ${model}`, kind: spanKinds.client, attributes };
 }
 
 function chatContent({ called, returned }: Pick<Effect, "called" | "returned">, platform: Platform): Attributes {
@@ -245,6 +252,30 @@ function inputAndOutput({ called, returned }: Effect, platform: Platform): Attri
     "openrath.input": input === undefined ? undefined : json(input),
     "openrath.output": returned === undefined || returned.erased ? undefined : outcomeText(outcomeOf(returned, platform)),
   };
+}
+
+/** What the span of a workflow or an agent says of it. */
+export function invocation(entered: Node, isAgent: boolean, platform: Platform): Told {
+  const name = clipped(entered.erased ? "[erased]" : entered.data<"workflow.entered">(platform).name);
+  const operation = isAgent ? "invoke_agent" : "invoke_workflow";
+  return internal(`${operation} ${name}`, {
+    [genAi.operation]: operation,
+    [isAgent ? genAi.agent : genAi.workflow]: name,
+    [genAi.conversation]: entered.log.id,
+  });
+}
+
+/** Where on record an event is. */
+export function placeOf({ log, id, step, by }: Node): Attributes {
+  return { [genAi.conversation]: log.id, "openrath.event.id": id, "openrath.step": step, "openrath.by": clipped(by) };
+}
+
+/** Under this name a run is told. */
+export const runId = "openrath.run.id";
+
+/** Names are chosen by users and models. */
+export function clipped(text: string): string {
+  return text.length <= 200 ? text : `${text.slice(0, 199)}…`;
 }
 
 /** The class of error that an effect ended in; undefined when it went well. */

@@ -17,7 +17,7 @@ import { errorType, genAi, modelNames } from "../../wire/gen-ai.ts";
 import { askedAbout } from "../approvals.ts";
 import { type Branch, branchesOf, compare } from "../branches.ts";
 import { rejectionOf } from "../graph-data.ts";
-import { errorTypeOf, toldOf, verdictOf } from "./otlp-effects.ts";
+import { clipped, errorTypeOf, invocation, placeOf, runId, toldOf, verdictOf } from "./otlp-effects.ts";
 import { type Attributes, type Span, spanKinds } from "./otlp-json.ts";
 
 /** The spans of a lineage, parents before children. */
@@ -184,23 +184,9 @@ class Building {
     const data = node.erased ? undefined : node.data<"workflow.entered">(this.#platform);
     const run = data?.run === undefined ? undefined : this.#run(node, data.run);
     const isAgent = this.#agents.has(node.by);
-    const name = clipped(data?.name ?? "[erased]");
     const parent = run ?? this.#around(node);
-    const operation = isAgent ? "invoke_agent" : "invoke_workflow";
     // The outermost workflow is the run; an agent that runs by itself is an agent in a run.
-    const span =
-      run !== undefined && !isAgent
-        ? run
-        : this.#add(node, node.id, {
-            name: `${operation} ${name}`,
-            kind: spanKinds.internal,
-            parent,
-            attributes: {
-              [genAi.operation]: operation,
-              [isAgent ? genAi.agent : genAi.workflow]: name,
-              [genAi.conversation]: node.log.id,
-            },
-          });
+    const span = run !== undefined && !isAgent ? run : this.#add(node, node.id, { ...invocation(node, isAgent, this.#platform), parent });
     this.#of.set(node, span);
     this.#frames.set(node, { span, entered: node, outer });
   }
@@ -218,7 +204,7 @@ class Building {
         [genAi.operation]: "invoke_workflow",
         [genAi.workflow]: name,
         [genAi.conversation]: node.log.id,
-        "openrath.run.id": id,
+        [runId]: id,
         "openrath.rerun.of": started?.rerun,
       },
     });
@@ -266,7 +252,7 @@ class Building {
       ...told,
       name: clipped(told.name),
       parent,
-      attributes: { ...told.attributes, ...this.#place(node) },
+      attributes: { ...told.attributes, ...placeOf(node) },
     });
     span.attributes["openrath.pending"] = true;
     this.#of.set(node, span);
@@ -292,7 +278,7 @@ class Building {
       name: "wait_for_approval",
       kind: spanKinds.internal,
       parent: around,
-      attributes: { "openrath.operation": "approval", ...this.#place(node) },
+      attributes: { "openrath.operation": "approval", ...placeOf(node) },
     });
     this.#reach(waited, node.at);
   }
@@ -301,11 +287,7 @@ class Building {
     const called = callOf(node);
     const span = this.#of.get(called);
     if (span === undefined) return;
-    const told = toldOf(
-      { op: opOf(node.kind as `do.returned`), called, returned: node.erased ? undefined : node },
-      this.#platform,
-      this.#content,
-    );
+    const told = toldOf({ op: opOf(node.kind as `do.returned`), called, returned: node }, this.#platform, this.#content);
     Object.assign(span.attributes, told.attributes);
     delete span.attributes["openrath.pending"];
     // It reached to the end of its branch as long as it had no result.
@@ -346,14 +328,10 @@ class Building {
       name: adopts ? "adopt" : "merge",
       kind: spanKinds.internal,
       parent: this.#around(node),
-      attributes: { "openrath.operation": adopts ? "adopt" : "merge", ...this.#place(node) },
+      attributes: { "openrath.operation": adopts ? "adopt" : "merge", ...placeOf(node) },
     });
     this.#of.set(node, span);
     for (const parent of node.parents) if (parent.log !== node.log) this.#links.push({ span, to: parent, how: adopts ? "adopt" : "merge" });
-  }
-
-  #place({ log, id, step, by }: Node): Attributes {
-    return { [genAi.conversation]: log.id, "openrath.event.id": id, "openrath.step": step, "openrath.by": clipped(by) };
   }
 
   /** What an event hangs on: the innermost frame of its own log, else its log. */
@@ -390,9 +368,4 @@ function rootOf(log: Log): Log {
   let at = log;
   for (let parent = at.first?.parent; parent !== undefined; parent = at.first?.parent) at = parent.log;
   return at;
-}
-
-/** Names are chosen by users and models. */
-function clipped(text: string): string {
-  return text.length <= 200 ? text : `${text.slice(0, 199)}…`;
 }

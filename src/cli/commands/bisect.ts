@@ -1,6 +1,7 @@
 /** `openrath bisect ID --run CMD`: the first step at which a command fails. */
 import type { Command } from "commander";
 import { type Bisection, type BisectStep, bisect, bisectionText } from "../../audit/bisect.ts";
+import { runtimeOf } from "../../runtime/replay.ts";
 import { RathError } from "../../session/errors.ts";
 import type { CommandResult, Session } from "../../session/session.ts";
 import { eventLine } from "../../wire/event-line.ts";
@@ -47,8 +48,15 @@ const ends: Readonly<Record<Bisection["result"], Exit>> = {
 async function find(cli: Cli, id: string, options: Options): Promise<void> {
   const session = await openSession(cli, id);
   await refuseWithoutSandbox(cli, options);
+  const gone = new Set<string>();
+  const check = async (place: Session): Promise<boolean | undefined> => {
+    const erased = await erasedIn(place);
+    if (erased === undefined) return passes(place, options, cli.host.signal);
+    gone.add(erased);
+    return undefined;
+  };
   const found = await progressing(cli, "checking", "checks", ({ add }) =>
-    bisect(session, (place) => passes(place, options, cli.host.signal), {
+    bisect(session, check, {
       good: placeIn(options.good),
       bad: placeIn(options.bad),
       places: options.every === true ? "steps" : "files",
@@ -61,7 +69,18 @@ async function find(cli: Cli, id: string, options: Options): Promise<void> {
     }),
   );
   cli.exit = ends[found.result];
+  if (gone.size > 0)
+    cli.warn(
+      show`Skipped is where a content was erased, since the command would miss it: ${[...gone].map((path) => JSON.stringify(path)).join(", ")}`,
+    );
   await print(cli, session, found);
+}
+
+/** The first file of a place whose content was erased: a command would find no such file, and say something else than it did then. */
+async function erasedIn(place: Session): Promise<string | undefined> {
+  for await (const { path, entry } of runtimeOf(place).sandboxes.trees.walk(place.files.hash))
+    if (entry.type === "withheld" && entry.why === "erased") return path;
+  return undefined;
 }
 
 /** A command in the files of a place; undefined where it says that it cannot be told. */

@@ -1,10 +1,11 @@
 /** `openrath doctor`: what works on this machine, and what to do about the rest. Names of keys are shown, never their values. */
 import type { Stats } from "node:fs";
-import { access, constants, mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { access, constants, mkdtemp, readFile, rm, stat, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import { version } from "../../runtime/version.ts";
+import { size } from "../../wire/format.ts";
 import type { Cli } from "../cli.ts";
 import { accessOf, type Database } from "../databases.ts";
 import { exits } from "../fault.ts";
@@ -27,7 +28,7 @@ export function define(command: Command, cli: Cli): void {
   command
     .summary("say what works on this machine")
     .description(
-      "Checks Node, the SQLite driver, the store, the access keys, the signing key, the keys and packages of models, and the sandboxes. Exit 1 when something is broken.",
+      "Checks Node, the SQLite driver, the store, the disk it is on, the access keys, the signing key, the keys and packages of models, and the sandboxes. Exit 1 when something is broken.",
     )
     .action(() => doctor(cli));
 }
@@ -35,6 +36,7 @@ export function define(command: Command, cli: Cli): void {
 async function doctor(cli: Cli): Promise<void> {
   const config = cli.settings.config ?? findConfig(cli.host.cwd);
   const home = resolve(config === undefined ? cli.host.cwd : resolve(config, ".."), cli.host.env["OPENRATH_HOME"] ?? ".openrath");
+  const key = await keyFile(cli, home);
   const findings: Finding[] = [
     { check: "openrath", status: "ok", detail: `version ${version()}` },
     node(config ?? join(cli.host.cwd, "openrath.config.ts")),
@@ -43,7 +45,8 @@ async function doctor(cli: Cli): Promise<void> {
       ? { check: "project", status: "none", detail: "no openrath.config.ts here or above", fix: "openrath init" }
       : { check: "project", status: "ok", detail: config },
     await homeOf(home),
-    await signingKey(await keyFile(cli, home)),
+    await diskOf(dirname(key)),
+    await signingKey(key),
     ...(await store(cli)),
     ...providers.map((provider) => model(cli, provider, config)),
     ...(await sandboxFindings(cli, config, home)),
@@ -108,6 +111,21 @@ async function homeOf(home: string): Promise<Finding> {
     : open
       ? { check: "home", status: "warn", detail: `${home} can be read by others`, fix: `chmod 700 ${home}` }
       : { check: "home", status: "ok", detail: `${home}, private` };
+}
+
+const leastRoom = 64 * 2 ** 20;
+const scarceRoom = 2 ** 30;
+
+/** Room where the store is, or the home: what does not fit is refused, and an erasure that cannot write the file anew stays open. */
+async function diskOf(folder: string): Promise<Finding> {
+  const check = "disk";
+  const found = await statfs(folder).catch((error: NodeJS.ErrnoException) => error.code);
+  if (found === "ENOENT" && folder !== dirname(folder)) return diskOf(dirname(folder));
+  if (typeof found !== "object" || found.blocks === 0) return { check, status: "none", detail: `${folder} does not say how much is free` };
+  const free = found.bavail * found.bsize;
+  const status = free < leastRoom ? "fail" : free < scarceRoom ? "warn" : "ok";
+  const fix = "make room: nothing can be stored on a full disk; openrath gc removes what nobody needs";
+  return { check, status, detail: `${size(free)} free at ${folder}`, fix: status === "ok" ? undefined : fix };
 }
 
 const ownHome = "run as the user whose it is, or set OPENRATH_HOME to a folder of your own";

@@ -11,6 +11,7 @@ import { printList } from "../print-list.ts";
 import { progressing } from "../progress.ts";
 import { openSession, shortIds } from "../sessions.ts";
 import { show } from "../shown.ts";
+import { warnUnclean } from "../warn-unclean.ts";
 
 interface Options {
   readonly event?: readonly string[];
@@ -131,10 +132,5 @@ async function tell(cli: Cli, report: EraseReport, listed = true): Promise<void>
     cli.note(
       show`${plural(report.left.length, "thing")} still ${report.left.length === 1 ? "says, names" : "say, name"} or may hold it: see above`,
     );
-  if (!report.scrubbed) {
-    cli.warn(
-      show`${cli.errInk.yellow("not clean yet:")} the files of the store may still hold it: other processes use them, the disk has no room to write them anew, or on PostgreSQL this role may not vacuum the tables`,
-    );
-    cli.next("openrath gc, when they have ended and there is room, or as the owner of the tables");
-  }
+  if (!report.scrubbed) warnUnclean(cli);
 }

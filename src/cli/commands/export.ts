@@ -1,6 +1,6 @@
 /** `openrath export ID [FILE]`: writes a session so that it can leave this store, or sends its trace to a collector. */
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
@@ -9,10 +9,11 @@ import type { Session } from "../../session/session.ts";
 import { plural } from "../../wire/format.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
+import { printFile } from "../print-file.ts";
 import { progressing } from "../progress.ts";
 import { openSession, shortIds } from "../sessions.ts";
 import { shellWord } from "../shell-word.ts";
-import { jsonText, Shown, show } from "../shown.ts";
+import { show } from "../shown.ts";
 
 interface Options {
   readonly format: WriteFormat;
@@ -116,9 +117,7 @@ async function toStdout(cli: Cli, session: Session, options: WriteOptions): Prom
   try {
     const file = join(folder, "session.jsonl");
     await write(session, file, options);
-    // To a file or another program byte for byte, since hashes are over bytes; to a terminal the same values, harmless.
-    const text = await readFile(file, "utf8");
-    for (const line of text.trimEnd().split("\n")) cli.print(cli.host.out.isTTY ? jsonText(line) : new Shown(line, 0));
+    await printFile(cli, file);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -11,6 +11,7 @@ import { durationOf } from "../options.ts";
 import { printList } from "../print-list.ts";
 import { progressing } from "../progress.ts";
 import { clip, show } from "../shown.ts";
+import { warnUnclean } from "../warn-unclean.ts";
 
 interface Options {
   readonly dryRun?: boolean;
@@ -68,7 +69,7 @@ async function gc(cli: Cli, options: Options): Promise<void> {
 }
 
 function tell(cli: Cli, found: readonly Leftover[], report: GcReport): void {
-  const { dryRun, sessions, held, finished, blobs = 0 } = report;
+  const { dryRun, sessions, held, finished, open, blobs = 0 } = report;
   const rows: Row[] = [
     ...sessions.map((id) => ({ what: "session" as const, id, bytes: undefined })),
     ...found.map(({ kind, id, bytes }) => ({ what: kind, id, bytes })),
@@ -76,7 +77,7 @@ function tell(cli: Cli, found: readonly Leftover[], report: GcReport): void {
   ];
   const bytes = rows.reduce((sum, row) => sum + (row.bytes ?? 0), 0);
   if (cli.settings.json === true) {
-    cli.data({ dryRun, bytes, removed: rows, held, finished, entry: report.entry ?? null });
+    cli.data({ dryRun, bytes, removed: rows, held, finished, open, entry: report.entry ?? null });
     return;
   }
   printList(cli, rows, {
@@ -95,6 +96,7 @@ function tell(cli: Cli, found: readonly Leftover[], report: GcReport): void {
     );
   if (finished.length > 0)
     cli.note(show`${plural(finished.length, "erasure")} that had been interrupted ${dryRun ? "would be" : "was"} finished`);
+  if (open.length > 0) warnUnclean(cli);
   if (rows.length === 0) return;
   // How much room the record of a session had is not known.
   const freed = [

@@ -1,7 +1,10 @@
 /** `openrath grep PATTERN [ID]`: finds text in what is on record. */
 import type { Command } from "commander";
 import { type GrepHit, type GrepOptions, grep } from "../../audit/grep.ts";
+import { rowOf } from "../../runtime/load.ts";
+import { rowOfRun } from "../../runtime/run-row.ts";
 import { type EventKind, versions } from "../../session/event.ts";
+import type { Store } from "../../store/store.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
 import { collected, durationOf, wholeOf } from "../options.ts";
@@ -44,20 +47,52 @@ async function search(cli: Cli, pattern: string, id: string | undefined, options
   const where = id === undefined ? (await cli.project()).rath : await openSession(cli, id);
   const short = await shortIds(cli);
   const found: GrepHit[] = [];
-  const sessions = new Set<string>();
+  let hits = 0;
   await progressing(cli, "searching", "events", async ({ add }) => {
-    for await (const hit of grep(where, pattern, given(cli, options, add))) {
-      if (options.list === true && sessions.has(hit.session)) continue;
-      sessions.add(hit.session);
-      if (cli.settings.json === true) found.push(hit);
-      else cli.print(options.list === true ? sessionLine(cli, hit, short) : hitLine(cli, hit, short));
-      if (options.list === true && sessions.size === options.limit) return;
-    }
+    const all = grep(where, pattern, given(cli, options, add));
+    if (options.list === true) hits = await listSessions(cli, all, options.limit, short);
+    else
+      for await (const hit of all) {
+        hits++;
+        if (cli.settings.json === true) found.push(hit);
+        else cli.print(hitLine(cli, hit, short));
+      }
   });
-  if (cli.settings.json === true) cli.data(options.list === true ? [...sessions] : found);
-  if (sessions.size > 0) return;
+  if (cli.settings.json === true && options.list !== true) cli.data(found);
+  if (hits > 0) return;
   cli.exit = exits.notFound;
-  cli.note(show`${JSON.stringify(pattern)} is nowhere ${id === undefined ? "in this store" : `in session ${id}`}.`);
+  const nowhere = options.list === true ? "in no session of this store" : "nowhere in this store";
+  cli.note(show`${JSON.stringify(pattern)} is ${id === undefined ? nowhere : `nowhere in session ${id}`}.`);
+}
+
+/** Gives how many sessions have it. */
+async function listSessions(
+  cli: Cli,
+  hits: AsyncIterable<GrepHit>,
+  limit: number | undefined,
+  short: (id: string) => string,
+): Promise<number> {
+  const { runtime } = await cli.project();
+  const store = await runtime.store();
+  const logs = new Set<string>();
+  const sessions = new Set<string>();
+  for await (const { session: log } of hits) {
+    if (logs.has(log)) continue;
+    logs.add(log);
+    const session = await sessionOf(store, log);
+    if (session === undefined || sessions.has(session)) continue;
+    sessions.add(session);
+    if (cli.settings.json !== true) cli.print(sessionLine(cli, session, short));
+    if (sessions.size === limit) break;
+  }
+  if (cli.settings.json === true) cli.data([...sessions]);
+  return sessions.size;
+}
+
+/** What the log of a run says belongs to the session that it works on, which can be shown; that of effects outside runs, and what else is no session, to none. */
+async function sessionOf(store: Store, log: string): Promise<string | undefined> {
+  const kind = (await rowOf(store, log))?.log;
+  return kind === "run" ? (await rowOfRun(store, log))?.session : kind === "session" ? log : undefined;
 }
 
 function given(cli: Cli, { ignoreCase, regex, kind, by, since, until, limit, list }: Options, add: (events: number) => void): GrepOptions {
@@ -65,6 +100,7 @@ function given(cli: Cli, { ignoreCase, regex, kind, by, since, until, limit, lis
     ...{ ignoreCase, regex, by, kind: kind?.flatMap(kindsOf), onProgress: add },
     ...{ since: since && timeOf(cli, since, "--since"), until: until && timeOf(cli, until, "--until") },
     limit: list === true || limit === 0 ? undefined : limit,
+    eachLog: list,
   };
 }
 
@@ -86,7 +122,7 @@ function timeOf(cli: Cli, text: string, option: string): Date {
   return time;
 }
 
-function sessionLine(cli: Cli, { session }: GrepHit, short: (id: string) => string): Shown {
+function sessionLine(cli: Cli, session: string, short: (id: string) => string): Shown {
   if (cli.settings.jsonl === true) return json(session);
   return cli.onTerminal ? cli.ink.cyan(short(session)) : tabbed([session]);
 }

@@ -1,5 +1,6 @@
 /** `openrath ls`: the sessions of the store, or its runs, newest first. */
 import type { Command } from "commander";
+import { RathError } from "../../session/errors.ts";
 import type { Session, SessionStatus } from "../../session/session.ts";
 import type { LogRow } from "../../store/store.ts";
 import { ago, count, exact, money } from "../../wire/format.ts";
@@ -8,6 +9,7 @@ import { exits, Fault } from "../fault.ts";
 import { wholeOf } from "../options.ts";
 import { type Column, printList } from "../print-list.ts";
 import { progressing } from "../progress.ts";
+import type { Project } from "../project.ts";
 import { listRuns } from "../runs.ts";
 import { statusInk, whatOf } from "../session-text.ts";
 import { sessionRows, shortIds } from "../sessions.ts";
@@ -69,8 +71,9 @@ async function ls(cli: Cli, options: Options): Promise<void> {
     for (const row of wanted) {
       if (items.length >= limit) left++;
       else {
-        const session = await project.rath.open(row.id);
+        const session = await openOrTell(cli, project, row.id);
         progress.add();
+        if (session === undefined) continue;
         if (options.status === undefined || session.status === options.status)
           items.push({ session, row, branches: branches.get(row.id) ?? 1 });
       }
@@ -89,6 +92,18 @@ async function ls(cli: Cli, options: Options): Promise<void> {
         : show`There are no sessions like that. Forks are listed with --all.`,
   });
   if (left > 0) cli.note(show`${cli.errInk.dim(`and ${count(left)} older: --limit ${items.length + left}`)}`);
+}
+
+/** One that is damaged is named, and keeps nobody from the others. */
+async function openOrTell(cli: Cli, { rath }: Project, id: string): Promise<Session | undefined> {
+  try {
+    return await rath.open(id);
+  } catch (error) {
+    if (!RathError.is(error, "store.corrupt")) throw error;
+    cli.warn(show`${cli.errInk.yellow("not read:")} session ${id}: ${error.message}`);
+    cli.exit = exits.error;
+    return undefined;
+  }
 }
 
 function columns(cli: Cli, short: (id: string) => string, parents: ReadonlyMap<string, string | undefined>): readonly Column<Item>[] {

@@ -1,7 +1,7 @@
 /** `openrath run WHAT`: starts a durable run and follows it. */
 import type { Command } from "commander";
 import { Agent } from "../../agent/agent.ts";
-import type { Run } from "../../runtime/run-handle.ts";
+import { type Run, startedBefore } from "../../runtime/run-handle.ts";
 import type { Duration, Session } from "../../session/session.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
@@ -66,7 +66,8 @@ async function run(cli: Cli, what: string, options: Options): Promise<void> {
   const short = await shortIds(cli);
   // Nothing is waited for between start and following: what is said first would be heard late.
   const started = await rath.run(name ?? (workflow as never), session, { key, priority, deadline, signal, limits });
-  cli.note(show`${cli.errInk.dim(`run ${short(started.id)}`)}`);
+  const again = startedBefore.has(started) ? ", started before with this key: what has a result comes from the record" : "";
+  cli.note(show`${cli.errInk.dim(`run ${short(started.id)}${again}`)}`);
   await followRun(cli, started, { timedOut: () => timeout?.aborted === true });
 }
 

@@ -56,7 +56,8 @@ async function tail(cli: Cli, id: string, options: Options): Promise<void> {
     if (run !== undefined) ended = hasEnded((await rowOfRun(await runtime.store(), run.id))?.status ?? "");
   }
   if (run === undefined || !ended) {
-    cli.exit = exits.interrupted;
+    // Who reads no more has seen enough: `openrath tail ID | head`.
+    cli.exit = cli.host.signal.aborted ? exits.interrupted : exits.ok;
     return;
   }
   const settled = await (await rath.attach(run.id)).settle();
@@ -65,9 +66,10 @@ async function tail(cli: Cli, id: string, options: Options): Promise<void> {
 }
 
 function following(cli: Cli): FollowOptions {
+  const { signal, unread } = cli.host;
   let told = 0;
   return {
-    signal: cli.host.signal,
+    signal: unread === undefined ? signal : AbortSignal.any([signal, unread]),
     onTrouble: (error) => {
       const now = cli.host.now().getTime();
       if (now - told > 10_000) cli.warn(show`${cli.errInk.yellow("waiting for the store:")} ${error.message}`);

@@ -38,7 +38,10 @@ export function define(command: Command, cli: Cli): void {
     .argument("[id]", "a session")
     .option("-a, --all", "every session of the store")
     .option("--anchor <file>", "statements kept elsewhere, against a record that was cut back")
-    .option("--write-anchor <file>", "add the newest statement to a file, if nothing is wrong: keep it elsewhere, for --anchor")
+    .option(
+      "--write-anchor <file>",
+      "add the newest statement to a file, with --all that of every run, if nothing is wrong: keep it elsewhere, for --anchor",
+    )
     .option("--replay", "execute the runs behind it again, too, and compare each step; calls nothing")
     .option("-w, --workflow <name>", "with --replay, a name of the project file, or FILE[#export]; default: the recorded names")
     .option("--key <key>", "a key of another home whose signatures count; may be given again", collected)
@@ -113,16 +116,23 @@ function tellResult(cli: Cli, id: string, found: Verification): void {
   const seen = parts.flatMap(([name, number]) => (number === 0 ? [] : [plural(number, name)]));
   if (replayed > 0) seen.push(`${plural(replayed, "step")} replayed`);
   cli.note(show`${cli.errInk.dim(`checked: ${seen.join(", ")}`)}`);
-  for (const { entry, by, at, reason, events: number } of found.erasures)
-    cli.note(
-      show`${cli.errInk.dim("erased:")} ${plural(number, "event")} by ${by} on ${at.slice(0, 10)}: ${reason} (entry ${shortEvent(entry)})`,
-    );
+  for (const erasure of found.erasures) {
+    const { entry, by, at, reason } = erasure;
+    cli.note(show`${cli.errInk.dim("erased:")} ${takenBy(erasure)} by ${by} on ${at.slice(0, 10)}: ${reason} (entry ${shortEvent(entry)})`);
+  }
   for (const { part, count: number, why } of found.unchecked)
     cli.note(show`${cli.errInk.dim(`not checked: ${part === "anchor" && number === 1 ? "" : `${count(number)} `}${why}`)}`);
 }
 
+/** What an erasure took of the record. */
+function takenBy({ events, contents }: Verification["erasures"][number]): string {
+  const taken = [...(events === 0 ? [] : [plural(events, "event")]), ...(contents === 0 ? [] : [plural(contents, "content")])];
+  return taken.join(" and ");
+}
+
 /** What is signed, by whom, and what is not. */
 function signedText(found: Verification): string {
+  if (found.checked.statements === 0 && found.unknownKeys.length === 0) return "none signed";
   const others = signedByOthers(found);
   const tail = found.unsigned - others;
   const keys = found.unknownKeys.length === 1 ? "a key that is not known here" : "keys that are not known here";
@@ -181,7 +191,7 @@ async function verifyAll(cli: Cli, id: string | undefined, options: Options): Pr
   const { runtime } = await cli.project();
   const anchor = anchorFile(cli, options);
   const { verifyStore } = await import("../../audit/verify-store.ts");
-  const { families, problems } = await progressing(cli, "verifying", "events", (progress) => {
+  const { families, problems, statements } = await progressing(cli, "verifying", "events", (progress) => {
     const asked: VerifyOptions = { anchor, keys: options.key, onProgress: (events) => progress.add(events) };
     return verifyStore(runtime, asked);
   });
@@ -198,6 +208,19 @@ async function verifyAll(cli: Cli, id: string | undefined, options: Options): Pr
   const proven = families.every(({ verification }) => verification.unknownKeys.length === 0);
   if (all.length > 0) cli.exit = exits.differs;
   else if (!proven) cli.exit = exits.error;
+  if (cli.asJson) printList(cli, dataOf(rows, problems), { columns: [], data: (row) => row, empty: show`` });
+  else {
+    await printRows(cli, rows);
+    if (all.length > 0) printProblems(cli, all);
+  }
+  const events = families.reduce((sum, { verification }) => sum + verification.events, 0);
+  const counted = `${plural(rows.length, "session")}, ${plural(events, "event")} checked`;
+  if (all.length > 0) cli.warn(show`${cli.errInk.red("not intact:")} ${plural(all.length, "problem")}; ${counted}`);
+  else cli.note(show`${proven ? cli.errInk.green("intact:") : cli.errInk.yellow("not proven:")} ${counted}`);
+  await keep(cli, options, all.length === 0 && proven, statements);
+}
+
+async function printRows(cli: Cli, rows: readonly Row[]): Promise<void> {
   const short = await shortIds(cli);
   printList(cli, rows, {
     columns: [
@@ -206,19 +229,18 @@ async function verifyAll(cli: Cli, id: string | undefined, options: Options): Pr
       { name: "PROBLEMS", cell: (row) => row.problems.length || "", plain: (row) => row.problems.length, right: true, optional: true },
       { name: "TITLE", cell: ({ session }) => session.title ?? "", rest: true, optional: true },
     ],
-    data: ({ session, verification: { ok, unsigned, unknownKeys, statement }, problems: wrong }) => ({
-      ...{ session: session.id, ok: ok && wrong.length === 0, problems: wrong, unsigned, unknownKeys, statement: statement ?? null },
-    }),
+    data: (row) => row,
     empty: show`There are no sessions.`,
   });
-  if (!cli.asJson && all.length > 0) printProblems(cli, all);
-  else if (cli.asJson && problems.length > 0) for (const one of problems) cli.warn(show`${one.problem}`);
-  const events = families.reduce((sum, { verification }) => sum + verification.events, 0);
-  const counted = `${plural(rows.length, "session")}, ${plural(events, "event")} checked`;
-  if (all.length > 0) cli.warn(show`${cli.errInk.red("not intact:")} ${plural(all.length, "problem")}; ${counted}`);
-  else cli.note(show`${proven ? cli.errInk.green("intact:") : cli.errInk.yellow("not proven:")} ${counted}`);
-  const statements = families.flatMap(({ verification: { statement } }) => statement ?? []);
-  await keep(cli, options, all.length === 0 && proven, statements);
+}
+
+/** One item for each session. What an anchor shows belongs to none and comes last. */
+function dataOf(rows: readonly Row[], anchored: readonly Problem[]): readonly object[] {
+  const data: object[] = rows.map(({ session, verification: { ok, unsigned, unknownKeys, statement }, problems }) => ({
+    ...{ session: session.id, ok: ok && problems.length === 0, problems, unsigned, unknownKeys, statement: statement ?? null },
+  }));
+  if (anchored.length === 0) return data;
+  return [...data, { session: null, ok: false, problems: anchored, unsigned: 0, unknownKeys: [], statement: null }];
 }
 
 function wordFor(cli: Cli, { problems, verification }: Row): Shown {
