@@ -87,6 +87,16 @@ inBrowser("screens", sharedStage, (there) => {
       await at(page, new RegExp(`/${name}(\\?|$)`));
       await settled(page);
     }
+    // The rules of one screen do not change another that was there before.
+    await page.keyboard.press("t");
+    await at(page, /\/transcript(\?|$)/);
+    await settled(page);
+    await shoot(page, "transcript-again");
+    const height = await page.evaluate(() => {
+      const list = [...document.querySelectorAll("main *")].find((element) => getComputedStyle(element).contain === "strict");
+      return list?.getBoundingClientRect().height ?? 0;
+    });
+    expect(height).toBeGreaterThan(200);
     await page.keyboard.press("?");
     await page.getByRole("dialog", { name: "Keys" }).waitFor();
     await page.keyboard.press("Escape");
@@ -96,6 +106,23 @@ inBrowser("screens", sharedStage, (there) => {
       await at(page, new RegExp(`#/${name}`));
     }
     expect(problems).toEqual([]);
+  });
+});
+
+inBrowser("buttons", sharedStage, (there) => {
+  test("that are the main thing keep their words readable under the pointer", async () => {
+    for (const colorScheme of ["light", "dark"] as const) {
+      await using opened = await there.open(`s/${there.stage.session}/verify`);
+      const { page } = opened;
+      await page.emulateMedia({ colorScheme });
+      await settled(page);
+      const button = page.locator('button[data-look="main"]').first();
+      await button.waitFor();
+      const ground = (): Promise<string> => button.evaluate((element) => getComputedStyle(element).backgroundColor);
+      const before = await ground();
+      await button.hover();
+      expect(await ground()).toBe(before);
+    }
   });
 });
 

@@ -30,10 +30,10 @@ export function useName(id: string, session: SessionResource | undefined): Sessi
     enabled: isBranch,
   });
   if (session === undefined) return { text: shortId(id), root: undefined };
-  if (!isBranch) return { text: session.title ?? "Untitled session", root: undefined };
+  if (!isBranch) return { text: session.title ?? session.begins ?? "Untitled session", root: undefined };
   const { label, kind } = session.lineage;
   return {
     text: label === undefined || label === "" ? `Branch ${shortId(id)}` : label,
-    root: { id: first, relation: relations[kind], title: root?.title ?? shortId(first) },
+    root: { id: first, relation: relations[kind], title: root?.title ?? root?.begins ?? shortId(first) },
   };
 }

@@ -23,9 +23,9 @@ export function useBranches(place: string): readonly Candidate[] {
     queryFn: async ({ signal }): Promise<readonly Candidate[]> => {
       if (session === "") {
         const { items } = await sessions.list({ limit: mostSessions, signal }).page();
-        return items.map(({ id, title, lineage, status = "idle", step }) => ({
+        return items.map(({ id, title, lineage, begins, status = "idle", step }) => ({
           ...{ id, step, status, won: false },
-          name: title ?? lineage?.label ?? "untitled",
+          name: title ?? lineage?.label ?? begins ?? "untitled",
         }));
       }
       const { nodes } = await sessions.graph(session, { signal });

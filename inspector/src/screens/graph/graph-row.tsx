@@ -40,6 +40,7 @@ export const GraphRow = memo(function GraphRow(props: Props) {
   const shown = event ?? turns.said(row);
   const foldable = !inner && turns.size(row) > 1;
   const trouble = inner ? lineage.trouble(event) : turns.trouble(row);
+  const source = inner ? undefined : rows.source(row);
   return (
     <div
       className={classes["row"]}
@@ -67,6 +68,7 @@ export const GraphRow = memo(function GraphRow(props: Props) {
         {!inner && glyph !== "turn" && <span className="unseen">{glyphWords[glyph]}: </span>}
         <span className="given clip">{line === undefined ? kindWords(lineage.kind(shown)) : neutral(line.slice(0, longest))}</span>
         {trouble !== undefined && <Badge tone={trouble === "unknown" ? "warn" : "bad"}>{trouble}</Badge>}
+        {source !== undefined && <Badge>from step {source}</Badge>}
         {won && <Badge tone="ok">won</Badge>}
         {!inner && turns.isOpen(row) && glyph !== "waiting" && <Badge tone="accent">under way</Badge>}
         {glyph === "waiting" && <Badge tone="warn">waiting</Badge>}

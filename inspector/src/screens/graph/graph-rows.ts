@@ -82,6 +82,13 @@ export class GraphRows {
     return this.turns.of(this.lineage.parents(this.turns.first(row))[0] ?? -1);
   }
 
+  /** The step that a new branch comes from, where no line can lead to it: the branch it comes from is not drawn any more. */
+  source(row: number): number | undefined {
+    const parent = this.lineage.parents(this.turns.first(row))[0] ?? -1;
+    const { begins, links } = this.lanes(row);
+    return begins && parent >= 0 && links[0]?.lane === undefined ? this.lineage.step(parent) : undefined;
+  }
+
   /** The row after it on its branch, or where its branch was taken in. */
   next(row: number): number | undefined {
     return this.turns.next(row) ?? this.#joined.get(row);

@@ -247,6 +247,17 @@ test("a result that nested work came back with begins a row, and what follows it
   expect([rows.turns.said(3), rows.next(2), rows.next(0)]).toStrictEqual([7, 3, 3]);
 });
 
+test("a branch that comes from one which was rejected says from which step", () => {
+  const told = new Story();
+  told.tell("a", "session.created");
+  const fork = told.tell("b", "session.forked", { parents: [told.tip("a")] });
+  told.tell("b", "session.rejected");
+  told.tell("c", "session.forked", { parents: [fork] });
+  told.tell("d", "session.forked", { parents: [told.tip("a")] });
+  const rows = new GraphRows(lineageOf(told.events));
+  expect([0, 1, 2, 3, 4].map((row) => rows.source(row))).toStrictEqual([undefined, undefined, undefined, 1, undefined]);
+});
+
 test("100 000 events on 1 000 branches are ready at once, and one more costs next to nothing", () => {
   const lineage = new Lineage(syntheticLineage({ events: 100_000, branches: 1000 }));
   const started = performance.now();

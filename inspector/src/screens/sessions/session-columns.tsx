@@ -58,13 +58,14 @@ export function sessionColumns({ running, spendings, withBranches, tag, byCost }
 }
 
 function SessionTitle({ row, tag }: { readonly row: SessionRow; readonly tag: (tag: string) => void }) {
-  const { id, title, tags, lineage, parent } = row;
+  const { id, title, tags, lineage, parent, begins } = row;
+  const name = title ?? lineage?.label ?? begins;
   return (
     <div className={classes["title"]}>
       <Link to="/s/$session" params={{ session: id }} search={{}} className="clip given" tabIndex={-1} title={id}>
-        {title ?? lineage?.label ?? <span className="quiet">untitled</span>}
+        {name ?? <span className="quiet">untitled</span>}
       </Link>
-      {title === undefined && <code className="quiet">{id}</code>}
+      {name === undefined && <code className="quiet">{id}</code>}
       {parent !== undefined && <Badge>{lineage?.kind ?? "fork"}</Badge>}
       {tags.slice(0, 3).map((name) => (
         <button
