@@ -1,5 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { configDefaults, defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { scratch } from "./test/support/scratch.ts";
 import tsconfig from "./tsconfig.json" with { type: "json" };
 
 // No test asks a provider or touches a database of whoever runs it: workers and their children inherit this.
@@ -19,9 +21,10 @@ const alias = Object.entries(tsconfig.compilerOptions.paths).map(([name, [path]]
 const storms = [
   ...["crash", "inspector", "simulation"].map((folder) => `test/${folder}/**/*.test.ts`),
   ...["streams", "tampering", "workspace"].map((name) => `test/integration/${name}.test.ts`),
-  ...["kill", "ready", "restart", "serve"].map((name) => `test/server/${name}.test.ts`),
-  ...["foreign-home", "spans"].map((name) => `test/cli/${name}.test.ts`),
+  ...["dev", "kill", "ready", "restart", "serve"].map((name) => `test/server/${name}.test.ts`),
+  ...["foreign-home", "process", "spans"].map((name) => `test/cli/${name}.test.ts`),
   "test/examples/cluster.test.ts",
+  "src/runtime/publish.test.ts",
 ];
 /** What changes its process, weighs its memory or lives by its own clock has a process to itself. */
 const alone = [
@@ -29,9 +32,27 @@ const alone = [
   ...["docs", "examples", "hostile", "package", "questions"].map((folder) => `test/${folder}/**/*.test.ts`),
   ...["acting-sandbox", "api-programs", "mcp", "parked", "programs"].map((name) => `test/integration/${name}.test.ts`),
   ...["fuzz", "observed", "sockets", "web"].map((name) => `test/server/${name}.test.ts`),
-  "test/cli/process.test.ts",
   "src/memory/words.test.ts",
 ];
+/** Short files that take long, as they hold whole suites: a fresh clone, which knows no times, would begin with what is written in most words. */
+const long = [
+  "sandbox/conformance",
+  ...["postgres", "sqlite", "memory"].map((name) => `store/${name}`),
+  ...["postgres", "sqlite", "volatile"].map((name) => `memory/${name}`),
+  ...["cli/print-file", "workspace/disk-use", "server/feed-hub"],
+].map((name) => fileURLToPath(new URL(`./src/${name}.test.ts`, import.meta.url)));
+
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const projects = [...new Set(sorted.map(({ project }) => project))];
+    const place = ({ project, moduleId }: TestSpecification): number => 2 * projects.indexOf(project) + (long.includes(moduleId) ? 0 : 1);
+    return sorted.sort((a, b) => place(a) - place(b));
+  }
+}
+
+/** The storms, which are about what lasts, stay on the disk, and so does what weighs a disk: there nobody else writes meanwhile. */
+const env: Record<string, string> = scratch === undefined ? {} : { TMPDIR: scratch };
 // What takes so long hangs: what must be fast says so itself.
 const testTimeout = 60_000;
 
@@ -40,8 +61,9 @@ export default defineConfig({
   test: {
     // Twice the cores of a small machine: many wait for processes, leases and pages.
     maxWorkers: 4,
+    sequence: { sequencer: LongFirst },
     // Lent to the files of all projects.
-    globalSetup: ["test/support/postgres-setup.ts", "test/support/built-setup.ts", "test/inspector/setup.ts"],
+    globalSetup: [...["scratch", "postgres", "built"].map((name) => `test/support/${name}-setup.ts`), "test/inspector/setup.ts"],
     projects: [
       {
         resolve: { alias },
@@ -50,6 +72,7 @@ export default defineConfig({
           include: ["src/**/*.test.ts", "inspector/src/**/*.test.{ts,tsx}", "test/**/*.test.ts"],
           exclude: [...configDefaults.exclude, ...alone, ...storms],
           testTimeout,
+          env,
           // They share the modules that they load, which takes half the time.
           isolate: false,
         },

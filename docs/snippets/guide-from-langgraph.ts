@@ -18,7 +18,7 @@ const support = new Agent({
   tools: [refund],
 });
 
-await using rath = openrath({ store: "record.db", workflows: { support } });
+await using rath = openrath({ store: ".openrath/record.db", workflows: { support } });
 const complaint = rath.session("Order 7 arrived broken: 30 euros, please.");
 const run = await rath.run(support, complaint, { key: "complaint-7" });
 const settled = await run.settle();

@@ -26,12 +26,12 @@ const order = tool({
 const call = { calls: [{ tool: "order", input: { part: "valve" } }] };
 const model = scripted(call, "Ordered.");
 const buyer = new Agent({ name: "buyer", model, tools: [order] });
-const first = openrath({ store: "store.db", workflows: { buyer } });
+const first = openrath({ store: ".openrath/orders.db", workflows: { buyer } });
 const { id } = await first.run(buyer, first.session("Order a valve."));
 while (asked === 0) await new Promise((resolve) => setTimeout(resolve, 5));
 await first.close();
 
-await using second = openrath({ store: "store.db", workflows: { buyer } });
+await using second = openrath({ store: ".openrath/orders.db", workflows: { buyer } });
 const session = await (await second.resume(id)).result();
 console.log(session.calls[0]?.outcome); // → { type: 'ok', value: { number: 7 } }
 console.log(asked, session.text); // → 1 Ordered.

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import ts from "typescript";
 import { expect, test } from "vitest";
-import { compilerOptions, openDoors, root } from "../support/doors.ts";
+import { compilerOptions, doors, openDoors, root } from "../support/doors.ts";
 
 const { program, exported } = openDoors();
 const checker = program.getTypeChecker();
@@ -58,6 +58,30 @@ test("every example compiles", () => {
   expect(problems).toEqual([]);
 });
 
+test("the programs of test/integration compile with a user's strict settings", () => {
+  const folder = join(root, "test/integration/programs");
+  const { config } = ts.readConfigFile(join(folder, "tsconfig.json"), ts.sys.readFile);
+  const settings = ts.parseJsonConfigFileContent(config, ts.sys, folder);
+  expect(settings.fileNames.length).toBeGreaterThan(12);
+  // Against the declarations, as users do: the sources have settings of their own.
+  const options: ts.CompilerOptions = {
+    ...settings.options,
+    paths: Object.fromEntries([...doors].map(([door, file]) => [door, [declarationOf(file)]])),
+    typeRoots: [join(root, "node_modules/@types")],
+  };
+  const host = ts.createCompilerHost(options);
+  const { getSourceFile, fileExists } = host;
+  host.fileExists = (file) => (isOurs(file) ? sourceOf(file) !== undefined : fileExists(file));
+  host.getSourceFile = (file, how, ...rest) =>
+    isOurs(file) ? ts.createSourceFile(file, declaration(file), how) : getSourceFile(file, how, ...rest);
+  const users = ts.createProgram(settings.fileNames, options, host);
+  const ours = users.getSourceFiles().filter(({ fileName }) => isOurs(fileName));
+  expect(ours.length).toBeGreaterThan(50);
+  expect(ours.filter(({ isDeclarationFile }) => !isDeclarationFile)).toEqual([]);
+  const problems = ts.getPreEmitDiagnostics(users);
+  expect(problems.map(({ file, messageText }) => `${file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, " ")}`)).toEqual([]);
+});
+
 test("every type that a door's declarations name is on a door", () => {
   const there = new Set(exported.map(({ symbol }) => symbol));
   const internal = new Set(["EventOf", "Join", "Asked"]); // users write Event<"tool.called">, read the kind of a join from an edge, and write queries
@@ -79,6 +103,20 @@ test("every type that a door's declarations name is on a door", () => {
       });
   expect([...missing]).toEqual([]);
 });
+
+const isOurs = (file: string): boolean => file.startsWith(join(root, "src/"));
+const declarationOf = (file: string): string => file.replace(/\.ts$/, ".d.ts");
+
+/** What a declaration is of: as after a build, there is nothing else. */
+function sourceOf(file: string): ts.SourceFile | undefined {
+  return file.endsWith(".d.ts") ? program.getSourceFile(file.replace(/\.d\.ts$/, ".ts")) : undefined;
+}
+
+function declaration(file: string): string {
+  let made = "";
+  program.emit(sourceOf(file), (_, text) => (made = text), undefined, true);
+  return made;
+}
 
 interface Example {
   readonly name: string;

@@ -11,6 +11,9 @@ export const compilerOptions: ts.CompilerOptions = {
   ...ts.parseJsonConfigFileContent(config.config, ts.sys, root, undefined, "tsconfig.json").options,
   // Examples are programs of users: neither their imports nor their variables are all used.
   noUnusedLocals: false,
+  // Declarations are made of what a program of users needs of them.
+  noEmit: false,
+  emitDeclarationOnly: true,
 };
 
 export interface Exported {
