@@ -18,8 +18,8 @@ export interface Listening extends AsyncDisposable {
 
 /** Whoever takes longer to say what they want is cut off, so that they cannot hold all connections. */
 const usualTimes = { headersMs: 10_000, requestMs: 300_000, lookMs: 1000 };
-/** A connection that was idle for so long while the server stops is taken to be unused. */
-const idleMs = 1000;
+/** For how long a connection may be idle and be used again. Clients are told so with each answer, and give it up a second or two before. */
+const keepAliveMs = 5000;
 const mostHeaderBytes = 16 * 1024;
 const mostConnections = 10_000;
 
@@ -37,7 +37,7 @@ export async function listen(
     overrideGlobalObjects: false,
     serverOptions: {
       ...{ headersTimeout: times.headersMs, requestTimeout: times.requestMs, connectionsCheckingInterval: times.lookMs },
-      ...{ maxHeaderSize: mostHeaderBytes, keepAliveTimeout: 5000 },
+      ...{ maxHeaderSize: mostHeaderBytes, keepAliveTimeout: keepAliveMs },
     },
   }) as HttpServer;
   http.maxConnections = mostConnections;
@@ -53,9 +53,10 @@ export async function listen(
     stopping = true;
     behind.stop();
     // Not as `http` closes: it would cut connections that are idle at this moment, though a call may be on its way on them. Whatever
-    // comes on them now is answered, and is the last.
+    // comes on them now is answered, and is the last; they last as long as was promised, if there is time. What has come is read first.
     const over = new Promise<void>((resolve) => NetServer.prototype.close.call(http, () => resolve()));
-    const timers = [setTimeout(() => http.closeIdleConnections(), idleMs), setTimeout(() => http.closeAllConnections(), graceMs)];
+    const cutIdle = (): void => void setImmediate(() => http.closeIdleConnections());
+    const timers = [setTimeout(cutIdle, Math.min(keepAliveMs, graceMs / 2)), setTimeout(() => http.closeAllConnections(), graceMs)];
     await over;
     for (const timer of timers) clearTimeout(timer);
     http.close(() => {}); // it looks for slow connections no more

@@ -1,6 +1,6 @@
 /** Raw sockets against a server: who drips, floods, lies or stays. Each is told what is wrong and let go; the server goes on. */
 import { connect, type Socket } from "node:net";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { openrath } from "../../src/index.ts";
 import { listen } from "../../src/server/listen.ts";
 import { createServer, type ServerOptions } from "../../src/server/server.ts";
@@ -127,6 +127,27 @@ describe("somebody who", () => {
     expect(statuses(await new Raw(port).say("GET /v1/health HTTP/1.1\r\n\r\n"))).toEqual(["400"]);
     expect(statuses(await new Raw(port).say("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03hello"))).toEqual(["400"]);
     await alive(url);
+  });
+
+  test("was answered before the server stops may use the connection as long as was said, and is told that it is the last time", async () => {
+    const rath = openrath({ store: "memory" });
+    const listening = await listen(createServer(rath, { auth: "none-on-loopback" }));
+    const call = "GET /v1/health HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    const [used, unused] = [new Raw(Number(new URL(listening.url).port)), new Raw(Number(new URL(listening.url).port))];
+    for (const { socket } of [used, unused]) socket.write(call);
+    await vi.waitFor(() => expect([used, unused].map(({ heard }) => /"ok"/.test(heard))).toEqual([true, true]));
+    const seconds = Number(/keep-alive: timeout=(\d+)/i.exec(used.heard)?.[1]);
+    expect(seconds).toBeGreaterThan(2);
+    const began = performance.now();
+    const closed = listening.close(60_000);
+    // Clients give a connection up a second before its time.
+    await new Promise((resolve) => setTimeout(resolve, (seconds - 1) * 1000));
+    const heard = await used.say(call);
+    expect(statuses(heard)).toEqual(["200", "200"]);
+    expect(heard.match(/connection: [a-z-]+/gi)).toEqual(["Connection: keep-alive", "connection: close"]);
+    await closed;
+    expect(performance.now() - began).toBeLessThan((seconds + 3) * 1000);
+    await rath.close();
   });
 
   test("holds a thousand connections and says nothing does not keep others out, and loses them", async () => {
