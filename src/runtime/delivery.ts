@@ -32,7 +32,7 @@ export class Delivery {
   handOver(returned: Node): Promise<void> {
     if (this.#released) return Promise.resolve();
     if (this.#gone !== undefined) return Promise.reject(this.#gone);
-    if (this.recorded?.has(returned) !== true) this.#live.push(returned);
+    if (this.recorded?.has(returned) !== true) this.#queue(returned);
     this.schedule();
     return new Promise((resolve, reject) => this.#waiting.set(returned, { resolve, reject }));
   }
@@ -71,16 +71,16 @@ export class Delivery {
 
   #next(): Node | undefined {
     const recorded = this.recorded?.nextDelivery;
-    if (recorded === undefined) return this.#firstRecorded();
+    if (recorded === undefined) return this.#live.shift();
     if (!this.#waiting.has(recorded)) return undefined;
     this.recorded?.claim(recorded);
     return recorded;
   }
 
-  /** Of what has come in this turn, what was recorded first: some come here later than others that were recorded after them. */
-  #firstRecorded(): Node | undefined {
-    let first = 0;
-    for (const [index, { order }] of this.#live.entries()) if (order < (this.#live[first] as Node).order) first = index;
-    return this.#live.splice(first, 1)[0];
+  /** In the order in which they were recorded: some come here later than others that were recorded after them. */
+  #queue(returned: Node): void {
+    let at = this.#live.length;
+    while (at > 0 && (this.#live[at - 1] as Node).order > returned.order) at--;
+    this.#live.splice(at, 0, returned);
   }
 }

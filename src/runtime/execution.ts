@@ -356,6 +356,7 @@ export class Execution {
   begin(input: Node, said: Omit<DataOf<"run.started">, "input">): void {
     if (!input.stored) input.log.followedBy(this.log);
     this.journal("run.started", { ...said, input: { session: input.log.id, head: input.id } });
+    this.writer.add(input);
   }
 
   /** Adds to the run's own log. */

@@ -102,8 +102,6 @@ export async function beginRerun<W extends Workflow>(
   execution.reuse = reuse;
   const { workflow: name } = record.started;
   execution.begin(input, { workflow: name, bare: true, rerun: record.id, ...(instead === undefined ? {} : { instead }) });
-  // The run names it, also where what it is changed to does not come from it.
-  execution.writer.add(input);
   const context = { host: runtime, execution, scope: execution.scope, by: "", instead: askedInstead(instead, workflow) };
   const changing = typeof options.change === "function" ? options.change : undefined;
   // What is changed is changed by whoever asks; what follows is done by the workflow.

@@ -1,4 +1,5 @@
 /** Several executions of one process, and several processes, write what stands on each other's work. */
+import { AsyncResource } from "node:async_hooks";
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import * as fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
@@ -327,15 +328,30 @@ const step = fc.record({
   ),
   at: fc.oneof(fc.nat(1), fc.nat(20)),
   with: fc.nat(20),
-  flow: fc.nat(2),
+  flow: fc.nat(3),
+  shown: fc.constantFrom("to nobody", "forked", "saved"),
   wait: fc.constantFrom("no", "no", "for it", "for all"),
 });
 
-const flows = [
-  new Flow(async (session) => session.say("worked")),
-  new Flow(async (session) => (await session.do("one", () => 1, safe)).say("worked")),
-  new Flow(async (session) => (await session.do("one", () => 1)).do("two", () => 2)),
-] as const;
+/** Workflows, and whom they show what they have on the way. */
+const flows = (show: (value: Session) => void): readonly Flow[] => {
+  const shown = (value: Session): Session => {
+    show(value);
+    return value;
+  };
+  return [
+    new Flow(async (session) => shown(shown(session).say("worked"))),
+    new Flow(async (session) => shown(await shown(session).do("one", () => 1, safe)).say("worked")),
+    new Flow(async (session) => shown((await session.do("one", () => 1)).say("between")).do("two", () => 2)),
+    new Flow(async (session) => {
+      const aside = session.fork("aside").do("three", () => 3, safe);
+      return shown(shown(await session.do("one", () => 1, safe)).say("between")).merge(await aside);
+    }),
+  ];
+};
+
+/** Acts as somebody does who is in no workflow. */
+const outside = new AsyncResource("outside");
 
 test("laws: whatever overlaps, all stands on what is stored, each text is there once, and a value says what it said", async () => {
   await fc.assert(
@@ -361,14 +377,23 @@ test("laws: whatever overlaps, all stands on what is stored, each text is there 
           if (verb === "keyed") return here.run(flow, value, { key: name }).then((run) => run.result());
           return (verb === "say" ? value : verb === "fork" ? value.fork() : value.detach()).say(name);
         };
-        const taken = async ({ do: verb, at, with: and, flow }: (typeof steps)[number], nth: number): Promise<void> => {
+        const failed: unknown[] = [];
+        const show = (shown: (typeof steps)[number]["shown"], nth: number) => (value: Session) =>
+          outside.runInAsyncScope(() => {
+            if (shown === "to nobody") return;
+            const fork = value.fork("shown").say(`shown ${nth}`);
+            values.push(fork);
+            were.push(texts(fork));
+            if (shown === "saved") here.save(fork).catch((error) => failed.push(error));
+          });
+        const taken = async ({ do: verb, at, with: and, flow, shown }: (typeof steps)[number], nth: number): Promise<void> => {
           const [value, other] = [values.at(-1 - (at % values.length)), values.at(-1 - (and % values.length))] as [Session, Session];
           if (verb === "theirs") await more(`theirs ${nth}`);
           else if (verb === "save") {
             const { id: where, head } = await here.save(value);
             expect(texts((await there.open(where)).at(head)), "saved, seen elsewhere").toEqual(texts(value));
           } else {
-            const next = await made(verb, `ours ${nth}`, flows[flow] as Flow, value, other);
+            const next = await made(verb, `ours ${nth}`, flows(show(shown, nth))[flow] as Flow, value, other);
             values.push(next);
             were.push(texts(next));
           }
@@ -384,6 +409,7 @@ test("laws: whatever overlaps, all stands on what is stored, each text is there 
           if (one.wait !== "no") await within<unknown>(30, one.wait === "for it" ? going : Promise.allSettled(running));
         }
         expect(await within(3000, Promise.all(running))).not.toBe("stuck");
+        expect(failed).toEqual([]);
 
         expect(values.map(texts)).toEqual(were);
         const elsewhere = process(store);

@@ -5,13 +5,13 @@
  */
 import { RathError } from "../session/errors.ts";
 import type { Scope } from "../session/id.ts";
-import { current, type Log, type Node, placesBefore } from "../session/log.ts";
+import { current, type Log, type LogOwner, type Node, placesBefore } from "../session/log.ts";
 import type { BranchWrite, Lease, RunRow, Store, Write, Written } from "../store/store.ts";
 import { piecesOf } from "./parents-first.ts";
 import { linkAgain, relink } from "./relink.ts";
 import type { Services } from "./services.ts";
 
-export interface WriterOwner {
+export interface WriterOwner extends LogOwner {
   readonly id: string;
   readonly lease: Lease | undefined;
   /** Names implicit forks made because a branch was continued elsewhere. */
@@ -20,8 +20,6 @@ export interface WriterOwner {
   readonly log: Log;
   readonly signer: { takeBack(): void };
   ordinal(head: Node, scope: Scope, name: string): number;
-  /** What was unwritten of a log goes on as a fork of it. */
-  movedTo(log: Log, fork: Log): void;
   fence(epoch: number): void;
 }
 
@@ -97,7 +95,7 @@ export class Writer {
         path.pop();
         if (!isAside(next)) continue;
         if (placesBefore(next).some(isMoved)) this.add(this.#linkAgain(next));
-        else this.#push(next);
+        else this.#take(next);
       }
     }
   }
@@ -105,6 +103,13 @@ export class Writer {
   /** What it stands on was linked again when nobody knew of it. */
   #linkAgain(node: Node): Node {
     return linkAgain(this.#runtime, node, this.#owner.scope, (base, scope) => this.#owner.ordinal(base, scope, "implicit"));
+  }
+
+  /** What a workflow made belongs to its record, whoever writes it first: the workflow makes it again when it is executed again. */
+  #take(node: Node): void {
+    const { owner, tip } = node.log;
+    if (owner !== undefined && owner !== this.#owner && tip?.atStep(node.step) === node) owner.record(node);
+    if (isAside(node)) this.#push(node);
   }
 
   #push(node: Node): void {
@@ -142,21 +147,69 @@ export class Writer {
         (error: unknown) => (RathError.is(error, "run.fenced") ? Promise.reject(error) : this.flush(relaxed)),
       );
     if (!this.pending) return Promise.resolve();
-    this.#writing = this.#write(relaxed);
+    if (this.#after.size === 0) return this.#commit(relaxed);
+    return this.#part(relaxed).then(() => this.flush(relaxed));
+  }
+
+  /** One commit: of everything, or of so many events from the first on. */
+  #commit(relaxed: boolean, length?: number): Promise<void> {
+    this.#writing = this.#write(relaxed, length);
     return this.#writing;
   }
 
-  async #write(relaxed: boolean): Promise<void> {
+  /** One commit of what stands on nothing that others are about to write; if there is nothing like that, one commit of theirs. They may wait for ours too. */
+  #part(relaxed: boolean, waiting: readonly Writer[] = []): Promise<void> {
+    if (this.#writing !== undefined) return this.#writing;
+    this.#followMoved();
+    for (const node of this.#after) this.#lookAgain(node);
+    if (this.#after.size === 0) return this.pending ? this.#commit(relaxed) : Promise.resolve();
+    const { length, until } = this.#beginning();
+    if (length > 0) return this.#commit(relaxed, length);
+    const other = until.queued as Writer;
+    // Whoever stands on something was recorded after it.
+    if (waiting.includes(other))
+      return Promise.reject(new Error(`Runs ${[...waiting, other].map((one) => one.#owner.id)} wait for each other.`));
+    return other.#part(relaxed, [...waiting, this]);
+  }
+
+  /** Whether something of theirs is still waited for. What was let go by whoever was about to write it goes before ours. */
+  #lookAgain(node: Node): void {
+    const at = current(node);
+    if (at.queued instanceof Writer && at.queued !== this && (at.queued.pending || at.queued.#writing !== undefined)) return;
+    if (at.queued !== this) at.queued = undefined;
+    this.#after.delete(node);
+    if (!at.stored) this.#addAgain();
+  }
+
+  /** How many of ours can go now, and what of theirs the next one waits for. */
+  #beginning(): { readonly length: number; readonly until: Node } {
+    const theirs = new Set([...this.#after].map(current));
+    let length = 0;
+    let until: Node | undefined;
+    for (; length < this.#buffer.length && until === undefined; length++)
+      until = placesBefore(this.#buffer[length] as Node).find((place) => theirs.has(current(place)));
+    const [any] = theirs;
+    const all = until === undefined ? { length, until: any as Node } : { length: length - 1, until: current(until) };
+    // A run that has begun has its input on disk.
+    const begun = this.#buffer.findIndex(({ kind }) => kind === "run.started");
+    if (begun < 0 || begun >= all.length) return all;
+    const { head } = (this.#buffer[begun] as Node).data<"run.started">(this.#runtime.platform).input;
+    const input = [...theirs].find(({ id }) => id === head);
+    if (input === undefined && this.#buffer.findIndex(({ id }) => id === head) < all.length) return all;
+    return { length: begun, until: input ?? all.until };
+  }
+
+  async #write(relaxed: boolean, length?: number): Promise<void> {
     let nodes: readonly Node[] = [];
     let row: RunRow | undefined;
     try {
-      if (this.#after.size > 0) await this.#waitForOthers();
-      this.beforeWrite();
-      this.#followMoved();
-      nodes = this.#buffer;
-      row = this.#row;
-      this.#buffer = [];
-      this.#row = undefined;
+      if (length === undefined) {
+        this.beforeWrite();
+        this.#followMoved();
+        row = this.#takeRow();
+      }
+      nodes = length === undefined ? this.#buffer : this.#buffer.slice(0, length);
+      this.#buffer = length === undefined ? [] : this.#buffer.slice(length);
       if (nodes.length === 0 && row === undefined) return;
       for (;;) {
         const written = await this.#append(nodes, row, relaxed);
@@ -171,8 +224,7 @@ export class Writer {
           // All that is unwritten moves, what came meanwhile too, and the newest row with it.
           this.#row ??= row;
           nodes = this.#relink(nodes, written.session);
-          row = this.#row;
-          this.#row = undefined;
+          row = this.#buffer.length === 0 ? this.#takeRow() : undefined;
           await this.#runtime.memories.noteMoved(nodes);
         }
         if (nodes.length === 0 && row === undefined) return;
@@ -213,15 +265,6 @@ export class Writer {
     throw new RathError("session.not-found", problem, { details: { session } });
   }
 
-  /** What ours stand on and other executions recorded is on disk first; of theirs no more is waited for, since they may wait for ours. */
-  async #waitForOthers(): Promise<void> {
-    for (const node of this.#after) {
-      for (let at = current(node); at.queued instanceof Writer && at.queued !== this; at = current(node)) await at.queued.#next();
-      this.#after.delete(node);
-      if (!current(node).stored) this.#addAgain();
-    }
-  }
-
   /** What ours stand on was let go by whoever was about to write it: it goes before them. */
   #addAgain(): void {
     const ours = new Set(this.#buffer.map(current));
@@ -233,9 +276,11 @@ export class Writer {
     this.onAdded = tell;
   }
 
-  /** The commit that is under way, or else the next one. */
-  #next(): Promise<void> {
-    return this.#writing ?? this.flush();
+  /** It goes with the last event that was recorded before it. */
+  #takeRow(): RunRow | undefined {
+    const row = this.#row;
+    this.#row = undefined;
+    return row;
   }
 
   async #append(nodes: readonly Node[], row: RunRow | undefined, relaxed: boolean): Promise<Written> {
@@ -306,8 +351,10 @@ export class Writer {
     this.#wentTo(log, (moved[0] as Node).log);
     for (const node of kept) if (current(node).log !== node.log) this.#wentTo(node.log, current(node).log);
     this.#renumber(moved, first);
-    this.#buffer = [];
-    return moved;
+    // What came meanwhile may stand on something that others are about to write.
+    const sent = new Set(this.#after.size === 0 ? moved : [moved[0], ...nodes.map(current)]);
+    this.#buffer = moved.filter((node) => !sent.has(node));
+    return moved.filter((node) => sent.has(node));
   }
 
   /** Somebody else linked again what ours stands on, and ours with it: what was said of it is said again. */

@@ -158,9 +158,12 @@ interface Join {
 export type LogKind = "session" | "run" | "answer" | "erasure";
 
 /** Whoever writes a log now: is told when it goes on elsewhere, and under which name its events lie there. */
-interface LogOwner {
+export interface LogOwner {
+  /** What was unwritten of a log goes on as a fork of it. */
   movedTo(log: Log, fork: Log): void;
   renamed(before: Node, now: Node): void;
+  /** Takes an event of the log into what it writes, unless it writes nothing any more. */
+  record(node: Node): void;
 }
 
 /** The line of events of one session (or of a run, an answer, an erasure log). */

@@ -33,12 +33,18 @@ export function process(store: Store, options: RathOptions = {}, times: object =
   return rath;
 }
 
-/** A worker that will die: nobody waits for it afterwards. */
+/** A process that will die: nobody waits for it afterwards. */
+export function mortal(store: Store, options: RathOptions = {}, times: object = {}): Rath {
+  const rath = process(store, options, times);
+  stops.pop();
+  return rath;
+}
+
+/** A worker that will die. */
 export function doomed(store: Store, options: RathOptions, times: object = {}): void {
-  process(store, options, times)
+  mortal(store, options, times)
     .work()
     .catch(() => {});
-  stops.pop();
 }
 
 /** What was said to a session last. */
