@@ -67,7 +67,8 @@ export interface GrepHit {
 /**
  * Finds a text in messages, replies, inputs and outputs of tools, output of commands, notes, reasons, memories and files: of a session
  * with all its branches, or of everything a Rath has. Hits come one a line, log by log and in the order of events, the first ones at once. A text
- * in a blob, and a file, is a hit where an event first names it. What was erased, and what lies in a `.git`, is no hit. The first search
+ * in a blob, and a file, is a hit where an event first names it. What was erased, and what lies in a `.git`, is no hit. Where a log is
+ * damaged, what others have is found all the same, and `store.corrupt` is thrown after the last hit. The first search
  * reads everything, and fills the index after the last hit; the next ones read only what may match, where the store has an index (in memory it has none), and the pattern
  * has three characters that must be there.
  *
@@ -153,6 +154,8 @@ class Searching {
   #length = 0;
   #portion = firstPortion;
   #read = 0;
+  /** The first damage that was met, which is told when all that can be read was. */
+  #damage: RathError | undefined;
   /** Logs in which something was erased since they were indexed. */
   readonly #stale = new Set<string>();
 
@@ -181,6 +184,13 @@ class Searching {
       await unlessUnusable(index.forget([...this.#stale]));
     }
     this.#progress(0);
+    if (this.#damage !== undefined) throw this.#damage;
+  }
+
+  /** Goes on where a log is damaged: what others have is found all the same. */
+  #pass(error: unknown): void {
+    if (!RathError.is(error, "store.corrupt")) throw error;
+    this.#damage ??= error;
   }
 
   /** How far logs are indexed, once all that was erased since is forgotten. */
@@ -199,10 +209,14 @@ class Searching {
     const once = freshOnce();
     for (const { id, to } of scope) {
       const fresh = this.#options.eachLog === true ? freshOnce() : once;
-      for await (const event of this.#store.events({ session: id, to })) {
-        const texts = this.#textsOf(event);
-        if (texts !== undefined) await this.#add(event, texts, fresh);
-        if (this.#full) yield* this.#look();
+      try {
+        for await (const event of this.#store.events({ session: id, to })) {
+          const texts = this.#textsOf(event);
+          if (texts !== undefined) await this.#add(event, texts, fresh);
+          if (this.#full) yield* this.#look();
+        }
+      } catch (error) {
+        this.#pass(error);
       }
       // The end of a log is no reason to let anybody wait.
       if (this.#portion === firstPortion) yield* this.#look();
@@ -266,7 +280,15 @@ class Searching {
   }
 
   /** Reads what the index chose of a log. */
-  async *#some({ id, ranges, things }: ChosenLog): AsyncGenerator<GrepHit, void> {
+  async *#some(log: ChosenLog): AsyncGenerator<GrepHit, void> {
+    try {
+      yield* this.#ranges(log);
+    } catch (error) {
+      this.#pass(error);
+    }
+  }
+
+  async *#ranges({ id, ranges, things }: ChosenLog): AsyncGenerator<GrepHit, void> {
     for (const { from, to, erased } of ranges) {
       let gone = 0;
       for await (const event of this.#store.events({ session: id, from, to })) {

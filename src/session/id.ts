@@ -49,6 +49,11 @@ export function keyedRunId(platform: Platform, key: string): string {
   return derivedUuid(platform, ["run", key]);
 }
 
+/** What a session that was imported from OpenRath 1 was written by: no run of a workflow, and without a log. */
+export function importRunId(platform: Platform, session: SessionId): string {
+  return derivedUuid(platform, ["import run", session]);
+}
+
 /** A UUID of version 8 made of the SHA-256 of the parts. */
 export function derivedUuid(platform: Platform, parts: readonly (string | number)[]): string {
   const hex = platform.sha256(JSON.stringify(parts));

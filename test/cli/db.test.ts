@@ -50,7 +50,7 @@ describe("a file", () => {
     expect(out).toMatch(/^store\tfail\t.*none\.db cannot be used: it is not an SQLite database\. Nothing was changed\. Restore it/m);
   });
 
-  // Mutant: a list of logs ends at the first one whose newest events are damaged.
+  // Mutants: a list of logs, or a search, ends at the first one whose newest events are damaged.
   test("that is damaged at the end of one session keeps nobody from the others", async () => {
     const file = join(folder, "torn.db");
     const rath = openrath({ store: file });
@@ -70,6 +70,15 @@ describe("a file", () => {
     const listed = await tell("ls");
     expect([listed.exit, listed.out.includes(sound.id), listed.out.includes(torn.id)]).toEqual([1, true, false]);
     expect(listed.err).toMatch(new RegExp(`not read: session ${torn.id}: .*is damaged`));
+    const hits = await tell("grep", "sound", "--json");
+    expect([hits.exit, JSON.parse(hits.out).map(({ session }: { session: string }) => session)]).toEqual([1, [sound.id]]);
+    for (const argv of [
+      ["grep", "nowhere"],
+      ["grep", "sound", "-l"],
+    ]) {
+      const { exit, err } = await tell(...argv);
+      expect([exit, err]).toEqual([1, expect.stringMatching(/^not read: .*is damaged.*\n$/)]);
+    }
     for (const argv of [
       ["verify", torn.id],
       ["verify", "--all"],

@@ -27,6 +27,13 @@ export const workflows = {
   ask: new Flow(async (session) => session.ask("Send it?", z.object({ send: z.boolean() }), { to: "role:approver" }), "ask"),
   askAda: new Flow(async (session) => session.ask("Which?", undefined, { to: "human:ada" }), "askAda"),
   askAny: new Flow(async (session) => session.ask("Any?"), "askAny"),
+  askInside: new Flow(
+    async (session) =>
+      session.do("gate", async (inside) => (await inside.session.ask("Which?", undefined, { to: "human:ada" })).output, {
+        repeat: "nested",
+      }),
+    "askInside",
+  ),
   askThree: new Flow(async (session) => {
     const asked = await Promise.all(["a", "b", "c"].map((label) => session.fork(label).ask(label)));
     return asked[0] as (typeof asked)[number];

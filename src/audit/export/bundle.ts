@@ -18,8 +18,10 @@ import type { BranchWrite, RunRow, Store, StoredEvent } from "../../store/store.
 import { plural } from "../../wire/format.ts";
 import { isHash } from "../blob-references.ts";
 import { checkRecord } from "../check-record.ts";
+import type { Gathered } from "../gather.ts";
 import { checkAbout } from "../log-about.ts";
 import { type Beside, type BundleSource, invalid, readBundle } from "./bundle-read.ts";
+import { refuseAscribed, runsAddedTo } from "./bundle-runs.ts";
 import { type Said, saidIn } from "./bundle-said.ts";
 import { readLines } from "./lines.ts";
 
@@ -27,9 +29,12 @@ import { readLines } from "./lines.ts";
 export interface ImportOptions {
   /** Asked for everybody whose session is among them, before anything is stored; it throws where they may not be. */
   readonly checkPrincipal?: ((principal: string) => void) | undefined;
-  /** Asked for everything that somebody said to a run and that is not in the store yet, before anything is stored; it throws where they may not have. */
+  /** Asked for everything that somebody said to a run and that is not in the store yet, before anything is stored; it throws where they may not have said it. */
   readonly checkSaid?: ((said: Said) => void) | undefined;
-  /** Asked for every run that is not in the store yet and has not ended: whoever works here would take it up. */
+  /**
+   * Asked for every run that is not in the store yet and has not ended, since whoever works here would take it up, and for every run that
+   * the store knows and to which something is added: what it recorded would be what the bundle says. It throws where that may not be.
+   */
   readonly checkRun?: ((run: string) => void) | undefined;
 }
 
@@ -47,18 +52,23 @@ export async function importBundle(
 ): Promise<Session> {
   const { bytes, beside } = typeof source === "string" ? await opened(source) : { bytes: source, beside: undefined };
   const bundle = await readBundle(readLines(bytes), beside);
-  await check(runtime, bundle);
+  const gathered = await check(runtime, bundle);
   for (const { principal } of bundle.rows) if (principal !== undefined) checkPrincipal?.(principal);
   const store = await runtime.store();
   await runtime.effects.writer.flush();
   const here = await erasedHere(runtime, store);
   const branches = await newBranches(store, bundle, here);
+  await refuseAscribed(runtime.platform, store, { bundle, gathered, branches });
   if (checkSaid !== undefined) {
     const added = new Set(branches.flatMap(({ events }) => events.map(({ id }) => id)));
     for (const said of await saidIn(runtime.platform, bundle, added)) checkSaid(said);
   }
   const rows = await newRows(store, bundle, new Set(branches.map((branch) => branch.session)));
-  if (checkRun !== undefined) for (const { id, status } of rows) if (!hasEnded(status)) checkRun(id);
+  if (checkRun !== undefined) {
+    const open = rows.filter(({ status }) => !hasEnded(status)).map(({ id }) => id);
+    // A run takes up only what it wrote itself: what another one added to its sessions is a place that it does not go on from.
+    for (const run of new Set([...open, ...(await runsAddedTo(store, branches))])) checkRun(run);
+  }
   await append(runtime, store, bundle, { branches, rows }, here);
   const { session, head } = bundle.header;
   const log = (await runtime.load([session])).get(session);
@@ -100,8 +110,8 @@ async function blobBeside(file: string, bytes: number): Promise<Uint8Array | und
   return found?.isFile() === true && found.size === bytes ? readFile(file) : undefined;
 }
 
-/** The record must hold, be complete, and be all there is in the bundle. Which keys signed it is for `verify` to judge. */
-async function check(runtime: Runtime, bundle: BundleSource): Promise<void> {
+/** The record must hold, be complete, and be all there is in the bundle. Which keys signed it is for `verify` to judge. Gives the record. */
+async function check(runtime: Runtime, bundle: BundleSource): Promise<Gathered> {
   const { session, head } = bundle.header;
   const { gathered, findings, ofTrees } = await checkRecord(bundle, runtime.platform, [{ session, head }], undefined);
   // What is wrong with an event says more than what is therefore wrong with its log.
@@ -119,6 +129,7 @@ async function check(runtime: Runtime, bundle: BundleSource): Promise<void> {
     if (gathered.runs.get(id)?.shared !== false) throw invalid(bundle.lineOf(id), "run", `run ${id} wrote nothing in this bundle`);
     if (!gathered.logs.has(works)) throw invalid(bundle.lineOf(id), "session", `there is no log ${works} for run ${id}`);
   }
+  return gathered;
 }
 
 /** What this store erased or let go itself, and the entries that say so. */

@@ -3,7 +3,7 @@ import { type Linking, link } from "../../runtime/link.ts";
 import { rowOf } from "../../runtime/load.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { RathError } from "../../session/errors.ts";
-import { derivedUuid } from "../../session/id.ts";
+import { importRunId } from "../../session/id.ts";
 import { Log, type Node } from "../../session/log.ts";
 import type { Session } from "../../session/session.ts";
 import type { BranchWrite } from "../../store/store.ts";
@@ -76,7 +76,7 @@ class LinkingFiles {
     const { base, file, session } = plan;
     const log = new Log(session);
     this.#logs.set(session, log);
-    const run = derivedUuid(this.#runtime.platform, ["import run", session]);
+    const run = importRunId(this.#runtime.platform, session);
     const nodes: Node[] = [];
     const add = (event: Linked, parents: readonly Node[] = nodes.length === 0 ? [] : [nodes.at(-1) as Node], first = false): Node => {
       const node = this.#linked(file, { ...event, log, parents, pure: !first });

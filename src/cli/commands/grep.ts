@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { type GrepHit, type GrepOptions, grep } from "../../audit/grep.ts";
 import { rowOf } from "../../runtime/load.ts";
 import { rowOfRun } from "../../runtime/run-row.ts";
+import { RathError } from "../../session/errors.ts";
 import { type EventKind, versions } from "../../session/event.ts";
 import type { Store } from "../../store/store.ts";
 import type { Cli } from "../cli.ts";
@@ -49,7 +50,7 @@ async function search(cli: Cli, pattern: string, id: string | undefined, options
   const found: GrepHit[] = [];
   let hits = 0;
   await progressing(cli, "searching", "events", async ({ add }) => {
-    const all = grep(where, pattern, given(cli, options, add));
+    const all = orTold(cli, grep(where, pattern, given(cli, options, add)));
     if (options.list === true) hits = await listSessions(cli, all, options.limit, short);
     else
       for await (const hit of all) {
@@ -59,10 +60,21 @@ async function search(cli: Cli, pattern: string, id: string | undefined, options
       }
   });
   if (cli.settings.json === true && options.list !== true) cli.data(found);
-  if (hits > 0) return;
+  if (hits > 0 || cli.exit !== exits.ok) return;
   cli.exit = exits.notFound;
   const nowhere = options.list === true ? "in no session of this store" : "nowhere in this store";
   cli.note(show`${JSON.stringify(pattern)} is ${id === undefined ? nowhere : `nowhere in session ${id}`}.`);
+}
+
+/** What is damaged is named, and keeps nobody from the hits. */
+async function* orTold(cli: Cli, hits: AsyncIterable<GrepHit>): AsyncGenerator<GrepHit, void> {
+  try {
+    yield* hits;
+  } catch (error) {
+    if (!RathError.is(error, "store.corrupt")) throw error;
+    cli.warn(show`${cli.errInk.yellow("not read:")} ${error.message}`);
+    cli.exit = exits.error;
+  }
 }
 
 /** Gives how many sessions have it. */

@@ -2,7 +2,8 @@
  * Sessions from elsewhere: a bundle is verified before anything of it is stored. That says that it is whole, not that it happened: it may
  * hold decisions in anybody's name, on runs that go on here. So whoever may not decide may not import, and what a bundle brings in
  * somebody's name is what it is when it is made here: the caller's own, unless they act for people. That is so for its sessions, and for
- * what was said to their runs, also to those that have ended: they can be run again from any place.
+ * what was said to their runs, also to those that have ended: they can be run again from any place. Of a run that goes on here, or that
+ * was here before, every recorded result would be the caller's word, also one that stands for what somebody else would have been asked.
  */
 import type { Said } from "../../audit/export/bundle-said.ts";
 import { importSessions } from "../../audit/import/import.ts";
@@ -40,7 +41,7 @@ export const importSession = route({
       const { session } = await importSessions(runtime, bodyOf(request, server.limits.upload, signal), {
         checkPrincipal: (principal) => void principalFor(caller, principal),
         checkSaid: (said) => refuseUnlessOwn(caller, said),
-        checkRun: (run) => refuseToStart(caller, run),
+        checkRun: (run) => refuseToRecord(caller, run),
       });
       return resourceOf(session);
     } finally {
@@ -49,13 +50,13 @@ export const importSession = route({
   },
 });
 
-/** A run that goes on where it comes to is started there. */
-function refuseToStart({ identity, permissions }: Caller, run: string): void {
-  if (permissions.has("runs:write")) return;
+/** Nobody decides what a run has recorded, but who may speak for everybody in it. */
+function refuseToRecord({ identity, permissions }: Caller, run: string): void {
+  if (permissions.has("people:act")) return;
   throw new RathError(
     "access.forbidden",
-    `The bundle brings run ${run}, which has not ended and would go on here: ${identity} needs runs:write. Nothing was imported.`,
-    { details: { needs: "runs:write", run } },
+    `The bundle brings events of run ${run}, which has not ended or is here already: it would go on, or be told, by results that the bundle says it had. For that ${identity} needs people:act. Nothing was imported.`,
+    { details: { needs: "people:act", run } },
   );
 }
 
