@@ -29,8 +29,9 @@ export interface LetGo extends Unneeded {
 
 /** How often it is decided anew when others append meanwhile. */
 const tries = 30;
-/** How often it is looked for what they appended: a feed may tell of it a little later. */
+/** How often it is looked for what they appended: a feed may tell of it a little later, or much later if something holds it back. */
 const looks = 10;
+const patientLooks = 100;
 const lookMs = 20;
 
 export async function letGo(runtime: Runtime, options: RetentionOptions): Promise<LetGo> {
@@ -41,6 +42,8 @@ export async function letGo(runtime: Runtime, options: RetentionOptions): Promis
   const before = new Date(Date.parse(runtime.platform.time()) - durationMs(sessionsOlderThan)).toISOString();
   const read = (): Promise<RetentionLogs> => new RetentionLogs(runtime.platform, store).read();
   let logs = await read();
+  /** What was to go when everything was read again because nothing had come. */
+  let readAgain: string | undefined;
   let entry: { readonly id: string; readonly listed: string } | undefined;
   const close = async (): Promise<void> => void (entry && (await addErasure(runtime, "runtime", { done: [entry.id] })));
   for (let i = 0; i < tries; i++) {
@@ -60,8 +63,14 @@ export async function letGo(runtime: Runtime, options: RetentionOptions): Promis
       // Otherwise whoever collects garbage next finds the entry open, and cleans up.
       if (await scrub(store)) await close();
       return { ...found, entry: entry.id };
-    } else if (!(await hasNews(logs))) {
+    } else if (!(await hasNews(logs, readAgain === listed ? patientLooks : looks))) {
+      if (readAgain === listed) {
+        // It is as it was known: something came that the feed does not tell of yet.
+        await close();
+        throw heldBack();
+      }
       // Nothing came, so what was to go is not as it was known: somebody else lets sessions go too.
+      readAgain = listed;
       logs = await read();
     }
   }
@@ -73,8 +82,16 @@ export async function letGo(runtime: Runtime, options: RetentionOptions): Promis
   );
 }
 
-async function hasNews(logs: RetentionLogs): Promise<boolean> {
-  for (let i = 0; i < looks; i++) {
+function heldBack(): RathError {
+  return new RathError(
+    "store.conflict",
+    "Something was appended to the store that cannot be read in its order yet, most likely because a transaction on the database server that writes was open before and still is (PostgreSQL lists it in pg_stat_activity, with its backend_xid). None of the sessions was removed. End it, or try again when it has ended.",
+    { retryable: true },
+  );
+}
+
+async function hasNews(logs: RetentionLogs, times: number): Promise<boolean> {
+  for (let i = 0; i < times; i++) {
     if (await logs.readOn()) return true;
     await sleep(lookMs);
   }

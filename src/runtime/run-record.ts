@@ -2,6 +2,7 @@
 import { RathError } from "../session/errors.ts";
 import type { DataOf } from "../session/event.ts";
 import { isAncestor, type Log, type Node } from "../session/log.ts";
+import type { Platform } from "../session/platform.ts";
 import type { Runtime } from "./runtime.ts";
 
 export interface RunRecord {
@@ -14,7 +15,7 @@ export interface RunRecord {
   readonly journal: readonly Node[];
   /** All it wrote, its own log included, in its order. */
   readonly events: readonly Node[];
-  /** What `forward` and its end recorded: without the run's own log and without what came before its input. */
+  /** What `forward` and its end recorded: without the run's own log and without what others made. */
   readonly program: readonly Node[];
   readonly ended: DataOf<"run.ended"> | undefined;
 }
@@ -39,7 +40,7 @@ export async function loadRun(runtime: Runtime, id: string): Promise<RunRecord> 
     .flatMap((session) => nodesOf(logs.get(session) as Log).filter((node) => node.run === id))
     .sort((a, b) => a.order - b.order);
   const end = journal.findLast((node) => node.kind === "run.ended");
-  const program = events.filter((node) => node.log.kind === "session" && !isAncestor(node, input) && !isForeign(node, input));
+  const program = programOf(id, events, input, runtime.platform);
   return { id, started, input, log, journal, events, program, ended: end?.data<"run.ended">(runtime.platform) };
 }
 
@@ -54,9 +55,39 @@ function erasedRun(run: string, { id, kind }: Node): RathError {
   return new RathError("event.erased", problem, { details: { run, event: id } });
 }
 
-/** A session from outside that was merged into the run and written with it is no work of the run. */
-function isForeign(node: Node, input: Node): boolean {
-  return node.log !== input.log && (node.log.first?.kind === "session.created" || node.log.first?.kind === "session.imported");
+/**
+ * What the program made. Others' work that was not on disk when the run stood on it or merged it is stored with the run's, under its id:
+ * but only what the program made goes back to where the run entered its workflow, continuing one event after the other.
+ */
+function programOf(run: string, events: readonly Node[], input: Node, platform: Platform): readonly Node[] {
+  const own = new Map<Node, boolean>();
+  const isEntered = (node: Node): boolean =>
+    node.kind === "workflow.entered" && ((node.data(platform) as DataOf<"workflow.entered"> | undefined)?.run ?? node.run) === run;
+  const judge = (node: Node): boolean | undefined => {
+    if (isEntered(node)) return true;
+    // What lies before the input need not be followed to its beginning.
+    return isAncestor(node, input) || isMadeByAnother(run, node) ? false : undefined;
+  };
+  const isOwn = (node: Node): boolean => {
+    const line: Node[] = [];
+    let at: Node | undefined = node;
+    let known: boolean | undefined;
+    while (at !== undefined && known === undefined) {
+      line.push(at);
+      known = own.get(at) ?? judge(at);
+      at = at.parent ?? at.log.origin;
+    }
+    for (const each of line) own.set(each, known === true);
+    return known === true;
+  };
+  // Where somebody else had continued the input, the workflow was entered on a fork of it.
+  for (const node of events) if (isEntered(node) && node.prior !== undefined && node.prior !== input) own.set(node.prior, true);
+  return events.filter((node) => node.log.kind === "session" && isOwn(node));
+}
+
+/** A value that the program handed out may be forked by others while it goes on. */
+function isMadeByAnother(run: string, { kind, log: { fork } }: Node): boolean {
+  return kind === "session.forked" && fork !== undefined && "run" in fork.scope && fork.scope.run !== run;
 }
 
 /** The stored events of a log, oldest first. */
