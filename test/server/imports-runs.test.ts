@@ -180,6 +180,20 @@ describe("a run that has ended elsewhere", () => {
     expect(said).toEqual([["signal", "human:local"]]);
   });
 
+  // Mutant: runs with a key are as any other.
+  test("is brought by who may act for people where others would find it by its key", async () => {
+    await using elsewhere = await worked();
+    const bo = await elsewhere.as("human:bo", both);
+    const { id, session } = await bo.ask("startRun", {}, { workflow: "echo", message: "x", key: "nightly" });
+    expect(await bo.ask("getResult", { run: id, wait: 10 })).toMatchObject({ status: "done" });
+    const bundle = await bundleOf(bo, session);
+    await using server = await worked({ idle: true });
+    const key = await keyOf(server, "human:bo");
+    // Whether the list of runs has it or only its log.
+    for (const forged of [bundle, withoutRows(bundle)]) expect(await upload(server, forged, key)).toMatchObject(refused);
+    expect((await upload(server, bundle)).status).toBe(201);
+  });
+
   // Mutant: a result of any outcome is an answer.
   test("was answered by nobody where it was cancelled", async () => {
     await using server = await worked();

@@ -33,12 +33,16 @@ export async function refuseAscribed(
   }
 }
 
-/** The runs that the store knows and that a bundle adds to. All that lies in the own log of a run says that the run wrote it, which was checked. */
-export async function runsAddedTo(store: Store, branches: readonly BranchWrite[]): Promise<readonly string[]> {
-  const known: string[] = [];
-  for (const run of firstOfRuns(branches).keys())
-    if ((await rowOfRun(store, run)) !== undefined || (await rowOf(store, run)) !== undefined) known.push(run);
-  return known;
+/**
+ * The runs a bundle adds to that the store knows, or that others find by their key. All that lies in the own log of a run says that the run
+ * wrote it, which was checked.
+ */
+export async function runsAddedTo(platform: Platform, store: Store, branches: readonly BranchWrite[]): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const [run, event] of firstOfRuns(branches))
+    if (isKeyed(platform, run, event) || (await rowOfRun(store, run)) !== undefined || (await rowOf(store, run)) !== undefined)
+      found.push(run);
+  return found;
 }
 
 /** The first new event of each run. */

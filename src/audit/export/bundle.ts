@@ -32,8 +32,9 @@ export interface ImportOptions {
   /** Asked for everything that somebody said to a run and that is not in the store yet, before anything is stored; it throws where they may not have said it. */
   readonly checkSaid?: ((said: Said) => void) | undefined;
   /**
-   * Asked for every run that is not in the store yet and has not ended, since whoever works here would take it up, and for every run that
-   * the store knows and to which something is added: what it recorded would be what the bundle says. It throws where that may not be.
+   * Asked for every run that is not in the store yet and has not ended, since whoever works here would take it up, or that has a key, since
+   * whoever starts one under it would get its result, and for every run that the store knows and to which something is added: what it
+   * recorded would be what the bundle says. It throws where that may not be.
    */
   readonly checkRun?: ((run: string) => void) | undefined;
 }
@@ -67,7 +68,7 @@ export async function importBundle(
   if (checkRun !== undefined) {
     const open = rows.filter(({ status }) => !hasEnded(status)).map(({ id }) => id);
     // A run takes up only what it wrote itself: what another one added to its sessions is a place that it does not go on from.
-    for (const run of new Set([...open, ...(await runsAddedTo(store, branches))])) checkRun(run);
+    for (const run of new Set([...open, ...(await runsAddedTo(runtime.platform, store, branches))])) checkRun(run);
   }
   await append(runtime, store, bundle, { branches, rows }, here);
   const { session, head } = bundle.header;

@@ -55,7 +55,7 @@ function refuseToRecord({ identity, permissions }: Caller, run: string): void {
   if (permissions.has("people:act")) return;
   throw new RathError(
     "access.forbidden",
-    `The bundle brings events of run ${run}, which has not ended or is here already: it would go on, or be told, by results that the bundle says it had. For that ${identity} needs people:act. Nothing was imported.`,
+    `The bundle brings events of run ${run}, which has not ended, has a key or is here already: it would go on, or be told, by results that the bundle says it had. For that ${identity} needs people:act. Nothing was imported.`,
     { details: { needs: "people:act", run } },
   );
 }
