@@ -81,6 +81,53 @@ describe("a replay is identical", () => {
     },
   );
 
+  const pasts: Readonly<Record<string, (past: Session) => Session>> = {
+    it: (past) => past,
+    "a fork of it": (past) => past.fork("past"),
+    "a detached session of it": (past) => past.detach(),
+    "the second one detached from it": (past) => [past.detach(), past.detach()].at(-1) as Session,
+  };
+
+  test.each(Object.keys(pasts).flatMap((name) => ["a program", "an effect"].map((where) => [where, name] as const)))(
+    "when %s went on from before its input with %s, and it is resumed without doing that again (mutant: what does not go back to the entering is others')",
+    async (where, name) => {
+      const { store, rath, base } = await begin();
+      const done: string[] = [];
+      const past = (session: Session): Promise<Session> =>
+        (pasts[name] as (past: Session) => Session)(session.at(1)).do("past", () => done.push("past"));
+      let isAlive = true;
+      const waits = async (): Promise<void> => {
+        done.push("waits");
+        if (isAlive) await never();
+      };
+      const flow = new Flow(async (at) => {
+        if (where === "a program") {
+          await past(at);
+          return at.do("waits", waits, { repeat: "safe" });
+        }
+        return at.do(
+          "outer",
+          async ({ session }) => (await past(session)).step + (await session.do("waits", waits, { repeat: "safe" })).step,
+          {
+            repeat: "nested",
+          },
+        );
+      });
+      const life = cut(store);
+      doomed(life.store, { workflows: { flow } });
+      const run = await rath.run("flow", base, { queue: true });
+      await until(() => done.includes("waits"), "it waits");
+      await sleep(20);
+      life.cut();
+      isAlive = false;
+      const heir = process(store, { workflows: { flow } });
+      working(heir);
+      const ended = await (await heir.attach(run.id)).result();
+      expect(done).toEqual(["past", "waits", "waits"]);
+      expect(await otherwise(heir, ended, flow)).toEqual([]);
+    },
+  );
+
   test("when others forked what the program handed out, and it merged that (mutant: a fork by another run is the program's)", async () => {
     const { rath, base } = await begin();
     let handOut = (_: Session): void => {};

@@ -1,9 +1,13 @@
 /** What a run has recorded, found by its id in whichever logs it wrote. */
 import { RathError } from "../session/errors.ts";
-import type { DataOf } from "../session/event.ts";
+import { type DataOf, isCalled } from "../session/event.ts";
+import { forkId } from "../session/id.ts";
 import { isAncestor, type Log, type Node } from "../session/log.ts";
 import type { Platform } from "../session/platform.ts";
 import type { Runtime } from "./runtime.ts";
+
+/** How often a program may have detached one place before it, all but the last for nothing. */
+const mostDetached = 1000;
 
 export interface RunRecord {
   readonly id: string;
@@ -63,10 +67,14 @@ function programOf(run: string, events: readonly Node[], input: Node, platform: 
   const own = new Map<Node, boolean>();
   const isEntered = (node: Node): boolean =>
     node.kind === "workflow.entered" && ((node.data(platform) as DataOf<"workflow.entered"> | undefined)?.run ?? node.run) === run;
+  const before = beginningsOf(input);
+  const calls = new Set(events.filter(({ kind }) => isCalled(kind)).map(({ id }) => id));
   const judge = (node: Node): boolean | undefined => {
     if (isEntered(node)) return true;
     // What lies before the input need not be followed to its beginning.
-    return isAncestor(node, input) || isMadeByAnother(run, node) ? false : undefined;
+    if (before.some((place) => isAncestor(node, place))) return false;
+    if (node.kind === "session.detached") return isDetachedBy(run, calls, node, platform) ? true : undefined;
+    return node.kind === "session.forked" ? isForkedBy(run, calls, node) : undefined;
   };
   const isOwn = (node: Node): boolean => {
     const line: Node[] = [];
@@ -85,9 +93,33 @@ function programOf(run: string, events: readonly Node[], input: Node, platform: 
   return events.filter((node) => node.log.kind === "session" && isOwn(node));
 }
 
-/** A value that the program handed out may be forked by others while it goes on. */
-function isMadeByAnother(run: string, { kind, log: { fork } }: Node): boolean {
-  return kind === "session.forked" && fork !== undefined && "run" in fork.scope && fork.scope.run !== run;
+/** The input, what its line was detached from, and so on. */
+function beginningsOf(input: Node): readonly Node[] {
+  const places = [input];
+  for (let at: Node | undefined = input; at !== undefined; at = at.log.first?.parent ?? at.log.origin)
+    if (at.log.first?.parent === undefined && at.log.origin !== undefined) places.push(at.log.origin);
+  return places;
+}
+
+/**
+ * A program may go on from a value from before its input, which makes a fork of the past, and others may fork one that it handed out.
+ * Otherwise a fork is told by what it stands on: one that had to be made when it was written has the scope of whoever wrote it.
+ */
+function isForkedBy(run: string, calls: ReadonlySet<string>, { facts, log: { fork } }: Node): boolean | undefined {
+  if (fork === undefined) return undefined;
+  const { scope } = fork;
+  if ("run" in scope ? scope.run !== run : !calls.has(scope.call)) return false;
+  return fork.implicit && facts.past !== true ? undefined : true;
+}
+
+/** A program may detach a value from before its input: such a line is named by where it was made. */
+function isDetachedBy(run: string, calls: ReadonlySet<string>, { log }: Node, platform: Platform): boolean {
+  const { id, origin, within } = log;
+  if (within !== undefined && "call" in within) return calls.has(within.call);
+  if (origin === undefined) return false;
+  const from = { session: origin.log.id, head: origin.id };
+  for (let ordinal = 0; ordinal < mostDetached; ordinal++) if (forkId(platform, from, { run }, "detach", ordinal) === id) return true;
+  return false;
 }
 
 /** The stored events of a log, oldest first. */
