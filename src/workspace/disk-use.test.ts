@@ -40,6 +40,23 @@ test("where something lies too deep to look at, all that the disk lost since cou
   expect(await fresh.bytes()).toBeGreaterThan(30 * megabyte);
 });
 
+// Mutants: what others write counts; what was removed is not counted anew.
+test("whoever does not make it more is not blamed, whatever others write, and whoever does is judged by what there is", async () => {
+  const write = (name: string, megabytes: number) => writeFileSync(join(directory, name), Buffer.alloc(megabytes * megabyte, 1));
+  mkdirSync(join(directory, "own"));
+  const use = new DiskUse(join(directory, "own"));
+  const during = async (command: () => void): Promise<readonly number[]> => {
+    await use.bytes("begin");
+    command();
+    return [await use.bytes("during"), await use.bytes("end")].map((bytes) => Math.floor(bytes / megabyte));
+  };
+  expect(await during(() => write("own/a", 4))).toEqual([4, 4]);
+  expect(await during(() => write("others", 8))).toEqual([0, 0]);
+  expect(await during(() => write("own/b", 2))).toEqual([6, 6]);
+  expect(await during(() => rmSync(join(directory, "own/a")))).toEqual([0, 0]);
+  expect(await during(() => write("own/c", 3))).toEqual([5, 5]);
+});
+
 /** Faster than anything that is written. */
 const allocating = "fallocate";
 const allocate = (name: string) => spawnSync(allocating, ["-l", "100M", join(directory, name)]).status === 0;

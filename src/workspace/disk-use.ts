@@ -15,7 +15,7 @@ const rest = 4;
 const longest = 2000;
 /** Or when so many bytes of the disk were taken since, by whomever: much can be written in little time. At the end of a command less is much. */
 const fuller = 64 * 2 ** 20;
-const fullerAtEnd = 2 ** 20;
+const muchAtEnd = 2 ** 20;
 /** Each level of directories takes a descriptor. A tree may be less deep than this, so what is deeper is nobody's work. */
 const deepest = 256;
 
@@ -43,19 +43,22 @@ export class DiskUse {
   }
 
   /**
-   * Bytes on disk, of now or of a moment ago; where something cannot be looked at, perhaps too many. At the end of a command by which the
-   * disk did not become fuller it is nothing: whoever only looks or removes is not blamed for others.
+   * Bytes on disk, of now or of a moment ago; where something cannot be looked at, perhaps too many. It is nothing as long as it has not
+   * become more since a command began: whoever only looks or removes is not blamed, whatever others write to the disk meanwhile.
    */
   async bytes(when: DiskLook = "during"): Promise<number> {
     if (when === "begin") this.#base = freeBytes(this.#directory).then((free) => ({ bytes: this.#last.bytes, free }));
     if (when === "begin") return this.#last.bytes;
-    if (when === "end" && (await this.#lost()) < fullerAtEnd) return 0;
+    // A walk that takes long is left out at the end where the disk is as full as before. Where much was removed it is counted too, so that
+    // the next command is judged by what there is.
+    if (when === "end" && this.#again > 0 && Math.abs(await this.#lost()) < muchAtEnd) return 0;
     // A walk that is under way has already been where something may have been written since.
     await this.#running;
+    const base = await this.#base;
     const rests = when === "during" && performance.now() < this.#again && !(await this.#isFuller());
     const { bytes, whole } = rests ? this.#last : await this.#share();
-    if (whole) return bytes;
-    return Math.max(bytes, (await this.#base).bytes + (await this.#lost()));
+    const most = whole ? bytes : Math.max(bytes, base.bytes + (await this.#lost()));
+    return most > base.bytes ? most : 0;
   }
 
   /** Bytes on disk of what can be looked at, by a walk that begins now. */
