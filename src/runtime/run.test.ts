@@ -390,19 +390,29 @@ describe("a program that takes another way", () => {
 
   test("or only takes its time goes on by itself when it asks after all", async () => {
     const store = memoryStore();
-    const slow = (ms: number) =>
+    const slow = (meanwhile: Promise<void>, end: () => unknown) =>
       new Flow(async (session) => {
         const one = await session.do("a", () => 1, { repeat: "safe" });
-        await new Promise((resolve) => setTimeout(resolve, ms)); // not recorded
-        return (await one.do("b", () => 2, { repeat: "safe" })).do("c", ms === 0 ? never : () => 3, { repeat: "safe" });
+        await meanwhile; // not recorded
+        return (await one.do("b", () => 2, { repeat: "safe" })).do("c", end, { repeat: "safe" });
       });
     const first = process(store);
-    const run = await first.run(slow(0), first.session());
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    const run = await first.run(slow(Promise.resolve(), never), first.session());
+    const results = async (): Promise<number> => {
+      let count = 0;
+      for await (const { envelope } of store.events({ session: run.session })) if (Buffer.from(envelope).includes("do.returned")) count++;
+      return count;
+    };
+    await expect.poll(results, { interval: 5 }).toBe(2);
     void first.close();
-    await using rath = process(store, { workflows: { flow: slow(600) } });
+    let goOn = (): void => {};
+    const taking = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    await using rath = process(store, { workflows: { flow: slow(taking, () => 3) } });
     const again = await rath.resume(run.id);
     expect(await again.settle()).toMatchObject({ status: "waiting", diverged: {} });
+    goOn();
     while ((await again.status()) !== "done") await new Promise((resolve) => setTimeout(resolve, 20));
     expect((await again.result()).output).toBe(3);
   });
