@@ -153,13 +153,8 @@ export class Writer {
 
   /** One commit: of everything, or of so many events from the first on. */
   #commit(relaxed: boolean, length?: number): Promise<void> {
-    const writing = this.#write(relaxed, length);
-    const over = (): void => {
-      this.#writing = undefined;
-    };
-    this.#writing = writing;
-    writing.then(over, over); // before anybody who waits for it goes on
-    return writing;
+    this.#writing = this.#write(relaxed, length);
+    return this.#writing;
   }
 
   /** One commit of what stands on nothing that others are about to write; if there is nothing like that, one commit of theirs. They may wait for ours too. */
@@ -243,6 +238,8 @@ export class Writer {
         this.#row ??= row;
       }
       throw error;
+    } finally {
+      this.#writing = undefined;
     }
   }
 
@@ -251,13 +248,11 @@ export class Writer {
     return this.#owner.lease === undefined && (RathError.is(error, "store.conflict") || RathError.is(error, "session.not-found"));
   }
 
-  /** With what stands on them. Whoever holds them may try to save them again. */
+  /** Whoever holds them may try to save them again. */
   #letGo(nodes: readonly Node[]): void {
     const first = Math.min(this.order, ...nodes.map((node) => node.order));
     const gone = new Set(nodes);
-    for (const node of this.#buffer) if (placesBefore(node).some((place) => gone.has(place))) gone.add(node);
-    for (const node of gone) node.queued = undefined;
-    this.#buffer = this.#buffer.filter((node) => !gone.has(node));
+    for (const node of nodes) node.queued = undefined;
     this.unsigned = this.unsigned.filter((node) => !gone.has(node));
     this.#renumber(this.#buffer, first);
   }
