@@ -23,6 +23,12 @@ export interface WriterOwner extends LogOwner {
   fence(epoch: number): void;
 }
 
+/** What goes with one commit. */
+interface Taken {
+  readonly nodes: readonly Node[];
+  readonly row: RunRow | undefined;
+}
+
 const largestBuffer = 256;
 const oldestMs = 5;
 
@@ -152,9 +158,20 @@ export class Writer {
   }
 
   /** One commit: of everything, or of so many events from the first on. */
-  #commit(relaxed: boolean, length?: number): Promise<void> {
-    this.#writing = this.#write(relaxed, length);
+  async #commit(relaxed: boolean, length?: number): Promise<void> {
+    const taken = length === undefined ? this.#takeAll() : { nodes: this.#buffer.splice(0, length), row: undefined };
+    if (taken.nodes.length === 0 && taken.row === undefined) return;
+    this.#writing = this.#write(taken, relaxed);
     return this.#writing;
+  }
+
+  /** All that is to be written now; where signing fails, nothing is taken. */
+  #takeAll(): Taken {
+    this.beforeWrite();
+    this.#followMoved();
+    const nodes = this.#buffer;
+    this.#buffer = [];
+    return { nodes, row: this.#takeRow() };
   }
 
   /** One commit of what stands on nothing that others are about to write; if there is nothing like that, one commit of theirs. They may wait for ours too. */
@@ -199,18 +216,10 @@ export class Writer {
     return { length: begun, until: input ?? all.until };
   }
 
-  async #write(relaxed: boolean, length?: number): Promise<void> {
-    let nodes: readonly Node[] = [];
-    let row: RunRow | undefined;
+  /** Waits at least once, so that it is known to be under way before it is over. */
+  async #write(taken: Taken, relaxed: boolean): Promise<void> {
+    let { nodes, row } = taken;
     try {
-      if (length === undefined) {
-        this.beforeWrite();
-        this.#followMoved();
-        row = this.#takeRow();
-      }
-      nodes = length === undefined ? this.#buffer : this.#buffer.slice(0, length);
-      this.#buffer = length === undefined ? [] : this.#buffer.slice(length);
-      if (nodes.length === 0 && row === undefined) return;
       for (;;) {
         const written = await this.#append(nodes, row, relaxed);
         if (written.ok) break;
@@ -231,8 +240,11 @@ export class Writer {
       }
       for (const node of nodes) this.#stored(node);
     } catch (error) {
-      if (this.#abandoned || this.#isFinal(error)) this.#letGo(nodes);
-      else {
+      if (this.#abandoned || this.#isFinal(error)) {
+        this.#letGo(nodes);
+        // What came meanwhile and stands on them is tried with them, and told the same.
+        if (this.#buffer.some((node) => placesBefore(node).some(isAside))) this.#addAgain();
+      } else {
         // Nothing is lost: whoever writes next tries again.
         this.#buffer = [...nodes, ...this.#buffer];
         this.#row ??= row;
