@@ -61,13 +61,13 @@ test("a store goes on after its server was restarted and after it crashed, and w
   ] as const) {
     await end();
     const again = next();
-    const during = store.append(writeOf(name));
-    await server.start();
-    // One that was cut off on its way does not know its outcome, and says so.
-    const written = await during.catch((error: unknown) => {
+    // One that is cut off on its way does not know its outcome, and says so, perhaps before the server is back.
+    const during = store.append(writeOf(name)).catch((error: unknown) => {
       if (!RathError.is(error, "store.unavailable")) throw error;
       return undefined;
     });
+    await server.start();
+    const written = await during;
     if (written === undefined) await store.append(writeOf(name));
     else expect(written).toEqual({ ok: true });
     // Something may have been missed while nobody listened.
