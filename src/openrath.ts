@@ -91,9 +91,9 @@ export function composeRath(options: RathOptions, internals: Internals): Rath {
   indexedBy(runtime, () => openIndex(options));
   const runs = new Runs(runtime, options.workflows ?? {}, internals.worker ?? newWorkerId());
   tenanted(runtime, tenancyFor(options, internals, runs));
-  const importing = async (host: Runtime, source: string | AsyncIterable<Uint8Array>) => {
+  const importing = async (host: Runtime, ...[source, { placed } = {}]: Parameters<Rath["import"]>) => {
     const { importSessions } = await import("./audit/import/import.ts");
-    return (await importSessions(host, source)).session;
+    return (await importSessions(host, source, { placed })).session;
   };
   const memory = new RathMemory(runtime, async (host, item, options) => {
     const { whyMemory } = await import("./audit/why.ts");

@@ -76,11 +76,13 @@ async function newLogId(runtime: Services, store: Store): Promise<string> {
   return erasureLogId(runtime.platform, key, oldest ?? "", number);
 }
 
-async function ownLog(store: Store): Promise<LogRow | undefined> {
+/** The log of what was erased here. */
+export async function ownLog(store: Store): Promise<LogRow | undefined> {
   for await (const row of store.sessions({ log: "erasure" })) if (!isImported(row)) return row;
   return undefined;
 }
 
-function isImported({ tags }: LogRow): boolean {
+/** It says what was erased elsewhere. */
+export function isImported({ tags }: LogRow): boolean {
   return tags?.includes(importedTag) === true;
 }

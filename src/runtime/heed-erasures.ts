@@ -4,6 +4,7 @@
  */
 import { envelopeOf } from "../session/codec.ts";
 import { Log } from "../session/log.ts";
+import { isImported } from "./erasure-log.ts";
 import { fromStored } from "./load.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -40,7 +41,10 @@ async function look(runtime: Runtime, known: Heeded): Promise<void> {
   const { platform } = runtime;
   const store = await runtime.store();
   const gone = new Set<string>();
-  for await (const { id, head } of store.sessions({ log: "erasure" })) {
+  for await (const row of store.sessions({ log: "erasure" })) {
+    // What was erased elsewhere is not erased here.
+    if (isImported(row)) continue;
+    const { id, head } = row;
     const before = known.newest.get(id);
     if (before?.head === head) continue;
     for await (const event of store.events({ session: id, from: before === undefined ? 0 : before.step + 1 })) {

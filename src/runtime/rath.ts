@@ -135,8 +135,9 @@ export interface Rath extends AsyncDisposable {
   /**
    * Takes in a bundle or a session file of OpenRath 1, or a folder of such files, and gives its session; of several the newest.
    * A bundle is verified and nothing is added to it. A foreign session begins with `session.imported`; imported again, it is the same.
+   * Where a bundle lets tools act, somebody else chose: that is refused here until `to(…)` says it again, unless `placed` trusts it.
    */
-  import(source: string | AsyncIterable<Uint8Array>): Promise<Session>;
+  import(source: string | AsyncIterable<Uint8Array>, options?: { readonly placed?: boolean | undefined }): Promise<Session>;
   /** Checks the store and memory, and of a workflow its models, keys and tools, before anything is spent. */
   ready(workflow?: Workflow): Promise<void>;
   /** Leaves what is running to be resumed, and closes the store. Whoever still waits gets `rath.closed`. */
@@ -166,18 +167,15 @@ async function noSession(store: Store, name: string): Promise<RathError> {
   });
 }
 
+type Importer = (runtime: Runtime, ...given: Parameters<Rath["import"]>) => Promise<Session>;
+
 export class RathOnStore implements Rath {
   readonly #runtime: Runtime;
   readonly #runs: Runs;
   readonly memory: Memory;
-  readonly #importer: (runtime: Runtime, source: string | AsyncIterable<Uint8Array>) => Promise<Session>;
+  readonly #importer: Importer;
 
-  constructor(
-    runtime: Runtime,
-    runs: Runs,
-    importer: (runtime: Runtime, source: string | AsyncIterable<Uint8Array>) => Promise<Session>,
-    memory: Memory,
-  ) {
+  constructor(runtime: Runtime, runs: Runs, importer: Importer, memory: Memory) {
     this.#runtime = runtime;
     this.memory = memory;
     this.#runs = runs;
@@ -311,9 +309,9 @@ export class RathOnStore implements Rath {
     return collectGarbage(this.#runtime, options);
   }
 
-  async import(source: string | AsyncIterable<Uint8Array>): Promise<Session> {
+  async import(...given: Parameters<Rath["import"]>): Promise<Session> {
     this.#runtime.assertOpen();
-    return this.#importer(this.#runtime, source);
+    return this.#importer(this.#runtime, ...given);
   }
 
   async ready(workflow?: Workflow): Promise<void> {

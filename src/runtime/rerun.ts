@@ -87,7 +87,7 @@ export async function beginRerun<W extends Workflow>(
   }
   const latest = options.memory === "latest" && record.program.some(({ kind }) => kind === "recall.returned");
   const revision = latest ? await (await runtime.memories.store()).revision() : undefined;
-  const captured = capturedBy(runtime, record);
+  const captured = await capturedBy(runtime, record);
   const output = change !== undefined && "output" in change ? change : undefined;
   // What the earlier run asked otherwise it asks otherwise again, unless something else is asked for now.
   const asked = change === undefined || output !== undefined ? undefined : insteadOf(runtime, record, change);
@@ -140,14 +140,16 @@ export function withMessage(session: Session, text: string, replace: boolean): S
 }
 
 /** The files that directories held when the run first used them, by placement. */
-function capturedBy(runtime: Runtime, record: RunRecord): ReadonlyMap<string, Captured> {
+async function capturedBy(runtime: Runtime, record: RunRecord): Promise<ReadonlyMap<string, Captured>> {
   const placements = new Map([...record.program, ...history(record.input)].map((node) => [node.id, node]));
   const captured = new Map<string, Captured>();
   for (const node of record.journal) {
     if (node.kind !== "workspace.captured") continue;
     const { placement, directory, tree, layers = [], withheld = [] } = node.data<"workspace.captured">(runtime.platform);
     const placed = placements.get(placement);
-    if (placed !== undefined) captured.set(runtime.textOf(placed), { directory, tree, layers, withheld });
+    if (placed === undefined) continue;
+    const found = { directory, tree, layers, withheld, event: node.id };
+    captured.set(runtime.textOf(placed), await runtime.sandboxes.ownCapture(found));
   }
   return captured;
 }

@@ -111,7 +111,9 @@ export class Runtime implements Host, Services {
 
   add<K extends PureKind>(session: Session, kind: K, data: DataOf<K>): Session {
     const { node, context, execution } = this.#stand(session);
-    return new SessionValue(execution.add(node, context.scope, kind, data, context.by), context);
+    const added = execution.add(node, context.scope, kind, data, context.by);
+    if (kind === "placement.changed") this.sandboxes.saidHere(added);
+    return new SessionValue(added, context);
   }
 
   fork(session: Session, label: string | undefined): Session {

@@ -20,6 +20,7 @@ import { emptyTree, Trees } from "../workspace/tree.ts";
 import type { Stage } from "./acting.ts";
 import { erasedBlobs } from "./erasure-log.ts";
 import { Held, type Journal, type Placed } from "./held.ts";
+import { isRefused } from "./imported-places.ts";
 import type { Captured, Owner, Services } from "./services.ts";
 import { WorkspaceObjects } from "./workspace-objects.ts";
 
@@ -102,7 +103,9 @@ export class Sandboxes {
   async #treeAt(owner: Owner, state: State, progress: Acts["progress"]): Promise<string> {
     const recorded = recordedTree(state, this.#runtime.platform);
     if (recorded !== undefined) return recorded;
-    return state.base === undefined ? emptyTree : (await this.#captureOnce(owner, state.base, progress)).tree;
+    if (state.base === undefined) return emptyTree;
+    await this.#refuseImported(state.base);
+    return (await this.#captureOnce(owner, state.base, progress)).tree;
   }
 
   /** The same without looking at any directory: undefined when it is not known. */
@@ -121,12 +124,15 @@ export class Sandboxes {
   }
 
   async #placed(owner: Owner, called: Node, progress: Acts["progress"]): Promise<Placed> {
-    const { placement, base } = stateOf(current(called));
+    const { placement, base: named } = stateOf(current(called));
     if (placement === undefined)
       throw new RathError(
         "sandbox.unavailable",
         `Session ${called.log.id} is not placed anywhere: say session.to("local", { workspace: "./repo" }) first.`,
       );
+    await this.#refuseImported(placement);
+    // Files that are on record need no directory that a bundle names.
+    const base = named !== undefined && !(await this.#isImported(named)) ? named : undefined;
     const { sandbox, spec: given } = placement.data<"placement.changed">(this.#runtime.platform) ?? erasedPlacement(placement);
     const spec = given as PlacementSpec;
     const backend = await this.places.backend(sandbox);
@@ -136,8 +142,9 @@ export class Sandboxes {
         `A "${sandbox}" sandbox cannot keep commands off the network: say network: "all", or place the session elsewhere.`,
         { details: { sandbox } },
       );
-    const captured =
+    const found =
       base === undefined ? undefined : ((await this.#capturedBefore(called, base)) ?? (await this.#captureOnce(owner, base, progress)));
+    const captured = await this.ownCapture(found);
     const layers = (captured?.layers ?? [])
       .map((path) => ({ path, from: resolve(captured?.directory ?? "", path) }))
       .filter(({ from }) => existsSync(from));
@@ -154,6 +161,34 @@ export class Sandboxes {
         layers,
       },
     };
+  }
+
+  /** Code of this machine said so: it may, also where a bundle said the same before. */
+  saidHere(placement: Node): void {
+    this.#saidHere.add(placement.id);
+  }
+  /** Placements that somebody here chose. */
+  readonly #saidHere = new Set<string>();
+
+  async #isImported(placement: Node): Promise<boolean> {
+    const { id } = current(placement);
+    if (this.#saidHere.has(id)) return false;
+    if (await isRefused(this.#runtime, id)) return true;
+    this.#saidHere.add(id); // what is here is not brought by a bundle later
+    return false;
+  }
+
+  async #refuseImported(placement: Node): Promise<void> {
+    if (!(await this.#isImported(placement))) return;
+    const { log, id } = current(placement);
+    const problem = `Where session ${log.id} is placed came with a bundle (event ${id}): somebody else chose it, for another machine. Say session.to(…), with a workspace, before tools act on it.`;
+    throw new RathError("sandbox.denied", problem, { details: { session: log.id, event: id } });
+  }
+
+  /** What was found in a directory. Of what a bundle says only the files are taken, not where they lay. */
+  async ownCapture<C extends Captured | undefined>(captured: C): Promise<C> {
+    if (captured?.event === undefined || !(await isRefused(this.#runtime, captured.event))) return captured;
+    return { ...captured, directory: "", layers: [] };
   }
 
   /**
@@ -175,10 +210,12 @@ export class Sandboxes {
     const first = firstUse(place, base);
     if (first?.run === undefined) return undefined;
     const { platform } = this.#runtime;
-    for await (const { envelope, data } of (await this.#runtime.store()).events({ session: first.run })) {
+    for await (const { id, envelope, data } of (await this.#runtime.store()).events({ session: first.run })) {
       if (data === undefined || parseEnvelope(platform.text(envelope)).kind !== "workspace.captured") continue;
       const said = decode(dataText(platform, data), platform, noBlob) as DataOf<"workspace.captured">;
-      if (said.placement === current(base).id) return { ...said, layers: said.layers ?? [], withheld: said.withheld ?? [] };
+      if (said.placement !== current(base).id) continue;
+      const { directory, tree, layers = [], withheld = [] } = said;
+      return this.ownCapture({ directory, tree, layers, withheld, event: id });
     }
     return undefined;
   }
@@ -349,7 +386,7 @@ function recordedCapture(owner: Owner, base: Node, { platform }: Services): Capt
   for (let node = owner.log.tip; node !== undefined; node = node.prior) {
     if (node.kind !== "workspace.captured" || node.erased) continue;
     const { placement, directory, tree, layers = [], withheld = [] } = node.data<"workspace.captured">(platform);
-    if (placement === base.id) return { directory, tree, layers, withheld };
+    if (placement === base.id) return { directory, tree, layers, withheld, event: node.id };
   }
   return undefined;
 }

@@ -22,8 +22,10 @@ export function scratchOf(runtime: Runtime, found: readonly Found[]): Runtime & 
     openStore: async () => readOnly(await runtime.store()),
     openMemory: async () => onlyRead(await runtime.memories.store()),
   });
-  for (const { placement, captured } of found)
-    scratch.effects.journal("workspace.captured", { ...captured, placement: placement.id, tree: new TreeName(captured.tree) });
+  for (const { placement, captured } of found) {
+    const { event: _, ...said } = captured;
+    scratch.effects.journal("workspace.captured", { ...said, placement: placement.id, tree: new TreeName(said.tree) });
+  }
   return Object.assign(scratch, {
     [Symbol.asyncDispose]: async () => {
       await scratch.sandboxes.closeAll();

@@ -63,6 +63,8 @@ export interface Captured {
   readonly tree: string;
   readonly layers: readonly string[];
   readonly withheld: readonly string[];
+  /** The event that says so, where it is on record. */
+  readonly event?: string | undefined;
 }
 
 /** Whose log says what was opened and closed. */

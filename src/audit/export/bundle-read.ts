@@ -110,6 +110,9 @@ export class BundleSource implements Source {
   get hashes(): Iterable<string> {
     return this.#blobs.keys();
   }
+  has(hash: string): boolean {
+    return this.#blobs.has(hash);
+  }
   get ids(): Iterable<string> {
     return this.#byId.keys();
   }

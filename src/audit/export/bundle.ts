@@ -5,7 +5,8 @@
 import { createReadStream } from "node:fs";
 import { lstat, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { erasures, importedTag } from "../../runtime/erasure-log.ts";
+import { erasures, importedTag, ownLog } from "../../runtime/erasure-log.ts";
+import { refusalsOf } from "../../runtime/imported-places.ts";
 import { piecesOf } from "../../runtime/parents-first.ts";
 import { Reachable } from "../../runtime/reachable.ts";
 import { findEvent } from "../../runtime/run-record.ts";
@@ -37,6 +38,10 @@ export interface ImportOptions {
    * recorded would be what the bundle says. It throws where that may not be.
    */
   readonly checkRun?: ((run: string) => void) | undefined;
+  /** Asked when the bundle brings entries of an erasure log, before anything is stored; it throws where that may not be. */
+  readonly checkErasures?: (() => void) | undefined;
+  /** Tools may act where the bundle says. Else its placements are refused here until somebody says `to(…)` again. */
+  readonly placed?: boolean | undefined;
 }
 
 /**
@@ -49,7 +54,7 @@ export interface ImportOptions {
 export async function importBundle(
   runtime: Runtime,
   source: string | AsyncIterable<Uint8Array>,
-  { checkPrincipal, checkSaid, checkRun }: ImportOptions = {},
+  { checkPrincipal, checkSaid, checkRun, checkErasures, placed = false }: ImportOptions = {},
 ): Promise<Session> {
   const { bytes, beside } = typeof source === "string" ? await opened(source) : { bytes: source, beside: undefined };
   const bundle = await readBundle(readLines(bytes), beside);
@@ -59,6 +64,7 @@ export async function importBundle(
   await runtime.effects.writer.flush();
   const here = await erasedHere(runtime, store);
   const branches = await newBranches(store, bundle, here);
+  if (branches.some(({ about }) => about?.log === "erasure")) checkErasures?.();
   await refuseAscribed(runtime.platform, store, { bundle, gathered, branches });
   if (checkSaid !== undefined) {
     const added = new Set(branches.flatMap(({ events }) => events.map(({ id }) => id)));
@@ -70,7 +76,14 @@ export async function importBundle(
     // A run takes up only what it wrote itself: what another one added to its sessions is a place that it does not go on from.
     for (const run of new Set([...open, ...(await runsAddedTo(runtime.platform, store, branches))])) checkRun(run);
   }
-  await append(runtime, store, bundle, { branches, rows }, here);
+  // Refused in the commit that stores them: nobody sees them without.
+  const refusals = placed
+    ? []
+    : refusalsOf(
+        runtime,
+        branches.flatMap(({ events }) => events),
+      );
+  await append(runtime, store, bundle, { branches: [...branches, ...refusals], rows }, here);
   const { session, head } = bundle.header;
   const log = (await runtime.load([session])).get(session);
   const node = log === undefined ? undefined : findEvent(log, head);
@@ -80,14 +93,13 @@ export async function importBundle(
       `The bundle was imported, but session ${session} has unsaved changes in this process: save them, then open ${session}@${head.slice(0, 12)}.`,
       { details: { session } },
     );
-  const placed = runtime.outside(node);
-  const { placement } = placed;
-  // What is in a bundle was written by others: where they let tools act is not where this machine's owner would.
-  if (placement !== undefined)
+  const imported = runtime.outside(node);
+  const { placement } = imported;
+  if (refusals.length > 0 && placement !== undefined)
     runtime.warn(
-      `Session ${session} was imported with its placement "${placement.sandbox}": say session.to(…) before tools act on it here.`,
+      `Session ${session} was placed on another machine ("${placement.sandbox}"): nothing acts there. Say session.to(…) before tools act on it here.`,
     );
-  return placed;
+  return imported;
 }
 
 async function opened(path: string): Promise<{ readonly bytes: AsyncIterable<Uint8Array>; readonly beside: Beside | undefined }> {
@@ -126,6 +138,8 @@ async function check(runtime: Runtime, bundle: BundleSource): Promise<Gathered> 
     if (!gathered.entries.has(id)) throw invalid(bundle.lineOf(id), "id", `event ${id} does not belong to the record of the session`);
   const named = new Set([...ofTrees, ...[...gathered.entries.values()].flatMap((entry) => entry.blobs.map((blob) => blob.hash))]);
   for (const hash of bundle.hashes) if (!named.has(hash)) throw invalid(bundle.lineOf(hash), "blob", `no event names blob ${hash}`);
+  // Only contents of files are erased while something names them. What is missing otherwise would be read from what others have here.
+  for (const hash of named) if (!bundle.has(hash)) throw invalid(1, "blob", `blob ${hash} is named and not in the bundle`);
   for (const { id, session: works } of bundle.runRows) {
     if (gathered.runs.get(id)?.shared !== false) throw invalid(bundle.lineOf(id), "run", `run ${id} wrote nothing in this bundle`);
     if (!gathered.logs.has(works)) throw invalid(bundle.lineOf(id), "session", `there is no log ${works} for run ${id}`);
@@ -135,6 +149,8 @@ async function check(runtime: Runtime, bundle: BundleSource): Promise<Gathered> 
 
 /** What this store erased or let go itself, and the entries that say so. */
 interface ErasedHere {
+  /** The erasure log of this store, where it has one. */
+  readonly log: string | undefined;
   readonly events: ReadonlyMap<string, string>;
   readonly blobs: ReadonlySet<string>;
   readonly logs: ReadonlySet<string>;
@@ -148,7 +164,7 @@ async function erasedHere({ platform }: Runtime, store: Store): Promise<ErasedHe
     for (const blob of data.blobs ?? []) blobs.add(blob);
     for (const { session } of data.logs ?? []) logs.add(session);
   }
-  return { events, blobs, logs };
+  return { log: (await ownLog(store))?.id, events, blobs, logs };
 }
 
 /** What the store does not have yet. Data that was erased here stays erased, also where its log has gone since. */
@@ -164,6 +180,9 @@ async function newBranches(store: Store, bundle: BundleSource, here: ErasedHere)
       known++;
     }
     if (known >= events.length) continue;
+    // Whoever could add to it would erase here, in anybody's name.
+    if (log === "erasure" && id === here.log)
+      throw invalid(bundle.lineOf(id), "log", `log ${id} says what is erased in this store, and goes on only here`);
     // What was said of a log with its first event went with it.
     const said = here.events.has(events[0]?.id ?? "") ? {} : { title, tags };
     const about = {

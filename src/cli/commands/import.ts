@@ -18,17 +18,18 @@ export function define(command: Command, cli: Cli): void {
       "Verifies a bundle and takes it into this store. Ids stay; what is there already is left alone; a session that goes on differently here is refused (exit 4). Session files of OpenRath 1 are taken in too, one by one or a folder of them: each begins a session that says where it comes from, and goes on like any other.",
     )
     .argument("<file>", "the file or folder that export made, a session file of OpenRath 1, or a folder of such files")
-    .action((file: string) => importFile(cli, file));
+    .option("--placed", "let tools act where the bundle says, as on the machine it comes from; else they act only where this one says")
+    .action((file: string, { placed }: { readonly placed?: true }) => importFile(cli, file, placed));
 }
 
-async function importFile(cli: Cli, file: string): Promise<void> {
+async function importFile(cli: Cli, file: string, placed?: boolean): Promise<void> {
   // Nothing, resolved, is the folder one stands in.
   if (file.trim() === "") throw new Fault(exits.usage, "Which file? It cannot be empty.", { next: "openrath export ID FILE makes one" });
   const path = resolve(cli.host.cwd, file);
   if (!existsSync(path))
     throw new Fault(exits.notFound, `There is no file or folder ${path}.`, { next: "openrath export ID FILE makes one" });
   const { runtime } = await cli.project({ make: true });
-  const imported = await progressing(cli, "importing", "events", () => importSessions(runtime, path));
+  const imported = await progressing(cli, "importing", "events", () => importSessions(runtime, path, { placed }));
   const { format, session } = imported;
   const place = placeOf(await runtime.store());
   if (cli.asJson)

@@ -42,6 +42,7 @@ export const importSession = route({
         checkPrincipal: (principal) => void principalFor(caller, principal),
         checkSaid: (said) => refuseUnlessOwn(caller, said),
         checkRun: (run) => refuseToRecord(caller, run),
+        checkErasures: () => refuseToErase(caller),
       });
       return resourceOf(session);
     } finally {
@@ -57,6 +58,16 @@ function refuseToRecord({ identity, permissions }: Caller, run: string): void {
     "access.forbidden",
     `The bundle brings events of run ${run}, which has not ended, has a key or is here already: it would go on, or be told, by results that the bundle says it had. For that ${identity} needs people:act. Nothing was imported.`,
     { details: { needs: "people:act", run } },
+  );
+}
+
+/** Contents that a bundle calls erased are erased for everybody in the project who has the same. */
+function refuseToErase({ identity, permissions }: Caller): void {
+  if (permissions.has("sessions:erase")) return;
+  throw new RathError(
+    "access.forbidden",
+    `The bundle brings entries of an erasure log: for that ${identity} needs sessions:erase. Nothing was imported.`,
+    { details: { needs: "sessions:erase" } },
   );
 }
 
