@@ -1,10 +1,10 @@
 /** Imports a program of the user. TypeScript works on every supported Node: where Node strips types itself, else through `tsx`. */
 import { existsSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Script } from "node:vm";
 import { exits, Fault } from "./fault.ts";
+import { packageOf } from "./foreign.ts";
 
 export async function importFile(file: string): Promise<Readonly<Record<string, unknown>>> {
   if (!existsSync(file)) throw new Fault(exits.notFound, `There is no file ${file}.`);
@@ -62,10 +62,11 @@ function isModule(file: string): boolean {
 
 /** Found as an import would find it: resolving as `require` does gives its other half, which cannot register for imports. */
 function tsxFrom(file: string): string | undefined {
+  const folder = packageOf(file, "tsx");
+  if (folder === undefined) return undefined;
   try {
-    const manifest = createRequire(file).resolve("tsx/package.json");
-    const { exports: doors } = JSON.parse(readFileSync(manifest, "utf8")) as TsxManifest;
-    return join(dirname(manifest), doors["./esm/api"].import.default);
+    const { exports: doors } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as TsxManifest;
+    return join(folder, doors["./esm/api"].import.default);
   } catch {
     return undefined;
   }

@@ -8,6 +8,8 @@ import type { Rath } from "../runtime/rath.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Workflow } from "../workflow/workflow.ts";
 import { exits, Fault } from "./fault.ts";
+import { strangerOf } from "./foreign.ts";
+import { shellWord } from "./shell-word.ts";
 import type { Host } from "./terminal.ts";
 
 export interface Project {
@@ -31,10 +33,12 @@ export type Open = (host: Host, options: OpenOptions) => Promise<Project>;
 
 const names = ["openrath.config.ts", "openrath.config.mts", "openrath.config.js", "openrath.config.mjs"];
 
-/** The nearest project file, from a folder upwards. */
+/** The nearest project file, from a folder upwards; refused where it is somebody else's. */
 export function findConfig(from: string): string | undefined {
   for (let folder = resolve(from); ; folder = dirname(folder)) {
     const found = names.map((name) => join(folder, name)).find((file) => existsSync(file));
+    const stranger = found === undefined ? undefined : strangerOf(found, from);
+    if (found !== undefined && stranger !== undefined) throw foreign(found, stranger, from);
     if (found !== undefined || dirname(folder) === folder) return found;
   }
 }
@@ -93,6 +97,14 @@ export function storeAddress(address: string, cwd: string): string {
 
 function isPath(address: string): boolean {
   return address !== "" && address !== "memory" && address !== ":memory:" && !/^(?:[a-z]+:\/\/|sqlite:|file:)/.test(address);
+}
+
+function foreign(config: string, uid: number, cwd: string): Fault {
+  return new Fault(
+    exits.notAllowed,
+    `${config}, found above ${cwd}, belongs to another user (uid ${uid}): it is not executed, since its code would run with your rights.`,
+    { next: `openrath --config ${shellWord(config)} …, if you trust that user; else make a project of your own here: openrath init` },
+  );
 }
 
 function homeless(cwd: string): Fault {

@@ -3,7 +3,7 @@
  * would; what cannot be read, or hides another command, is refused. A list of what is allowed is a wall; a list of what is denied
  * keeps from mistakes only, since there are many ways to say one thing.
  */
-import { baseName, hiddenIn, scriptOf } from "./hidden-command.ts";
+import { baseName, hiddenIn, scriptOf, unseenVariable } from "./hidden-command.ts";
 import { matches, mayMatch } from "./pattern.ts";
 import { commandsOf, type ParsedCommand, type SimpleCommand } from "./shell-commands.ts";
 import { unknown, type Word } from "./shell-words.ts";
@@ -47,10 +47,13 @@ function refusedOne({ allow, deny }: CommandRules, command: SimpleCommand): stri
   const shown = shownOf(command);
   if (deny?.some((pattern) => formsOf(command).some((form) => mayMatch(pattern, form, unknown))))
     return `the policy denies the command ${shown}`;
+  if (allow === undefined) return undefined;
   // What is known only when it runs is allowed where anything is: no other character of a pattern stands for it.
-  const text = joined([...command.assignments, ...command.words]);
-  if (allow !== undefined && !allow.some((pattern) => matches(pattern, text))) return `the policy does not allow the command ${shown}`;
-  return undefined;
+  const unseen = unseenVariable(command);
+  const text = `${unseen === undefined ? "" : unknown}${joined([...command.assignments, ...command.words])}`;
+  if (allow.some((pattern) => matches(pattern, text))) return undefined;
+  const why = unseen ?? (command.words.length === 0 ? "without a rule only loops set variables, with names like x, file or i2" : undefined);
+  return `the policy does not allow the command ${shown}${why === undefined ? "" : `: ${why}`}`;
 }
 
 /** All that a denied pattern may mean: with and without what is set before it, by its path and by its name. */

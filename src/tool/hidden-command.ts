@@ -34,6 +34,26 @@ export function hiddenIn({ assignments, words }: SimpleCommand): string | undefi
   return undefined;
 }
 
+/**
+ * Why it cannot be seen which variable it sets, or looks at with a subscript that is evaluated; or undefined. Only of those that do
+ * it by an option: `read` and `export` are for nothing else, and as safe as the pattern that allows them.
+ */
+export function unseenVariable({ words: [name, ...rest] }: SimpleCommand): string | undefined {
+  if (name === undefined || naming.get(name.text)?.(rest) !== true) return undefined;
+  return `"${name.text}" may be given the name of a variable: quote what is put in, and leave that option out`;
+}
+
+const naming: ReadonlyMap<string, (rest: readonly Word[]) => boolean> = new Map([
+  ["printf", ([first]) => first !== undefined && mayMatch("-v*", first.text, unknown)],
+  ["wait", (rest) => rest.some(({ text }) => mayMatch("-*p*", text, unknown))],
+  ["test", looksAtVariable],
+  ["[", looksAtVariable],
+]);
+
+function looksAtVariable(rest: readonly Word[]): boolean {
+  return rest.some(({ text, splits }, at) => splits || (mayMatch("-v", text, unknown) && /[\0[]/.test(rest[at + 1]?.text ?? "")));
+}
+
 export function baseName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }

@@ -26,8 +26,9 @@ export interface Policy {
   readonly paths?: readonly string[] | undefined;
   /**
    * The commands that sandboxes may be given, by pattern: "npm test", "git *". Each simple command is matched by itself, its words
-   * joined by one space, variables set before it included. A command line that cannot be read, or that hides a command (`$(…)`,
-   * `eval`, `sudo`, `sh -c`, …), is refused. Programs that start others by themselves are as safe as the pattern that allows them.
+   * joined by one space, variables set before it included. A loop sets a variable too, unless its name is of small letters and digits
+   * alone. A command line that cannot be read, or that hides a command (`$(…)`, `eval`, `sudo`, `sh -c`, …), is refused. Programs that
+   * start others by themselves, and commands that set variables (`export *`), are as safe as the pattern that allows them.
    */
   readonly commands?: { readonly allow?: readonly string[] | undefined; readonly deny?: readonly string[] | undefined } | undefined;
   /** How many calls a run may make. */

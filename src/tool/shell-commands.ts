@@ -1,8 +1,8 @@
 /** The simple commands of a command line: what is run, whatever conditions and loops are around it. */
-import { type Token, tokensOf, Unreadable, type Word } from "./shell-words.ts";
+import { type Token, tokensOf, Unreadable, unknown, type Word } from "./shell-words.ts";
 
 export interface SimpleCommand {
-  /** NAME=value before the command, or alone. */
+  /** NAME=value before the command, or alone; also what a loop sets. */
   readonly assignments: readonly Word[];
   readonly words: readonly Word[];
   /** Files it is connected with. */
@@ -27,6 +27,8 @@ const separators: ReadonlySet<string> = new Set(["\n", ";", "&", "&&", "||", "|"
  */
 const structure: ReadonlySet<string> = new Set(["if", "then", "elif", "else", "fi", "while", "until", "do", "done", "!", "{", "}"]);
 const unsupported: ReadonlySet<string> = new Set(["case", "esac", "select", "function", "coproc"]);
+/** What a loop may call its variable: neither shells nor programs heed such a name. PATH, GIT_DIR and http_proxy are none. */
+const unheeded = /^[a-z][a-z0-9]*$/;
 
 class CommandReader {
   readonly #tokens: readonly Token[];
@@ -86,10 +88,15 @@ class CommandReader {
     this.#redirections.push(target);
   }
 
-  /** for NAME [in WORDS]: the words become the value of a variable, which is never known here. */
+  /**
+   * for NAME [in WORDS]: the words become the value of a variable, which is never known here. One that may be heeded is set as by
+   * NAME=value.
+   */
   #loop(): void {
     const name = this.#next("word");
     if (!name.bare || !/^\w+$/.test(name.text)) throw new Unreadable('it has a "for" without a name');
+    if (!unheeded.test(name.text))
+      this.#commands.push({ assignments: [{ ...name, text: `${name.text}=${unknown}`, assigns: true }], words: [], redirections: [] });
     const next = this.#tokens[this.#at];
     if (next?.kind !== "word" || next.text !== "in") return;
     while (this.#tokens[this.#at]?.kind === "word") this.#at += 1;

@@ -49,6 +49,8 @@ const invisible = /[\0-\x08\x0b-\x1f\x7f\x85\xa0\u1680\u180e\u2000-\u200f\u2028-
 const continued = "a line goes on in the next one inside a word";
 /** A parameter by its name alone: whatever is more than that may run commands. */
 const parameter = /\{(?:[A-Za-z_]\w*|\d+|[@*#?$!-])\}|[A-Za-z_]\w*|[\d@*#?$!-]/y;
+/** Of parameters: always one word. */
+const number = /^\{?[#?$]\}?$/;
 
 /** Throws `Unreadable`. */
 export function tokensOf(text: string): readonly Token[] {
@@ -105,7 +107,8 @@ class WordReader {
     const raw = this.#text.slice(this.#from, this.at);
     if (follows === "<" || follows === ">") {
       if (/^\d+$/.test(raw)) return []; // the number of a descriptor
-      if (/^\{\w+\}$/.test(raw)) throw new Unreadable(`it has ${raw} before a redirection`);
+      // The number of a descriptor is put into a variable; bash takes any {NAME} and {NAME[…]}, and runs what is in the subscript.
+      if (/^\{.*\}$/s.test(raw)) throw new Unreadable("it has {…} before a redirection");
     }
     return [this.#word()];
   }
@@ -207,7 +210,7 @@ class WordReader {
     }
     this.at += name.length;
     this.#add(unknown);
-    if (!quoted || name.includes("@")) this.#splits = true;
+    if ((!quoted && !number.test(name)) || name.includes("@")) this.#splits = true;
   }
 
   #quoted(text: string): void {

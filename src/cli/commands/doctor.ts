@@ -8,7 +8,7 @@ import { version } from "../../runtime/version.ts";
 import { size } from "../../wire/format.ts";
 import type { Cli } from "../cli.ts";
 import { accessOf, type Database } from "../databases.ts";
-import { exits } from "../fault.ts";
+import { exits, Fault } from "../fault.ts";
 import { type Finding, hasPackage } from "../finding.ts";
 import { typescriptBy } from "../import-file.ts";
 import { printList } from "../print-list.ts";
@@ -34,16 +34,14 @@ export function define(command: Command, cli: Cli): void {
 }
 
 async function doctor(cli: Cli): Promise<void> {
-  const config = cli.settings.config ?? findConfig(cli.host.cwd);
+  const { config, project } = projectFinding(cli);
   const home = resolve(config === undefined ? cli.host.cwd : resolve(config, ".."), cli.host.env["OPENRATH_HOME"] ?? ".openrath");
   const key = await keyFile(cli, home);
   const findings: Finding[] = [
     { check: "openrath", status: "ok", detail: `version ${version()}` },
     node(config ?? join(cli.host.cwd, "openrath.config.ts")),
     await driver(),
-    config === undefined
-      ? { check: "project", status: "none", detail: "no openrath.config.ts here or above", fix: "openrath init" }
-      : { check: "project", status: "ok", detail: config },
+    project,
     await homeOf(home),
     await diskOf(dirname(key)),
     await signingKey(key),
@@ -67,6 +65,18 @@ async function doctor(cli: Cli): Promise<void> {
     empty: show``,
   });
   for (const { status, check, detail, fix } of findings) if (status === "fail") cli.warn(show`${cli.errInk.red(check)}: ${fix ?? detail}`);
+}
+
+function projectFinding(cli: Cli): { readonly config: string | undefined; readonly project: Finding } {
+  const check = "project";
+  try {
+    const config = cli.settings.config ?? findConfig(cli.host.cwd);
+    if (config !== undefined) return { config, project: { check, status: "ok", detail: config } };
+    return { config, project: { check, status: "none", detail: "no openrath.config.ts here or above", fix: "openrath init" } };
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return { config: undefined, project: { check, status: "fail", detail: error.message, fix: error.next } };
+  }
 }
 
 function node(config: string): Finding {
