@@ -9,7 +9,6 @@ import type { Connection } from "../postgres/connection.ts";
 import { literal } from "../postgres/literal.ts";
 import { RathError } from "../session/errors.ts";
 import { noSuchPlace } from "./feed-place.ts";
-import { renumber } from "./migrations/postgres-feed.ts";
 import { before, columns, type FrameRow, unpackFrame } from "./postgres-frames.ts";
 import { nextLimit } from "./postgres-read.ts";
 import type { Fed } from "./store.ts";
@@ -94,6 +93,14 @@ const era = "coalesce((SELECT version FROM openrath.formats WHERE family = 'feed
 const foreign = "coalesce((SELECT xid FROM openrath.frames ORDER BY xid DESC, no DESC LIMIT 1) >= pg_snapshot_xmax(s.s), false)";
 const bounds = `SELECT ${era} AS era, pg_snapshot_xmin(s.s)::text AS "end", pg_snapshot_xmax(s.s)::text AS future, ${foreign} AS foreign
   FROM (SELECT pg_current_snapshot() AS s) s`;
+/**
+ * Numbers everything anew, as if one transaction had stored it before all others. What had been numbered so before comes first, then
+ * the rest by its own numbers, which have parents first too; the ids of its transactions are those of two servers. The new numbers
+ * are above all others: the key of the feed is checked row by row.
+ */
+const renumber = `UPDATE openrath.frames f SET xid = '0', no = o.no
+  FROM (SELECT log, seq, max(no) OVER () + row_number() OVER (ORDER BY xid <> '0', no) AS no FROM openrath.frames) o
+  WHERE f.log = o.log AND f.seq = o.seq`;
 /** A frame that is seen was stored by a transaction that has begun, or else on another server. Asked again by whoever waited for the lock. */
 const restored = `DO $restored$ BEGIN
   LOCK TABLE openrath.frames IN SHARE ROW EXCLUSIVE MODE;

@@ -5,7 +5,8 @@ import { dropSchemas, freshSchema, sharedPostgres, withClient } from "../../test
 import { collect } from "../testing/store-case.ts";
 import { leaseCases } from "../testing/store-lease-cases.ts";
 import { storedChain, storedEvent } from "../testing/stored-event.ts";
-import { append } from "./migrations/postgres-first.ts";
+import { append as firstAppend } from "./migrations/postgres-first.ts";
+import { append } from "./migrations/postgres-wakes.ts";
 import { type PostgresPool, postgresStore } from "./postgres.ts";
 import type { Lease, RunRow, Store, Write, Written } from "./store.ts";
 
@@ -29,11 +30,16 @@ async function altered(alter: (sql: string) => string): Promise<{ store: Store; 
   return { store, schema };
 }
 
-/** Resolves when a statement of the schema, of one kind, waits for a lock. */
-async function blocked(schema: string, kind = ""): Promise<void> {
+/** Resolves when a statement of the schema, of one kind, waits for a lock, or when it turns out that none does. */
+async function blocked(schema: string, kind = "", unless?: Promise<unknown>): Promise<void> {
+  let ended = false;
+  const end = (): void => {
+    ended = true;
+  };
+  unless?.then(end, end);
   await withClient(url, async (client) => {
     const sql = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND strpos(query, $1) > 0 AND strpos(query, $2) > 0";
-    while ((await client.query(sql, [`"${schema}"`, kind])).rows.length === 0);
+    while (!ended && (await client.query(sql, [`"${schema}"`, kind])).rows.length === 0);
   });
 }
 
@@ -60,7 +66,7 @@ describe("an append in flight during takeover", () => {
         ok: true,
       });
       const found = fresh.claim("r", "new", long, { from: "old" }).then(() => collect(fresh.events({ session: "s" })));
-      await Promise.race([found, blocked(schema)]);
+      await blocked(schema, "", found);
       await client.query("COMMIT");
       return (await found).length;
     });
@@ -72,6 +78,45 @@ describe("an append in flight during takeover", () => {
 
   test("mutant: without the row lock it lands behind the new owner's back", async () => {
     expect(await foundAtTakeover((sql) => sql.replace(" FOR SHARE", ""))).toBe(0);
+  });
+});
+
+describe("a wake that is about to be committed while an earlier one is heard", () => {
+  type Hear = (store: Store, lease: Lease) => Promise<unknown>;
+  const take: Hear = (store) => store.take({ workflows: ["w"], limit: 1 }, "new", long);
+  const claim: Hear = (store) => store.claim("r", "new", long, { from: "old" });
+  const renew: Hear = (store, lease) => store.renew(lease, long);
+
+  /** What whoever heard finds in the logs then, and which runs are still woken. */
+  async function heard(hear: Hear, alter = (sql: string): string => sql): Promise<{ found: number; woken: string[] }> {
+    const { store, schema } = await altered(alter);
+    await using hears = store;
+    await hears.append({ branches: [], run });
+    const lease = (await hears.claim("r", "old", long)) as Lease;
+    if (hear === take) await hears.release(lease);
+    await hears.append({ branches: [], wake: ["r"] });
+    return await withClient(url, async (client) => {
+      await using wakes = postgresStore({ query: (sql, values) => client.query(sql, values) }, { schema });
+      await client.query("BEGIN");
+      await wakes.append({ branches: [{ session: "answer", expectedHead: undefined, events: storedChain([{}], "answer") }], wake: ["r"] });
+      const hearing = hear(hears, lease).then(() => collect(hears.events({ session: "answer" })));
+      await blocked(schema, "", hearing);
+      await client.query("COMMIT");
+      const found = (await hearing).length;
+      return { found, woken: (await collect(hears.runs({ woken: true }))).map(({ id }) => id) };
+    });
+  }
+
+  test("is waited for by who claims or renews", async () => {
+    for (const hear of [claim, renew]) expect(await heard(hear)).toEqual({ found: 1, woken: [] });
+  });
+
+  test("is passed over by who takes, and heard by whoever takes next", async () => {
+    expect(await heard(take)).toEqual({ found: 0, woken: ["r"] });
+  });
+
+  test("mutant: as the first format woke, nobody hears of it", async () => {
+    for (const hear of [take, claim, renew]) expect(await heard(hear, () => firstAppend)).toEqual({ found: 0, woken: [] });
   });
 });
 
@@ -143,7 +188,7 @@ describe("a log that is removed while somebody appends to it", () => {
       const writing = appends.append(write);
       await blocked(schema, ".append(");
       const removing = removes.remove([{ session: "s", head: root.id }]);
-      await Promise.race([removing, blocked(schema, "pg_advisory_xact_lock(")]);
+      await blocked(schema, "pg_advisory_xact_lock(", removing);
       await client.query("ROLLBACK");
       const [written, removed] = [await writing, await removing];
       const lost = `SELECT 1 FROM "${schema}".frames f WHERE NOT EXISTS (SELECT 1 FROM "${schema}".logs l WHERE l.no = f.log)`;
@@ -180,7 +225,7 @@ describe("a log that is removed while somebody stores what needs it", () => {
       await client.query("BEGIN");
       await stores.append({ branches: [{ session: "new", expectedHead: undefined, events: storedChain([{}], "new") }] });
       const removing = removes.remove([{ session: "old", head: old.id }], { after });
-      await Promise.race([removing, blocked(schema, "pg_advisory_xact_lock(")]);
+      await blocked(schema, "pg_advisory_xact_lock(", removing);
       await client.query("COMMIT");
       return { removed: await removing, logs: (await collect(appends.sessions({}))).length };
     });

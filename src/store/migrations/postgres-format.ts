@@ -2,5 +2,6 @@
 import type { Format } from "../../postgres/format.ts";
 import { feed } from "./postgres-feed.ts";
 import { first } from "./postgres-first.ts";
+import { append } from "./postgres-wakes.ts";
 
-export const postgresFormat: Format = { family: "store", steps: [first, feed], opener: "postgresStore" };
+export const postgresFormat: Format = { family: "store", steps: [first, feed, append], opener: "postgresStore" };
