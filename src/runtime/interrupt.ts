@@ -1,5 +1,6 @@
 /** Code that takes too long or is stopped from outside is told so, and its effect does not wait for it for ever. */
 import { timerMs } from "../session/duration.ts";
+import type { Context, Effect } from "../session/host.ts";
 import { type InnerContext, reasonOf, whenStopped } from "./effect-context.ts";
 
 /** It took too long, or somebody stopped it. */
@@ -19,6 +20,14 @@ export interface Interruptions {
   readonly graceMs: number;
   /** The run is over. */
   readonly ending: () => boolean;
+}
+
+/** The own time of an effect, or what limits above it leave; models and nested work ask those limits themselves. */
+export function timeLimitOf({ timeoutMs, repeat, op }: Effect, { budgets }: Context): number | undefined {
+  if (budgets === undefined || repeat === "nested" || op === "model") return timeoutMs;
+  // A timer may go off a millisecond early, and the limit must be over when it does.
+  const left = budgets.flatMap(({ left: { ms } }) => (ms === undefined ? [] : Math.ceil(ms) + 1));
+  return left.length === 0 ? timeoutMs : Math.max(0, Math.min(timeoutMs ?? Number.POSITIVE_INFINITY, ...left));
 }
 
 /** What code comes to, or an `Interrupted`. */

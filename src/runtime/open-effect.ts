@@ -15,7 +15,7 @@ import { bindFiles } from "./bind-files.ts";
 import { closedRath, never } from "./closed.ts";
 import { InnerContext, reasonOf } from "./effect-context.ts";
 import type { Execution, Open } from "./execution.ts";
-import { Interrupted, interruptible, unless } from "./interrupt.ts";
+import { Interrupted, interruptible, timeLimitOf, unless } from "./interrupt.ts";
 import { announced } from "./lease.ts";
 import { link } from "./link.ts";
 import { noMailbox } from "./mailbox.ts";
@@ -25,7 +25,7 @@ import { reusedFacts } from "./reuse.ts";
 import { type Given, inside } from "./services.ts";
 import { spentFacts } from "./spent-facts.ts";
 import { denied, failure, setCause } from "./thrown-effect.ts";
-import { sayAsked } from "./waits.ts";
+import { saidOf, sayAsked, wasAsked } from "./waits.ts";
 
 export type Batch = { readonly index: number; readonly size: number };
 type Data = Readonly<Record<string, unknown>>;
@@ -104,7 +104,7 @@ export class OpenEffect implements Open {
   /** Under a driver, or waiting. */
   async #again(): Promise<Node> {
     const { recorded } = this.#execution;
-    const { run, repeat } = this.effect;
+    const { run, repeat, edited } = this.effect;
     const known = recorded?.has(this.#called) === true;
     const unknown = known && run !== undefined && repeat === "once" && this.#started;
     if (unknown) {
@@ -138,10 +138,12 @@ export class OpenEffect implements Open {
       this.#start(); // as it was, as far as anybody knows
       return this.#unresolved();
     }
-    const verdict = reuse?.asks(this.effect) === true ? "ask" : await this.effect.before?.();
-    if (verdict === "ask") return this.#approval();
-    if (verdict !== undefined) return this.#ended(verdict, undefined);
-    return this.#inTurn();
+    const verdict = await this.effect.before?.();
+    if (verdict instanceof EffectResult) return this.#ended(verdict, undefined);
+    if (verdict === "ask" || reuse?.asks(this.effect) === true) return this.#approval();
+    // Whoever was asked is heard, also where the rules of today ask nobody. What comes to nothing by them is nobody's to approve.
+    const asked = known && edited !== undefined && (await wasAsked(this.#execution, this));
+    return asked ? this.#approval() : this.#inTurn();
   }
 
   /** What attempts that are not made again did and spent stays a part of it, and counts for the limits above. */
@@ -216,7 +218,7 @@ export class OpenEffect implements Open {
   #enter(): InnerContext {
     const head = this.#inner?.head;
     if (head !== undefined) this.#left.unshift(head);
-    const timed = this.#timeoutMs !== undefined;
+    const timed = timeLimitOf(this.effect, this.#context) !== undefined;
     this.#inner = new InnerContext(this.#execution, this.called, ++this.#entered, this.#context, timed);
     return this.#inner;
   }
@@ -286,21 +288,12 @@ export class OpenEffect implements Open {
     const execution = this.#execution;
     const value = inside.run({ execution, scope: inner.scope }, async () => run(inner));
     const { repeat, op } = this.effect;
-    const timeoutMs = this.#timeoutMs;
+    const timeoutMs = timeLimitOf(this.effect, this.#context);
     // Nested work stops by itself, since its own effects are under the same signal; so does a model, which records how far it came.
     const stop = repeat !== "nested" && op !== "model" ? this.#context.signal : undefined;
     if (timeoutMs === undefined && stop === undefined) return value;
     const graceMs = repeat === "safe" ? 0 : execution.runtime.times.closeMs;
     return interruptible(value, inner, { timeoutMs, signal: stop, graceMs, ending: () => execution.ending });
-  }
-
-  /** Its own time, or what limits above it leave; models and nested work ask those limits themselves. */
-  get #timeoutMs(): number | undefined {
-    const { timeoutMs, repeat, op } = this.effect;
-    if (this.#context.budgets === undefined || repeat === "nested" || op === "model") return timeoutMs;
-    // A timer may go off a millisecond early, and the limit must be over when it does.
-    const left = this.#context.budgets.flatMap(({ left: { ms } }) => (ms === undefined ? [] : Math.ceil(ms) + 1));
-    return left.length === 0 ? timeoutMs : Math.max(0, Math.min(timeoutMs ?? Number.POSITIVE_INFINITY, ...left));
   }
 
   get #started(): boolean {
@@ -415,9 +408,10 @@ export class OpenEffect implements Open {
 
   /** What was started after a person approved it goes on with what was approved, not with what was asked. */
   async #approvedBefore(): Promise<Node | undefined> {
-    if (!isStarted(this.#mark.kind) || this.#doubted !== undefined || (await this.effect.before?.()) !== "ask") return undefined;
-    const given = await this.#execution.runtime.answers.wait(this.called.id, undefined, this.#execution);
-    return typeof given === "string" ? undefined : this.#approved(given);
+    if (!isStarted(this.#mark.kind) || this.#doubted !== undefined || this.effect.edited === undefined) return undefined;
+    const given = await saidOf(this.#execution, this.called);
+    // Where nobody had to approve it, this may be what somebody said of an earlier attempt.
+    return given?.data.approve === true ? this.#approved(given) : undefined;
   }
 
   /** Takes over what a person approved; the result is that it does not fit, if it does not. */

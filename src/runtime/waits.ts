@@ -6,7 +6,7 @@ import { isStarted } from "../session/event.ts";
 import { current, type Node } from "../session/log.ts";
 import type { Platform } from "../session/platform.ts";
 import { patiently } from "./patience.ts";
-import type { Owner, Services } from "./services.ts";
+import type { Given, Owner, Services } from "./services.ts";
 
 /** A call that does not start at once. */
 export function startsLater({ kind, facts }: Pick<Node, "kind" | "facts">): boolean {
@@ -41,15 +41,32 @@ export function namedBy(said: Node, platform: Platform): readonly string[] {
 }
 
 /** Somebody is about to be asked about a call: its run says so, where nobody else could know it. */
-export async function sayAsked(execution: Asking, asking: { readonly mark: Node; readonly called: Node }): Promise<void> {
+export async function sayAsked(execution: Asking, asking: Asked): Promise<void> {
   if (execution.mode !== "run") return;
   // Its name may change until it is on disk.
   await patiently(execution, () => execution.writer.flush());
-  const { log, runtime, closed } = execution;
+  if (!execution.closed && !isAsked(execution, asking)) execution.journal("run.asked", { pending: asking.mark.id });
+}
+
+/** Whether a person was asked about a call, or has answered unasked: the record says so, not the rules, which may be others by now. */
+export async function wasAsked(execution: Asking, asked: Asked): Promise<boolean> {
+  return isAsked(execution, asked) || (await saidOf(execution, asked.called)) !== undefined;
+}
+
+/** What was said of a call before it was started. */
+export function saidOf(execution: Asking, called: Node): Promise<Given | undefined> {
+  return patiently(execution, () => execution.runtime.answers.find(called.id));
+}
+
+function isAsked({ log, runtime }: Asking, { mark, called }: Asked): boolean {
   const journal: Node[] = [];
   for (let node = log.tip; node !== undefined; node = node.prior) journal.push(current(node));
-  if (closed || waitsUnder(asking.mark, asking.called, journal, runtime.platform)) return;
-  execution.journal("run.asked", { pending: asking.mark.id });
+  return waitsUnder(mark, called, journal, runtime.platform);
+}
+
+interface Asked {
+  readonly mark: Node;
+  readonly called: Node;
 }
 
 interface Asking extends Owner {
