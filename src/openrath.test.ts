@@ -20,6 +20,8 @@ afterEach(() => {
 
 const mode = (path: string): number => statSync(path).mode & 0o777;
 
+const prices = (price: unknown) => ({ prices: { "acme/big": price } });
+
 describe("openrath()", () => {
   test("touches nothing before the first effect, then makes a private home that repositories ignore", async () => {
     const home = join(folder, "home");
@@ -115,6 +117,18 @@ describe("openrath()", () => {
     ["what is no store", { store: {} }, /^store is an object: give a path/],
     ["a list of workflows", { workflows: [{ forward: () => {} }] }, /^workflows is an array: give an object with a name for each/],
     ["a list of models", { models: ["openai/gpt-5"] }, /^models is an array/],
+    [
+      "a price with a misspelt rate",
+      prices({ inptu: 1, output: 10 }),
+      /^prices\["acme\/big"\]\.inptu is not known: use one of input, output,/,
+    ],
+    ["half a price", prices({ input: 1 }), /^prices\["acme\/big"\]\.output is undefined: give US dollars for a million tokens/],
+    ["a number as price", prices(5), /^prices\["acme\/big"\] is 5: give \{ input, output, cached\?, cacheWrite\? \}/],
+    ["no price", prices(null), /^prices\["acme\/big"\] is null/],
+    ["a price that is text", prices({ input: "1", output: 10 }), /^prices\["acme\/big"\]\.input is "1"/],
+    ["a price below nothing", prices({ input: 1, output: -10 }), /^prices\["acme\/big"\]\.output is -10/],
+    ["a price that is no number", prices({ input: 1, output: 10, cached: Number.NaN }), /^prices\["acme\/big"\]\.cached is NaN/],
+    ["a price without end", prices({ input: 1, output: 10, cacheWrite: Number.POSITIVE_INFINITY }), /^prices.*\.cacheWrite is Infinity/],
     ["one secret for a list", { secrets: "correct horse" }, /^secrets is no list of strings/],
     ["a secret that is not set", { secrets: [undefined] }, /^secrets is no list of strings/],
   ])("%s is refused at once", (_, options, message) => {

@@ -1,6 +1,6 @@
 /** What `openrath()` is given, and that it is what it should be: checked at once, since whatever is wrong would show much later. */
 import type { MemoryStore } from "./memory/memory.ts";
-import type { Prices } from "./model/prices.ts";
+import { givenPrices, type Prices } from "./model/prices.ts";
 import type { Telemetry } from "./runtime/telemetry.ts";
 import type { SandboxBackend } from "./sandbox/sandbox.ts";
 import { RathError } from "./session/errors.ts";
@@ -76,6 +76,7 @@ export function checkOptions(options: RathOptions): void {
     if (given === undefined || (typeof given === "object" && given !== null && !Array.isArray(given))) continue;
     throw unsupported(name, `is ${kindOf(given)}`, "give an object with a name for each");
   }
+  givenPrices(options.prices ?? {});
   const secrets: unknown = options.secrets ?? [];
   if (!Array.isArray(secrets) || secrets.some((secret) => typeof secret !== "string"))
     throw unsupported("secrets", "is no list of strings", "give the values themselves, as an array");

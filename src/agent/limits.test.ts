@@ -174,6 +174,33 @@ describe("limits of an agent", () => {
     expect(session.usage.usd).toBe(0);
   });
 
+  test.each([
+    ["a rate", { input: Number.NaN, output: 1 }],
+    ["the rate of the answer", { input: 1, output: Number.NaN }],
+    ["a rate below nothing", { input: 1, output: -1 }],
+  ])("usd: where %s cannot be counted with, no model is asked", async (_, price) => {
+    const model = spends(10, 10, { free: false });
+    expect((await ask({ model, limits: { usd: 1 } }, pricedRath({ m: price }))).stop).toBe("budget");
+    expect(model.asked.length).toBe(0);
+  });
+
+  test.each<readonly [string, Limits]>([
+    ["usd", { usd: 1 }],
+    ["tokens", { tokens: 100_000 }],
+  ])("%s: after an answer that took no number of tokens, no model is asked any more", async (_, limits) => {
+    const model = spends(10, Number.NaN, { free: false });
+    const twice = new Flow(async (session) => {
+      const first = await new Agent({ name: "a", model }).forward(session);
+      return new Agent({ name: "b", model }).forward(first.say("more"));
+    }, "twice");
+    const rath = pricedRath({ m: { input: 1, output: 1 } });
+    const done = await (await rath.run(twice, rath.session("go"), { limits })).result();
+    expect([done.stop, model.asked.length]).toEqual(["budget", 1]);
+    expect(() => done.output).toThrow(/nobody knows what is left/);
+    const again = new Agent({ name: "a", model, limits });
+    expect((await again.forward((await again.forward(rath.session("go"))).say("more"))).stop).toBe("budget");
+  });
+
   test("time: a model that takes too long is stopped, as budget", async () => {
     const slow = scripted({ text: "late", delay: 5000 });
     const start = performance.now();

@@ -48,6 +48,7 @@ export class Reservation {
       return denied(`the price of ${this.#request.model} is not known, and money is limited: give openrath({ prices }) one`);
     const wanted = this.#request.settings.maxOutputTokens ?? defaultOutput;
     let output = wanted;
+    // Compared so that what is no number is too much: nobody knows what it would take.
     for (const budget of this.#budgets) {
       const { tokens, usd, ms } = budget.left;
       if (budget.uncounted && (tokens ?? usd) !== undefined) return denied(unsaid);
@@ -60,12 +61,12 @@ export class Reservation {
         }
       }
       if (tokens !== undefined) {
-        if (tokens - input < leastOutput) return this.#crossed(budget, "tokens", tokens);
+        if (!(tokens - input >= leastOutput)) return this.#crossed(budget, "tokens", tokens);
         output = Math.min(output, tokens - input);
       }
       if (usd !== undefined) {
-        const left = price === undefined ? (usd < 0 ? 0 : output) : Math.floor(outputFor(usd, input, price));
-        if (left < Math.min(leastOutput, output)) return this.#crossed(budget, "usd", usd);
+        const left = price === undefined ? (usd >= 0 ? output : 0) : Math.floor(outputFor(usd, input, price));
+        if (!(left >= Math.min(leastOutput, output))) return this.#crossed(budget, "usd", usd);
         output = Math.min(output, left);
       }
     }
@@ -135,7 +136,7 @@ function highestInput(price: Price): number {
 /** How many tokens of an answer the money is enough for, once the input is paid. */
 function outputFor(usd: number, input: number, price: Price): number {
   const rest = usd * 1_000_000 - input * highestInput(price);
-  return rest < 0 ? -1 : price.output > 0 ? rest / price.output : Number.MAX_SAFE_INTEGER;
+  return rest < 0 ? -1 : price.output === 0 ? Number.MAX_SAFE_INTEGER : rest / price.output;
 }
 
 function dearer(a: Price, b: Price): Price {

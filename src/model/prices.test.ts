@@ -46,6 +46,7 @@ describe("priceOf", () => {
   test("one's own prices come first, also for dated names", () => {
     const own = { "openai/gpt-5": { input: 1, output: 2, cached: 0.5 } };
     expect(priceOf("openai/gpt-5-2025-08-07", own)).toEqual({ table: "own", input: 1, output: 2, cached: 0.5, cacheWrite: 1 });
+    expect(priceOf("m", { m: { input: 1, output: 2, cached: undefined as never } })).toMatchObject({ cached: 1, cacheWrite: 1 });
     expect(priceOf("openai/gpt-5-mini", own)?.table).toBe(pricesVersion);
     expect(priceOf("toString", own)).toBeUndefined();
   });

@@ -5,6 +5,7 @@
  * introductory and end on 2026-12-31. Embedding models write no tokens, and their rates are those for text. A model that is not
  * here has no known price; nothing is guessed.
  */
+import { givenOptions, shown, unsupported } from "../session/given.ts";
 import type { Price } from "../session/host.ts";
 import type { ReplyUsage } from "../session/message.ts";
 
@@ -16,6 +17,24 @@ export type Prices = Readonly<
   Record<string, { readonly input: number; readonly output: number; readonly cached?: number; readonly cacheWrite?: number }>
 >;
 
+const rates = ["input", "output", "cached", "cacheWrite"] as const;
+
+/** Prices that can be counted with. With one that cannot, a limit in dollars would hold nothing, in silence. */
+export function givenPrices(prices: Prices): void {
+  for (const [model, price] of Object.entries<unknown>(prices)) {
+    const field = `prices[${JSON.stringify(model)}]`;
+    if (typeof price !== "object" || price === null)
+      throw unsupported(field, `is ${shown(price)}`, "give { input, output, cached?, cacheWrite? }, US dollars for a million tokens");
+    const given = givenOptions(price as Prices[string], rates, field);
+    for (const name of rates) {
+      const rate: unknown = given[name];
+      if (Number.isFinite(rate) && (rate as number) >= 0) continue;
+      if (rate === undefined && name !== "input" && name !== "output") continue;
+      throw unsupported(`${field}.${name}`, `is ${shown(rate)}`, "give US dollars for a million tokens, 0 or more");
+    }
+  }
+}
+
 /**
  * The price of a model, by its name with or without a provider, a date or "latest" at its end. One's own prices come first;
  * models that run on one's own machines cost nothing. `input` is how many tokens the model reads: some cost more for the
@@ -23,7 +42,10 @@ export type Prices = Readonly<
  */
 export function priceOf(model: string, overrides: Prices = {}, input = 0): Price | undefined {
   const own = ownPrice(overrides, model) ?? ownPrice(overrides, undated(model));
-  if (own !== undefined) return { table: "own", cached: own.input, cacheWrite: own.input, ...own };
+  if (own !== undefined) {
+    const { input: tokens, output, cached = tokens, cacheWrite = tokens } = own;
+    return { table: "own", input: tokens, output, cached, cacheWrite };
+  }
   const entry = entryOf(model);
   if (entry === undefined) return undefined;
   const [, , , , long] = entry;

@@ -54,7 +54,8 @@ class SharedBudget implements Budget {
   }
 
   count(spent: Totals | undefined): void {
-    if (spent === undefined) {
+    // What is no number would make everything after it none, and a limit that is compared with none never holds.
+    if (spent === undefined || !Number.isFinite(spent.input + spent.output + spent.usd)) {
       this.#uncounted = true;
       return;
     }
