@@ -36,7 +36,7 @@ async function erasing(data: object, after?: { readonly log: Answer; readonly en
 
 const runtimeOn = (server: Worked): Runtime => runtimeOf(server.rath.session("x"));
 
-async function saidBy(server: Worked, text: string): Promise<{ readonly session: string; readonly events: readonly string[] }> {
+async function saidBy(server: Worked, text: string): Promise<{ readonly session: string; readonly events: string[] }> {
   const { id: session } = await server.ask("createSession", {}, { message: text });
   const { items } = await server.ask("getEvents", { session });
   return { session, events: items.map(({ id }: Answer) => id) };
