@@ -50,6 +50,24 @@ test("every tool is a route", () => {
   expect(new Set(toolNames).size).toBe(toolNames.length);
 });
 
+// Mutant: it is parsed as JSON.parse does.
+test.each([
+  ["a key twice", '"params":{"name":"info","arguments":{},"name":"createSession","arguments":{"message":"x"}}'],
+  ["a key twice in what a tool is given", '"params":{"name":"createSession","arguments":{"message":"x","message":"y"}}'],
+  ["a key __proto__", '"params":{"name":"createSession","arguments":{"message":"x","__proto__":{}}}'],
+])("a body with %s is refused, as everywhere", async (_, params) => {
+  const rath = openrath({ store: "memory" });
+  const server = createServer(rath);
+  open.push(() => rath.close());
+  const key = await keyFor(server);
+  const send = (body: string) => call(server, "POST /mcp", { key, headers: { accept: "application/json, text/event-stream" }, body });
+  const refusal = await send(`{"jsonrpc":"2.0","id":1,"method":"tools/call",${params}}`);
+  expect([refusal.status, ((await refusal.json()) as Answer).error.code]).toEqual([400, "request.invalid"]);
+  expect(((await (await call(server, "GET /v1/sessions", { key })).json()) as Answer).items).toEqual([]);
+  const taken = await send('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"createSession","arguments":{"message":"x"}}}');
+  expect([taken.status, await taken.text()]).toEqual([200, expect.stringContaining("head")]);
+});
+
 // Mutant: the session is opened as it lies in memory.
 test("a session that another process erased is not read as a resource", async () => {
   const store = join(await projectFolder(""), "store.db");
