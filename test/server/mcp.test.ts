@@ -20,6 +20,12 @@ afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close();
 });
 
+class Asks extends Workflow {
+  forward(session: Session) {
+    return session.ask("Which?", undefined, { to: "human:ada" });
+  }
+}
+
 class Quick extends Workflow {
   forward(session: Session) {
     return session.do("witness", () => 42);
@@ -91,7 +97,7 @@ test("a session that another process erased is not read as a resource", async ()
 
 describe.each(["legacy", "auto"] as const)("over HTTP, %s", (mode) => {
   const served = async (options: ServerOptions = {}) => {
-    const rath = openrath({ store: "memory", workflows: { quick: new Quick() } });
+    const rath = openrath({ store: "memory", workflows: { quick: new Quick(), asks: new Asks() } });
     const server = createServer(rath, options);
     const listening = await listen(server);
     const stop = new AbortController();
@@ -171,6 +177,40 @@ describe.each(["legacy", "auto"] as const)("over HTTP, %s", (mode) => {
     } finally {
       route.handle = handle;
     }
+  });
+
+  // Mutants: only what went well is told; every status is 200; a tool that is not offered is refused and not told; it has an id of its own.
+  test("what a tool changed, and who was turned away, is in the access log as if it had come over HTTP", async () => {
+    const { server, connect } = await served();
+    const [ada, bo, eve] = [
+      await keyFor(server, "approver"),
+      await keyFor(server, ["operator", "approver"], { identity: "human:bo" }),
+      await keyFor(server, "viewer", { identity: "human:eve" }),
+    ];
+    const [adas, bos, eves] = [await connect(ada), await connect(bo), await connect(eve)];
+    const run = await ask(bos, "startRun", { workflow: "asks", message: "x" });
+    const { pending } = await ask(bos, "getResult", { run: run.id, wait: 10, until: "settled" });
+    const given = { pending: pending[0].id, answer: "this" };
+    await expect(eves.callTool({ name: "decide", arguments: given })).rejects.toThrow(/decide/);
+    await refused(bos, "decide", given);
+    await ask(adas, "decide", given);
+    await refused(adas, "decide", given);
+    const entries = async (): Promise<Answer[]> => {
+      const { items } = (await (await call(server, "GET /v1/access", { key: await keyFor(server) })).json()) as Answer;
+      return items.reverse();
+    };
+    const ofTools = async () => (await entries()).filter(({ route }) => route.startsWith("/v1") && route !== "/v1/access");
+    await expect.poll(async () => (await ofTools()).length).toBe(5);
+    const decision = { method: "POST", route: "/v1/pending/{pending}/decision", about: `pending=${given.pending}` };
+    expect(await ofTools()).toMatchObject([
+      { identity: "human:bo", method: "POST", route: "/v1/runs", status: 201 },
+      { ...decision, identity: "human:eve", key: eve.slice(0, 15), status: 403, code: "access.forbidden" },
+      { ...decision, identity: "human:bo", key: bo.slice(0, 15), status: 403, code: "access.forbidden" },
+      { ...decision, identity: "human:ada", key: ada.slice(0, 15), status: 200 },
+      { ...decision, identity: "human:ada", key: ada.slice(0, 15), status: 409, code: "pending.answered" },
+    ]);
+    const cameWith = new Set((await entries()).flatMap(({ route, request }) => (route === "/mcp" ? [request] : [])));
+    for (const { request } of await ofTools()) expect(cameWith).toContain(request);
   });
 
   test("a viewer sees no tool that writes, and a key that was revoked opens nothing", async () => {
