@@ -213,6 +213,17 @@ describe.each(["legacy", "auto"] as const)("over HTTP, %s", (mode) => {
     for (const { request } of await ofTools()) expect(cameWith).toContain(request);
   });
 
+  // Mutant: every key is offered every tool.
+  test("who may decide is offered that, and who may only start work is not", async () => {
+    const { server, connect } = await served();
+    for (const [role, offered] of [
+      ["operator", false],
+      ["approver", true],
+      ["admin", true],
+    ] as const)
+      expect(named((await (await connect(await keyFor(server, role))).listTools()).tools).includes("decide"), role).toBe(offered);
+  });
+
   test("a viewer sees no tool that writes, and a key that was revoked opens nothing", async () => {
     const { server, connect } = await served();
     const key = await keyFor(server, "viewer");
@@ -233,26 +244,30 @@ describe("over pipes", () => {
     folder = await projectFolder("export const rath = openrath({});");
   });
 
-  test.each(["legacy", "auto"] as const)("as a process of openrath mcp serve, %s", async (mode: Mode) => {
-    const client = new Client({ name: "test", version: "1.0.0" }, { versionNegotiation: { mode } });
-    const transport = new StdioClientTransport({
-      command: process.execPath,
-      args: [command, "mcp", "serve", "--identity", "service:helper", "--role", "operator"],
-      cwd: folder,
-      stderr: "pipe",
-    });
-    let err = "";
-    transport.stderr?.on("data", (piece: Buffer) => {
-      err += piece.toString();
-    });
-    open.push(() => client.close());
-    await client.connect(transport);
-    const tools = named((await client.listTools()).tools);
-    expect(tools).toContain("forkSession");
-    expect(tools).not.toContain("decide");
-    const made = await ask(client, "createSession", { message: `hello ${mode}` });
-    expect(await ask(client, "getSession", { session: made.id })).toMatchObject({ principal: "service:helper" });
-    expect((await client.listResources()).resources.map(({ uri }) => uri)).toContain(`openrath://sessions/${made.id}`);
-    expect(err).toMatch(/serves tools for models on standard input and output, as service:helper \(operator\)/);
-  });
+  // Mutant: it may do everything unless it is told otherwise.
+  test.each(["legacy", "auto"] as const)(
+    "as a process of openrath mcp serve, which may approve nothing by itself, %s",
+    async (mode: Mode) => {
+      const client = new Client({ name: "test", version: "1.0.0" }, { versionNegotiation: { mode } });
+      const transport = new StdioClientTransport({
+        command: process.execPath,
+        args: [command, "mcp", "serve", "--identity", "service:helper"],
+        cwd: folder,
+        stderr: "pipe",
+      });
+      let err = "";
+      transport.stderr?.on("data", (piece: Buffer) => {
+        err += piece.toString();
+      });
+      open.push(() => client.close());
+      await client.connect(transport);
+      const tools = named((await client.listTools()).tools);
+      expect(tools).toContain("forkSession");
+      expect(tools).not.toContain("decide");
+      const made = await ask(client, "createSession", { message: `hello ${mode}` });
+      expect(await ask(client, "getSession", { session: made.id })).toMatchObject({ principal: "service:helper" });
+      expect((await client.listResources()).resources.map(({ uri }) => uri)).toContain(`openrath://sessions/${made.id}`);
+      expect(err).toMatch(/serves tools for models on standard input and output, as service:helper \(operator\)/);
+    },
+  );
 });
