@@ -1,4 +1,5 @@
 /** `openrath mcp serve`: the project as tools for models, over standard input and output, or over HTTP. */
+import { randomUUID } from "node:crypto";
 import type { Role } from "../access/access.ts";
 import { permissionsFor } from "../access/permissions.ts";
 import type { Cli } from "./cli.ts";
@@ -35,7 +36,7 @@ export async function serveMcp(cli: Cli, { role, identity }: McpServing): Promis
   cli.host.heedTermination?.();
   cli.handlesInterrupt = true;
   cli.note(show`serves tools for models on standard input and output, as ${identity} (${roles.join(", ")})`);
-  const handle = serveStdio(() => mcpServer(sdk, routes, { server, caller, project }));
+  const handle = serveStdio(() => mcpServer(sdk, routes, { id: randomUUID(), server, caller, project }));
   await new Promise<void>((resolve) => {
     cli.host.signal.addEventListener("abort", () => resolve(), { once: true });
     process.stdin.once("end", resolve);

@@ -188,7 +188,8 @@ export class Recorded {
   }
 }
 
-function scopeOf({ fork, within }: Log): Scope | undefined {
+/** Where a fork, or what was detached inside an effect, was made. */
+export function scopeOf({ fork, within }: Log): Scope | undefined {
   return fork?.scope ?? within;
 }
 

@@ -66,12 +66,16 @@ export interface BegunRerun<Output> {
   stored(): Promise<void>;
 }
 
-/** Begins one for whoever asks, if that is not who made the session, and does not wait for its end. */
-export async function beginRerun<W extends Workflow>(
-  session: Session,
-  workflow: W,
-  options: RerunOptions & { readonly by?: string | undefined },
-): Promise<BegunRerun<OutputOf<W>>> {
+/** How one begins for somebody else. */
+interface Beginning extends RerunOptions {
+  /** Who asks, if that is not who made the session. */
+  readonly by?: string | undefined;
+  /** Throws where they may not change that in this run. */
+  readonly admit?: ((record: RunRecord) => Promise<void>) | undefined;
+}
+
+/** Begins one and does not wait for its end. */
+export async function beginRerun<W extends Workflow>(session: Session, workflow: W, options: Beginning): Promise<BegunRerun<OutputOf<W>>> {
   const runtime = runtimeOf(session);
   givenOneOf(options.effects, ["ask", "live"], "rerun.effects");
   givenOneOf(options.memory, ["recorded", "latest"], "rerun.memory");
@@ -85,6 +89,7 @@ export async function beginRerun<W extends Workflow>(
       session,
     });
   }
+  await options.admit?.(record);
   const latest = options.memory === "latest" && record.program.some(({ kind }) => kind === "recall.returned");
   const revision = latest ? await (await runtime.memories.store()).revision() : undefined;
   const captured = await capturedBy(runtime, record);

@@ -17,7 +17,7 @@ import type { Project } from "./projects.ts";
 import { readJson } from "./read-body.ts";
 import { type Call, checked, type Route } from "./route.ts";
 import { routes } from "./routes/routes.ts";
-import type { Seen } from "./seen.ts";
+import { aboutOf, type Seen } from "./seen.ts";
 import type { Served } from "./served.ts";
 import { spanned } from "./spanned.ts";
 import { isLocal, type Visit, visitOf } from "./visit.ts";
@@ -180,11 +180,6 @@ function checkMay({ permissions }: Caller, { needs, alsoNeeds }: Route): void {
       throw new RathError("access.forbidden", `This key may not do that: it needs ${one}.`, { details: { needs: one } });
 }
 
-function aboutOf(params: Readonly<Record<string, string>>): string | undefined {
-  const named = Object.entries(params).map(([name, value]) => `${name}=${value}`);
-  return named.length === 0 ? undefined : named.join(" ");
-}
-
 async function whoCalls(server: Served, { openOnLoopback }: AppOptions, route: Route, visit: Visit, known: Known): Promise<Caller> {
   if (route.needs === "nothing") return anybody(server.projects);
   if (openOnLoopback && isLocal(visit) && !visit.request.headers.has("authorization")) return tellWho(known, localCaller(server.projects));
@@ -236,7 +231,7 @@ interface Admitted {
   readonly params: unknown;
 }
 
-async function callOf(server: Served, route: Route, admitted: Admitted, { request, url }: Visit, ending: Ending): Promise<Call> {
+async function callOf(server: Served, route: Route, admitted: Admitted, { id, request, url }: Visit, ending: Ending): Promise<Call> {
   const { caller, project } = admitted;
   const params = checked(route.params, admitted.params, "path");
   const query = checked(route.query ?? noQuery, queryOf(url), "query");
@@ -244,7 +239,7 @@ async function callOf(server: Served, route: Route, admitted: Admitted, { reques
   const body =
     route.body === undefined ? undefined : checked(route.body, await readJson(request, server.limits.body, ending.signal), "body");
   ending.reading = false;
-  return Object.assign(new Asked(ending), project, { params, query, body, caller, server, request });
+  return Object.assign(new Asked(ending), project, { id, params, query, body, caller, server, request });
 }
 
 /** A getter of a class: in every call a getter of its own would cost more than all else that is done here. */

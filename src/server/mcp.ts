@@ -13,6 +13,7 @@ import { Ending } from "./ending.ts";
 import { openSession } from "./open-session.ts";
 import type { Project } from "./projects.ts";
 import { type Call, checked, type Route } from "./route.ts";
+import { aboutOf, type Seen } from "./seen.ts";
 import type { Served } from "./served.ts";
 
 /** The routes that are tools: those that answer with JSON a model can read. */
@@ -43,6 +44,8 @@ export async function mcpSdk(): Promise<Sdk> {
 
 /** Who is at the other end, and whose data they may see. */
 export interface Connected {
+  /** Names in logs what messages came with: a call, or over pipes the connection. */
+  readonly id: string;
   readonly server: Served;
   readonly caller: Caller;
   readonly project: Project;
@@ -123,7 +126,7 @@ function addTool(made: McpServer, from: Connected, route: Route): void {
   made.registerTool(
     route.name,
     { description: route.summary, inputSchema: inputOf(route), annotations: { readOnlyHint, destructiveHint: false } },
-    async (input: Readonly<Record<string, unknown>>, context: ServerContext) => {
+    async (input: Input, context: ServerContext) => {
       try {
         const answer = await asking(from, route, input, context);
         const text = answer instanceof Response ? await textOf(answer) : plainJson(answer ?? {});
@@ -138,8 +141,23 @@ function addTool(made: McpServer, from: Connected, route: Route): void {
   );
 }
 
+/** Whoever watches calls is told of it as if it had come over HTTP. */
+async function asking(from: Connected, route: Route, input: Input, context: ServerContext): Promise<unknown> {
+  const begun = performance.now();
+  const told = (became: Became): void => tell(from, route, input, became, performance.now() - begun);
+  try {
+    const answer = await answering(from, route, input, context);
+    told({ status: answer instanceof Response ? answer.status : (route.status ?? 200) });
+    return answer;
+  } catch (error) {
+    const { status, code } = answerTo(error, from.server.clean);
+    told({ status, code, ...(status < 500 ? {} : { error }) });
+    throw error;
+  }
+}
+
 /** A question to everything on record has a place among all that are asked, and ends when the server stops, as it does over HTTP. */
-async function asking(from: Connected, route: Route, input: Readonly<Record<string, unknown>>, context: ServerContext): Promise<unknown> {
+async function answering(from: Connected, route: Route, input: Input, context: ServerContext): Promise<unknown> {
   const call = callOf(from, route, input, context);
   if (route.long !== true) return route.handle(call);
   const { questions, stopping } = from.server;
@@ -151,6 +169,32 @@ async function asking(from: Connected, route: Route, input: Readonly<Record<stri
     ending.done();
     free();
   }
+}
+
+const toolCall = z.object({
+  method: z.literal("tools/call"),
+  params: z.object({ name: z.string(), arguments: z.record(z.string(), z.unknown()).catch({}) }),
+});
+
+/** A tool that a caller is not offered does not exist for the protocol: that they called it is noted here, before it is refused there. */
+export function noteTurnedAway(routes: readonly Route[], from: Connected, messages: readonly unknown[]): void {
+  for (const message of messages) {
+    const { data } = toolCall.safeParse(message);
+    const route = routes.find(({ name }) => name === data?.params.name && toolNames.includes(name));
+    if (data === undefined || route === undefined || mayCall(from.caller, route)) continue;
+    tell(from, route, data.params.arguments, { status: 403, code: "access.forbidden" }, 0);
+  }
+}
+
+type Input = Readonly<Record<string, unknown>>;
+type Became = Pick<Seen, "status" | "code" | "error">;
+
+function tell({ server, caller, id }: Connected, { method, path, params }: Route, input: Input, became: Became, ms: number): void {
+  const { key, identity, tenant, project } = caller;
+  const inPath = Object.keys(params?.shape ?? {}).flatMap((name) => (typeof input[name] === "string" ? [[name, input[name]]] : []));
+  const named: Readonly<Record<string, string>> = Object.fromEntries(inPath);
+  const { session, run } = named;
+  server.seen({ request: id, method, route: path, key, identity, tenant, project, about: aboutOf(named), session, run, ...became, ms });
 }
 
 /** An answer that came as it would be sent: JSON with a status of its own, or another format that can be read. */
@@ -167,12 +211,7 @@ function inputOf({ params, query, body }: Route): z.ZodObject {
   return z.strictObject(body instanceof z.ZodObject ? { ...shape, ...body.shape } : { ...shape, body });
 }
 
-function callOf(
-  { server, caller, project }: Connected,
-  route: Route,
-  input: Readonly<Record<string, unknown>>,
-  { mcpReq: { signal } }: ServerContext,
-): Call {
+function callOf({ id, server, caller, project }: Connected, route: Route, input: Input, { mcpReq: { signal } }: ServerContext): Call {
   const of = (schema: z.ZodType | undefined): Record<string, unknown> | undefined =>
     schema instanceof z.ZodObject
       ? Object.fromEntries(Object.entries(input).filter(([name]) => Object.hasOwn(schema.shape, name)))
@@ -182,7 +221,7 @@ function callOf(
     params: checked(route.params, of(route.params), "path"),
     query: checked(route.query, of(route.query), "query"),
     body: checked(route.body, of(route.body), "body"),
-    ...{ caller, server, request: new Request("http://localhost/mcp", { signal }), signal },
+    ...{ id, caller, server, request: new Request("http://localhost/mcp", { signal }), signal },
   };
 }
 

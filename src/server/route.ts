@@ -23,6 +23,8 @@ type Sent<T> = T extends readonly (infer Item)[]
 
 /** What a handler gets: everything checked, and the project of whoever calls. Nothing of other projects can be reached from it. */
 export interface Call<Params = unknown, Query = unknown, Body = unknown> extends Project {
+  /** Names the call in answers and logs. */
+  readonly id: string;
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;

@@ -21,6 +21,12 @@ export interface Seen extends Partial<Scope> {
   readonly error?: unknown;
 }
 
+/** What a path names, in words. */
+export function aboutOf(params: Readonly<Record<string, string>>): string | undefined {
+  const named = Object.entries(params).map(([name, value]) => `${name}=${value}`);
+  return named.length === 0 ? undefined : named.join(" ");
+}
+
 /** What a path names is whatever the caller wrote: for a log it is bounded, without control characters and secrets, and such that every store can hold it. */
 export function forLog(given: string, clean: (text: string) => string): string {
   return neutral(clean(given)).slice(0, 300);

@@ -36,7 +36,7 @@ export interface Served {
   readonly stillValid: (caller: Caller) => Promise<boolean>;
   /** Takes secrets out of a text. */
   readonly clean: (text: string) => string;
-  /** Told of every call that was answered. */
+  /** Told of every call that was answered, those of tools among them. */
   readonly seen: (call: Seen) => void;
 }
 

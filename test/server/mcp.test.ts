@@ -20,6 +20,12 @@ afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close();
 });
 
+class Asks extends Workflow {
+  forward(session: Session) {
+    return session.ask("Which?", undefined, { to: "human:ada" });
+  }
+}
+
 class Quick extends Workflow {
   forward(session: Session) {
     return session.do("witness", () => 42);
@@ -50,6 +56,24 @@ test("every tool is a route", () => {
   expect(new Set(toolNames).size).toBe(toolNames.length);
 });
 
+// Mutant: it is parsed as JSON.parse does.
+test.each([
+  ["a key twice", '"params":{"name":"info","arguments":{},"name":"createSession","arguments":{"message":"x"}}'],
+  ["a key twice in what a tool is given", '"params":{"name":"createSession","arguments":{"message":"x","message":"y"}}'],
+  ["a key __proto__", '"params":{"name":"createSession","arguments":{"message":"x","__proto__":{}}}'],
+])("a body with %s is refused, as everywhere", async (_, params) => {
+  const rath = openrath({ store: "memory" });
+  const server = createServer(rath);
+  open.push(() => rath.close());
+  const key = await keyFor(server);
+  const send = (body: string) => call(server, "POST /mcp", { key, headers: { accept: "application/json, text/event-stream" }, body });
+  const refusal = await send(`{"jsonrpc":"2.0","id":1,"method":"tools/call",${params}}`);
+  expect([refusal.status, ((await refusal.json()) as Answer).error.code]).toEqual([400, "request.invalid"]);
+  expect(((await (await call(server, "GET /v1/sessions", { key })).json()) as Answer).items).toEqual([]);
+  const taken = await send('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"createSession","arguments":{"message":"x"}}}');
+  expect([taken.status, await taken.text()]).toEqual([200, expect.stringContaining("head")]);
+});
+
 // Mutant: the session is opened as it lies in memory.
 test("a session that another process erased is not read as a resource", async () => {
   const store = join(await projectFolder(""), "store.db");
@@ -73,7 +97,7 @@ test("a session that another process erased is not read as a resource", async ()
 
 describe.each(["legacy", "auto"] as const)("over HTTP, %s", (mode) => {
   const served = async (options: ServerOptions = {}) => {
-    const rath = openrath({ store: "memory", workflows: { quick: new Quick() } });
+    const rath = openrath({ store: "memory", workflows: { quick: new Quick(), asks: new Asks() } });
     const server = createServer(rath, options);
     const listening = await listen(server);
     const stop = new AbortController();
@@ -155,6 +179,51 @@ describe.each(["legacy", "auto"] as const)("over HTTP, %s", (mode) => {
     }
   });
 
+  // Mutants: only what went well is told; every status is 200; a tool that is not offered is refused and not told; it has an id of its own.
+  test("what a tool changed, and who was turned away, is in the access log as if it had come over HTTP", async () => {
+    const { server, connect } = await served();
+    const [ada, bo, eve] = [
+      await keyFor(server, "approver"),
+      await keyFor(server, ["operator", "approver"], { identity: "human:bo" }),
+      await keyFor(server, "viewer", { identity: "human:eve" }),
+    ];
+    const [adas, bos, eves] = [await connect(ada), await connect(bo), await connect(eve)];
+    const run = await ask(bos, "startRun", { workflow: "asks", message: "x" });
+    const { pending } = await ask(bos, "getResult", { run: run.id, wait: 10, until: "settled" });
+    const given = { pending: pending[0].id, answer: "this" };
+    await expect(eves.callTool({ name: "decide", arguments: given })).rejects.toThrow(/decide/);
+    await refused(bos, "decide", given);
+    await ask(adas, "decide", given);
+    await refused(adas, "decide", given);
+    const entries = async (): Promise<Answer[]> => {
+      const { items } = (await (await call(server, "GET /v1/access", { key: await keyFor(server) })).json()) as Answer;
+      return items.reverse();
+    };
+    const ofTools = async () => (await entries()).filter(({ route }) => route.startsWith("/v1") && route !== "/v1/access");
+    await expect.poll(async () => (await ofTools()).length).toBe(5);
+    const decision = { method: "POST", route: "/v1/pending/{pending}/decision", about: `pending=${given.pending}` };
+    expect(await ofTools()).toMatchObject([
+      { identity: "human:bo", method: "POST", route: "/v1/runs", status: 201 },
+      { ...decision, identity: "human:eve", key: eve.slice(0, 15), status: 403, code: "access.forbidden" },
+      { ...decision, identity: "human:bo", key: bo.slice(0, 15), status: 403, code: "access.forbidden" },
+      { ...decision, identity: "human:ada", key: ada.slice(0, 15), status: 200 },
+      { ...decision, identity: "human:ada", key: ada.slice(0, 15), status: 409, code: "pending.answered" },
+    ]);
+    const cameWith = new Set((await entries()).flatMap(({ route, request }) => (route === "/mcp" ? [request] : [])));
+    for (const { request } of await ofTools()) expect(cameWith).toContain(request);
+  });
+
+  // Mutant: every key is offered every tool.
+  test("who may decide is offered that, and who may only start work is not", async () => {
+    const { server, connect } = await served();
+    for (const [role, offered] of [
+      ["operator", false],
+      ["approver", true],
+      ["admin", true],
+    ] as const)
+      expect(named((await (await connect(await keyFor(server, role))).listTools()).tools).includes("decide"), role).toBe(offered);
+  });
+
   test("a viewer sees no tool that writes, and a key that was revoked opens nothing", async () => {
     const { server, connect } = await served();
     const key = await keyFor(server, "viewer");
@@ -175,26 +244,30 @@ describe("over pipes", () => {
     folder = await projectFolder("export const rath = openrath({});");
   });
 
-  test.each(["legacy", "auto"] as const)("as a process of openrath mcp serve, %s", async (mode: Mode) => {
-    const client = new Client({ name: "test", version: "1.0.0" }, { versionNegotiation: { mode } });
-    const transport = new StdioClientTransport({
-      command: process.execPath,
-      args: [command, "mcp", "serve", "--identity", "service:helper", "--role", "operator"],
-      cwd: folder,
-      stderr: "pipe",
-    });
-    let err = "";
-    transport.stderr?.on("data", (piece: Buffer) => {
-      err += piece.toString();
-    });
-    open.push(() => client.close());
-    await client.connect(transport);
-    const tools = named((await client.listTools()).tools);
-    expect(tools).toContain("forkSession");
-    expect(tools).not.toContain("decide");
-    const made = await ask(client, "createSession", { message: `hello ${mode}` });
-    expect(await ask(client, "getSession", { session: made.id })).toMatchObject({ principal: "service:helper" });
-    expect((await client.listResources()).resources.map(({ uri }) => uri)).toContain(`openrath://sessions/${made.id}`);
-    expect(err).toMatch(/serves tools for models on standard input and output, as service:helper \(operator\)/);
-  });
+  // Mutant: it may do everything unless it is told otherwise.
+  test.each(["legacy", "auto"] as const)(
+    "as a process of openrath mcp serve, which may approve nothing by itself, %s",
+    async (mode: Mode) => {
+      const client = new Client({ name: "test", version: "1.0.0" }, { versionNegotiation: { mode } });
+      const transport = new StdioClientTransport({
+        command: process.execPath,
+        args: [command, "mcp", "serve", "--identity", "service:helper"],
+        cwd: folder,
+        stderr: "pipe",
+      });
+      let err = "";
+      transport.stderr?.on("data", (piece: Buffer) => {
+        err += piece.toString();
+      });
+      open.push(() => client.close());
+      await client.connect(transport);
+      const tools = named((await client.listTools()).tools);
+      expect(tools).toContain("forkSession");
+      expect(tools).not.toContain("decide");
+      const made = await ask(client, "createSession", { message: `hello ${mode}` });
+      expect(await ask(client, "getSession", { session: made.id })).toMatchObject({ principal: "service:helper" });
+      expect((await client.listResources()).resources.map(({ uri }) => uri)).toContain(`openrath://sessions/${made.id}`);
+      expect(err).toMatch(/serves tools for models on standard input and output, as service:helper \(operator\)/);
+    },
+  );
 });

@@ -1,8 +1,8 @@
 /** Reruns as calls see them: executed by the server that was asked, without a row, and waiting for people like any other run. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { otherProcess, until } from "../support/other-process.ts";
 import type { Answer, Caller } from "../support/served.ts";
-import { worked, workflows } from "../support/worked.ts";
+import { type Worked, worked, workflows } from "../support/worked.ts";
 
 /** A run that asked on three branches, answered and over. */
 async function answered(server: Caller): Promise<Answer> {
@@ -82,4 +82,90 @@ test("a rerun under way is not ended to make room for another project", async ()
   await ada.ask("decide", { pending: asked.id }, { answer: "no" });
   await expect.poll(async () => (await ada.ask("getRun", { run: begun.run })).status).toBe("done");
   await expect.poll(async () => (await bo.response("getSessions")).status).toBe(200);
+});
+
+describe("another result of an effect within which people were asked", () => {
+  const gateOf = async (server: Caller, session: string): Promise<Answer[]> => {
+    const { items } = await server.ask("getEvents", { session, of: "log", limit: 100 });
+    return items
+      .filter(({ kind }: { kind: string }) => /^(?:do|tool)\.(?:called|returned)$/.test(kind))
+      .map(({ id }: { id: string }) => id);
+  };
+  const people = async (server: Worked) => ({
+    web: await server.as("service:web", ["operator"]),
+    bob: await server.as("human:bob", ["operator", "approver"]),
+    ada: await server.as("human:ada", ["operator", "approver"]),
+  });
+  const otherwise = (event: string) => ({ change: { event, output: "yes" }, effects: "live" });
+  /** Started, decided as soon as it asks, and over. */
+  const over = async (server: Worked, workflow: string, decision?: object): Promise<string> => {
+    const run = await server.ask("startRun", {}, { workflow, message: "x" });
+    if (decision !== undefined) await decided(server, run.id, decision);
+    return (await server.ask("getResult", { run: run.id, wait: 10 })).session.id;
+  };
+  const decided = async (server: Worked, run: string, decision: object): Promise<void> => {
+    const asked = await until("a question", async () => (await pendingOf(server, { run }))[0]);
+    await server.ask("decide", { pending: asked.id }, decision);
+  };
+
+  // Mutants: only the changed event is looked at; only one level; what was detached counts as outside; whom it asked is not looked at.
+  test.each(["askInside", "askDeep"])("%s: is an answer to their question, however deep it is", async (workflow) => {
+    await using server = await worked();
+    const { web, bob, ada } = await people(server);
+    const session = await over(server, workflow, { answer: "no" });
+    for (const event of await gateOf(server, session)) {
+      expect(await web.refused("rerunSession", { session }, otherwise(event))).toMatchObject({
+        status: 403,
+        details: { needs: "pending:decide" },
+      });
+      expect(await bob.refused("rerunSession", { session }, otherwise(event))).toMatchObject({ status: 403, details: { to: "human:ada" } });
+      expect(await ada.ask("rerunSession", { session }, otherwise(event))).toMatchObject({ of: session });
+    }
+  });
+
+  // Mutants: approvals are no questions; only calls that say themselves that they wait; only what somebody decided.
+  test.each<readonly [string, object | undefined]>([
+    ["approveInside", { approve: false }],
+    ["expireInside", undefined],
+    ["expireLate", undefined],
+    ["approve", { approve: true }],
+  ])("%s: is an approval", async (workflow, decision) => {
+    await using server = await worked();
+    const { web, bob } = await people(server);
+    const session = await over(server, workflow, decision);
+    const [called] = await gateOf(server, session);
+    expect(await web.refused("rerunSession", { session }, otherwise(called))).toMatchObject({
+      status: 403,
+      details: { needs: "pending:decide" },
+    });
+    expect(await bob.ask("rerunSession", { session }, otherwise(called))).toMatchObject({ of: session });
+  });
+
+  // Mutant: what a person said in a result does not count.
+  test("in a rerun is an approval too, and where nobody was asked it is none", async () => {
+    await using server = await worked();
+    const { web } = await people(server);
+    const session = await over(server, "payInside");
+    const { session: again, run } = await web.ask("rerunSession", { session }, { change: { message: "y" } });
+    await decided(server, run, { approve: false });
+    await expect.poll(async () => (await server.ask("getRun", { run })).status).toBe("done");
+    const [called] = await gateOf(server, again);
+    expect(await web.refused("rerunSession", { session: again }, otherwise(called))).toMatchObject({ status: 403 });
+    expect(await web.ask("rerunSession", { session }, otherwise((await gateOf(server, session))[0]))).toMatchObject({ of: session });
+  });
+
+  // Mutants: reused results are not followed to their source; a source that says no longer who was asked asked nobody.
+  test("of which a rerun has only the result is an answer all the same, also when what was asked is erased", async () => {
+    await using server = await worked();
+    const { web, bob, ada } = await people(server);
+    const session = await over(server, "askInside", { answer: "no" });
+    const { session: again, run } = await web.ask("rerunSession", { session }, {});
+    await expect.poll(async () => (await server.ask("getRun", { run })).status).toBe("done");
+    const [called] = await gateOf(server, again);
+    expect(await web.refused("rerunSession", { session: again }, otherwise(called))).toMatchObject({ status: 403 });
+    expect(await bob.refused("rerunSession", { session: again }, otherwise(called))).toMatchObject({ details: { to: "human:ada" } });
+    expect(await ada.ask("rerunSession", { session: again }, otherwise(called))).toMatchObject({ of: again });
+    await server.rath.erase({ session }, { by: "human:root", reason: "asked" });
+    expect(await web.refused("rerunSession", { session: again }, otherwise(called))).toMatchObject({ status: 403 });
+  });
 });

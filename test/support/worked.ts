@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { RathOptions } from "../../src/rath-options.ts";
 import type { ServerOptions } from "../../src/server/server.ts";
+import type { Session } from "../../src/session/session.ts";
 import { tool } from "../../src/tool/tool.ts";
 import { Flow } from "./flow.ts";
 import { otherProcess } from "./other-process.ts";
@@ -20,6 +21,24 @@ export const refund = tool({
   run: ({ cents }) => `refunded ${cents}`,
 });
 
+/** Asks a person, but not for long. */
+const asksBriefly = (input: z.ZodType<object>) =>
+  tool({
+    ...{ name: "brief", description: "Asks.", input, repeat: "once", needsApproval: () => true },
+    approvalExpires: "1ms",
+    run: () => 1,
+  });
+
+/** An effect that asks within itself, and goes on whatever comes of it. */
+function gate(name: string, within: (session: Session) => Promise<Session>): Flow {
+  const run = async (inside: { readonly session: Session }): Promise<unknown> =>
+    within(inside.session).then(
+      ({ output }) => output,
+      () => "no",
+    );
+  return new Flow(async (session) => session.do("gate", run, { repeat: "nested" }), name);
+}
+
 /** Workflows that end at once, fail, ask, wait for a signal, want an approval, or never end. */
 export const workflows = {
   echo: new Flow(async (session) => session.do("echo", () => session.messages.at(-1)?.text ?? ""), "echo"),
@@ -34,6 +53,16 @@ export const workflows = {
       }),
     "askInside",
   ),
+  askDeep: gate("askDeep", async (session) =>
+    session.do("inner", async (inside) => (await inside.session.detach().ask("Which?", undefined, { to: "human:ada" })).output, {
+      repeat: "nested",
+    }),
+  ),
+  approveInside: gate("approveInside", async (session) => session.call(refund, { order: "o-1", cents: 7 })),
+  expireInside: gate("expireInside", async (session) => session.call(asksBriefly(z.object({})), {})),
+  // Whether it asks is known only once its input was looked at.
+  expireLate: gate("expireLate", async (session) => session.call(asksBriefly(z.object({}).refine(async () => true)), {})),
+  payInside: gate("payInside", async (session) => session.do("pay", () => "paid", { repeat: "once" })),
   askThree: new Flow(async (session) => {
     const asked = await Promise.all(["a", "b", "c"].map((label) => session.fork(label).ask(label)));
     return asked[0] as (typeof asked)[number];

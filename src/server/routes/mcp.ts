@@ -1,7 +1,8 @@
 /** The Model Context Protocol over HTTP. */
-import { mcpSdk, mcpServer } from "../mcp.ts";
+import { mcpSdk, mcpServer, noteTurnedAway } from "../mcp.ts";
 import { readBytes } from "../read-body.ts";
 import { type Route, route } from "../route.ts";
+import { parseStrictly } from "../strict-json.ts";
 
 /** `routes` are those that may be tools. */
 export const mcp = (routes: readonly Route[]): Route =>
@@ -13,22 +14,17 @@ export const mcp = (routes: readonly Route[]): Route =>
     takes: "application/json",
     media: "application/json",
     long: true,
-    handle: async ({ request, server, caller, signal, rath, runtime, tenant, project }) => {
+    handle: async ({ id, request, server, caller, signal, rath, runtime, tenant, project }) => {
       const sdk = await mcpSdk();
-      const body = await readBytes(request, server.limits.body);
-      for (let more = messagesIn(body) - 1; more > 0; more--) await server.rates.call(caller.key, undefined);
-      const handler = sdk.createMcpHandler(() => mcpServer(sdk, routes, { server, caller, project: { rath, runtime, tenant, project } }));
+      // Read once: whoever reads it next is given what was read here.
+      const parsedBody = parseStrictly(await readBytes(request, server.limits.body));
+      // The older protocol takes many messages in one call: each counts as one.
+      const messages: readonly unknown[] = Array.isArray(parsedBody) ? parsedBody : [parsedBody];
+      for (let more = messages.length - 1; more > 0; more--) await server.rates.call(caller.key, undefined);
+      const from = { id, server, caller, project: { rath, runtime, tenant, project } };
+      noteTurnedAway(routes, from, messages);
+      const handler = sdk.createMcpHandler(() => mcpServer(sdk, routes, from));
       const { url, method, headers } = request;
-      return handler.fetch(new Request(url, { method, headers, body: body as Uint8Array<ArrayBuffer>, signal }));
+      return handler.fetch(new Request(url, { method, headers, signal }), { parsedBody });
     },
   });
-
-/** The older protocol takes many messages in one call: each counts as one. */
-function messagesIn(body: Uint8Array): number {
-  try {
-    const sent: unknown = JSON.parse(new TextDecoder().decode(body));
-    return Array.isArray(sent) ? sent.length : 1;
-  } catch {
-    return 1; // whoever reads it next refuses it
-  }
-}

@@ -1,11 +1,10 @@
 /** Whether a record is what was written, whether the program still does what it recorded, and what it would do otherwise. */
 import { type Verification, type VerifyOptions, verify } from "../../audit/verify.ts";
-import { decisionOn } from "../../runtime/decide.ts";
+import { askedWithin } from "../../runtime/asked-within.ts";
 import { type ReplayReport, replay } from "../../runtime/replay.ts";
 import { beginRerun, type RerunOptions, withMessage } from "../../runtime/rerun.ts";
-import { runBehind } from "../../runtime/run-record.ts";
+import { type RunRecord, runBehind } from "../../runtime/run-record.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import { parseEnvelope } from "../../session/codec.ts";
 import { RathError } from "../../session/errors.ts";
 import type { Session } from "../../session/session.ts";
 import { placeOf } from "../../session/value.ts";
@@ -26,7 +25,6 @@ import { isDamage } from "../damage.ts";
 import { isAsked, notAsked } from "../may-decide.ts";
 import { openSession } from "../open-session.ts";
 import { type Call, route } from "../route.ts";
-import { storedEvent } from "./events.ts";
 
 export const verifySession = route({
   name: "verifySession",
@@ -94,8 +92,8 @@ export const rerunSession = route({
     const { from, workflow: name, effects, memory } = call.body;
     const session = await openSession(call, call.params.session, call.query.at);
     const workflow = await workflowFor(call.runtime, session, from, name);
-    await refuseToAnswer(call, call.body);
-    const options = { from, effects, memory, change: changeOf(call.body), by: call.caller.identity };
+    const admit = (record: RunRecord): Promise<void> => refuseToAnswer(call, record, call.body);
+    const options = { from, effects, memory, change: changeOf(call.body), by: call.caller.identity, admit };
     const begun = await bounded(call, () => beginRerun(session, workflow, options));
     await begun.stored();
     return { run: begun.run, session: begun.session, of: session.id };
@@ -112,18 +110,16 @@ function changeOf({ change, from }: RerunAsked): RerunOptions["change"] {
   return (given) => withMessage(given, change.message, from === undefined);
 }
 
-/** Another answer to a question is a decision, and only they give it who were asked. */
-async function refuseToAnswer({ runtime, caller }: Pick<Call, "runtime" | "caller">, { change }: RerunAsked): Promise<void> {
+/** Another result for what people were asked is a decision, also where they were asked within the effect: only they give it who may decide there. */
+async function refuseToAnswer({ runtime, caller }: Call, record: RunRecord, { change }: RerunAsked): Promise<void> {
   if (change === undefined || !("event" in change)) return;
-  const { platform } = runtime;
-  const { kind, parents, facts } = parseEnvelope(platform.text((await storedEvent(runtime, change.event)).envelope));
-  if (kind !== "ask.called" && kind !== "ask.returned") return;
-  if (!caller.permissions.has("pending:decide"))
-    throw new RathError("access.forbidden", "This key may not do that: another answer to a question needs pending:decide.", {
-      details: { needs: "pending:decide" },
-    });
-  const { pending } = await decisionOn(runtime, kind === "ask.called" ? change.event : (facts.call ?? parents[0] ?? ""));
-  if (!isAsked(caller, pending)) throw notAsked(pending);
+  for (const pending of await askedWithin(runtime, record, new Set([change.event]))) {
+    if (!caller.permissions.has("pending:decide"))
+      throw new RathError("access.forbidden", "This key may not do that: another answer to what people were asked needs pending:decide.", {
+        details: { needs: "pending:decide", pending: pending.id },
+      });
+    if (!isAsked(caller, pending)) throw notAsked(pending);
+  }
 }
 
 /** The workflow that was named, else the one on record. */
