@@ -44,6 +44,25 @@ test("an older format is migrated by a newer version, and refused when that is n
   await Promise.all([old.close(), newer.close()]);
 });
 
+test("what changes a format, and what is not hurried, takes as long as it takes, whatever limits statements have", async () => {
+  const options = { schema: schema() };
+  const hurried = `${url}?statement_timeout=300&query_timeout=600`;
+  const pool = new pg.Pool({ connectionString: hurried, max: 1 });
+  const steps = [first, `${second}; SELECT pg_sleep(0.9)`, "DO $$ BEGIN PERFORM pg_sleep(0.9); END $$"];
+  for (const [i, source] of [hurried, pool].entries()) {
+    const connection = opened(options, steps.slice(0, i + 2), source);
+    await connection.open();
+    await connection.unhurried(
+      "DO $$ BEGIN PERFORM pg_sleep(0.9); INSERT INTO openrath.things SELECT max(no) + 1 FROM openrath.things; END $$",
+    );
+    // What somebody waits for keeps its limits.
+    expect(await connection.read("SHOW statement_timeout")).toEqual([{ statement_timeout: "300ms" }]);
+    expect(await connection.read("SELECT no, word FROM openrath.things")).toHaveLength(i + 2);
+    await connection.close();
+  }
+  await pool.end();
+});
+
 test("numbers and bytes come as they are, whatever bytes they have", async () => {
   const connection = opened({ schema: schema() });
   const sql = "SELECT body, 128 AS no, 1000::bigint AS large, 1.5::float8 AS half, ARRAY[200] AS all FROM openrath.things WHERE no = $1";

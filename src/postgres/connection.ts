@@ -8,22 +8,14 @@ import { inspect } from "node:util";
 import { RathError } from "../session/errors.ts";
 import { type Address, addressOf } from "./address.ts";
 import { Channel, type Hearer } from "./channel.ts";
-import {
-  type Client,
-  failureOf,
-  lacksTls,
-  loadDriver,
-  type Pool,
-  type PooledClient,
-  type PostgresPool,
-  type Query,
-  type Result,
-} from "./driver.ts";
+import { failureOf, lacksTls, loadDriver, type Pool, type PooledClient, type PostgresPool, type Query, type Result } from "./driver.ts";
 import { type Format, migrate } from "./format.ts";
 import { SharedPool } from "./shared-pool.ts";
 
 const longestWaitMs = 500;
 const statementMs = 60_000;
+/** The longest that timers of Node go, which is 24 days: the driver takes 0 for what its connection says. */
+const noMs = 2 ** 31 - 1;
 
 /** What every store on PostgreSQL may be told. */
 export interface PostgresOptions {
@@ -98,7 +90,7 @@ export class Connection {
   /** A statement that changes nothing, or that may be executed twice: asked again while the server is away. */
   async read<Row>(sql: string, values: unknown[] = []): Promise<Row[]> {
     try {
-      return (await this.#patiently(sql, values, (failure) => failure === "again" || failure === "unknown")) as Row[];
+      return (await this.#patiently(sql, values, repeatable)) as Row[];
     } catch (error) {
       // A text that PostgreSQL cannot hold, since it has a NUL character, is the name of nothing.
       if (RathError.is(error, "store.conflict") && error.details["sqlState"] === "22021") return [];
@@ -123,6 +115,12 @@ export class Connection {
     };
   }
 
+  /** A statement that takes as long as it takes, and may be executed twice. A pool of the caller's own that has nothing but `query` has its own limits. */
+  async unhurried(sql: string): Promise<void> {
+    await this.open();
+    await this.#insist(() => this.#sendAlone(this.sql(sql)), repeatable);
+  }
+
   /** Connects, and brings the tables to the newest format; every other call does it too. */
   open(): Promise<void> {
     if (this.#closed) return Promise.reject(this.#closedError());
@@ -137,11 +135,11 @@ export class Connection {
   }
 
   async #open(): Promise<void> {
-    const run = async (sql: string): Promise<readonly unknown[]> => {
-      const mayRepeat = (failure: string): boolean => failure === "again" || failure === "unknown";
-      return this.#insist(() => this.#send({ text: this.sql(sql) }), mayRepeat);
+    const runs = {
+      ask: (sql: string) => this.#insist(() => this.#send({ text: this.sql(sql) }), repeatable),
+      change: (sql: string) => this.#insist(() => this.#sendAlone(this.sql(sql)), repeatable),
     };
-    await migrate(run, this.#format, { migrate: this.#options.migrate ?? true, place: this.place });
+    await migrate(runs, this.#format, { migrate: this.#options.migrate ?? true, place: this.place });
   }
 
   async #patiently(sql: string, values: unknown[], mayRepeat: (failure: string) => boolean): Promise<readonly unknown[]> {
@@ -184,6 +182,19 @@ export class Connection {
       if (!broken) client.off?.("error", ignore);
       client.release(broken ? (error as Error) : undefined);
       throw error;
+    }
+  }
+
+  /** Statements on a connection of their own, without a limit of time: those of the pool are meant for what somebody waits for. */
+  async #sendAlone(text: string): Promise<readonly unknown[]> {
+    if (typeof this.#source !== "string" && this.#source.connect === undefined) return this.#send({ text });
+    const { client, close } = await this.#lone();
+    client.on("error", ignore);
+    try {
+      await client.query({ text: "SET statement_timeout = 0" });
+      return rowsOf(await client.query({ text, query_timeout: noMs }));
+    } finally {
+      await close().catch(() => {});
     }
   }
 
@@ -253,25 +264,30 @@ export class Connection {
   /** Hears what is told on a channel, as `openrath.x`, until it is disposed of. Those of one shared pool listen on one connection. */
   listen(channel: string, hearer: Omit<Hearer, "connect">): Promise<AsyncDisposable> {
     const name = this.sql(channel);
-    return (this.#shared?.channel(name) ?? new Channel(name)).join({ ...hearer, connect: () => this.#lone() });
+    const connect = async (): ReturnType<Hearer["connect"]> => {
+      await this.open();
+      return this.#lone().catch((error: unknown) => {
+        throw error instanceof NotConnected ? this.#unreachable(error.cause) : error;
+      });
+    };
+    return (this.#shared?.channel(name) ?? new Channel(name)).join({ ...hearer, connect });
   }
 
   /** A connection of its own, outside the pool. */
-  async #lone(): Promise<{ readonly client: Client; close(): Promise<void> }> {
-    await this.open();
-    try {
-      if (typeof this.#source !== "string") {
-        const client = await this.#borrow();
-        return { client, close: async () => client.release(true) };
-      }
-      const { Client: Lone } = await loadDriver();
-      const client = new Lone(this.#clientOptions());
-      client.on("error", () => {});
-      await client.connect();
-      return { client, close: () => client.end() };
-    } catch (error) {
-      throw RathError.is(error) ? error : this.#unreachable(error instanceof NotConnected ? error.cause : error);
+  async #lone(): ReturnType<Hearer["connect"]> {
+    if (typeof this.#source !== "string") {
+      const client = await this.#borrow();
+      return { client, close: async () => client.release(true) };
     }
+    const { Client: Lone } = await loadDriver();
+    const client = new Lone(this.#clientOptions());
+    client.on("error", ignore);
+    try {
+      await client.connect();
+    } catch (error) {
+      throw new NotConnected(error);
+    }
+    return { client, close: () => client.end() };
   }
 
   #prepared(sql: string): { readonly text: string; readonly name: string } {
@@ -382,6 +398,11 @@ function schemaOf(schema = "openrath"): string {
     `The schema ${JSON.stringify(schema)} cannot be used: give lower-case letters, digits and _, at most 40, not beginning with a digit or pg_, nor ending in _boss.`,
     { details: { field: "schema" } },
   );
+}
+
+/** Of what changes nothing, or may be executed twice. */
+function repeatable(failure: string): boolean {
+  return failure === "again" || failure === "unknown";
 }
 
 /** Whoever sent a statement is told by its answer. */

@@ -19,6 +19,8 @@ export interface Query {
   readonly text: string;
   readonly values?: unknown[];
   readonly name?: string;
+  /** How long the driver waits for the answer, where not as long as its connection says. */
+  readonly query_timeout?: number;
 }
 
 export interface Result {

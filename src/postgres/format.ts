@@ -13,6 +13,12 @@ export interface Format {
 /** Runs one or several statements without values. */
 type Run = (sql: string) => Promise<readonly unknown[]>;
 
+/** Which format there is is asked like anything else; changing it takes as long as there are rows. */
+interface Runs {
+  readonly ask: Run;
+  readonly change: Run;
+}
+
 export interface MigrateOptions {
   /** False: a database of an older format is refused instead of changed. */
   readonly migrate: boolean;
@@ -24,8 +30,8 @@ export interface MigrateOptions {
  * Brings a database to the newest format. The steps are one string of statements, which PostgreSQL executes as one transaction, so a
  * pool that has nothing but `query` can do it. Who comes at the same time waits for the lock and then finds everything done.
  */
-export async function migrate(run: Run, { family, steps }: Format, { migrate: allowed, place }: MigrateOptions): Promise<void> {
-  const version = await versionOf(run, family);
+export async function migrate(runs: Runs, { family, steps }: Format, { migrate: allowed, place }: MigrateOptions): Promise<void> {
+  const version = await versionOf(runs.ask, family);
   const details = { place, family, version, known: steps.length };
   if (version > steps.length) {
     const message = `${place} has format ${version} of ${family}; this version of openrath knows formats up to ${steps.length}. Nothing was changed. Update openrath to open it.`;
@@ -36,9 +42,9 @@ export async function migrate(run: Run, { family, steps }: Format, { migrate: al
     const message = `${place} has format ${version} of ${family}; this version of openrath needs format ${steps.length}. Nothing was changed. Run "openrath db migrate".`;
     throw new RathError("store.older-format", message, { details });
   }
-  await run([lock, tables, ...steps.map((step, index) => guarded(family, index + 1, step))].join(";\n"));
+  await runs.change([lock, tables, ...steps.map((step, index) => guarded(family, index + 1, step))].join(";\n"));
   // Somebody with a newer version of this package may have been faster.
-  if ((await versionOf(run, family)) > steps.length) await migrate(run, { family, steps, opener: "" }, { migrate: false, place });
+  if ((await versionOf(runs.ask, family)) > steps.length) await migrate(runs, { family, steps, opener: "" }, { migrate: false, place });
 }
 
 const lock = "SELECT pg_advisory_xact_lock(hashtextextended('openrath.formats', 0))";

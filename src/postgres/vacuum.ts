@@ -12,7 +12,7 @@ import type { Connection } from "./connection.ts";
 export async function vacuum(connection: Connection, tables: readonly string[]): Promise<false | readonly string[]> {
   const [row] = await connection.read<{ readonly count: number }>(allowed, [connection.schema, tables]);
   if (row?.count !== tables.length) return false;
-  for (const table of tables) await connection.raw(connection.sql(`VACUUM openrath.${table}`));
+  await connection.unhurried(`VACUUM ${tables.map((table) => `openrath.${table}`).join(", ")}`);
   return tables.map((table) => `${connection.schema}.${table}`);
 }
 

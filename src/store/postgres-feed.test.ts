@@ -161,3 +161,16 @@ test("a restored database that lost a log can be restored once more, in whatever
     expect(idsOf(await fedWith(store, last[0]?.id))).toEqual([a[0], b[0], a[1], last[0]].map((event) => event?.id));
   });
 });
+
+test("numbering anew may take longer than other statements", async () => {
+  const name = schema();
+  await using store = postgresStore(`${url}?statement_timeout=1000`, { schema: name, max: 2, patienceMs: 100 });
+  const event = storedEvent({ session: "s" });
+  await store.append({ branches: [branch([event])] });
+  await asRestored(name);
+  const [fed] = await withClient(url, async (client) => {
+    await client.query(`BEGIN; LOCK TABLE "${name}".frames IN SHARE MODE`);
+    return Promise.all([fedWith(store, event.id), client.query("SELECT pg_sleep(1.5); COMMIT")]);
+  });
+  expect(idsOf(fed)).toEqual([event.id]);
+});

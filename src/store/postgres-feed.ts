@@ -85,7 +85,7 @@ export async function nothingSince(connection: Connection, place: string): Promi
 async function boundsOf(connection: Connection): Promise<Bounds> {
   const [found] = await connection.read<Bounds & { readonly foreign: boolean }>(bounds);
   if (found?.foreign !== true) return found as Bounds;
-  await connection.write(restored);
+  await connection.unhurried(restored);
   return boundsOf(connection);
 }
 

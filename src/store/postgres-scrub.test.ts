@@ -7,6 +7,7 @@ import type { Rath } from "../index.ts";
 import { postgresMemory } from "../memory/postgres.ts";
 import { openrath } from "../openrath.ts";
 import { postgresStore } from "./postgres.ts";
+import type { Store } from "./store.ts";
 
 const who = { by: "human:ada", reason: "asked to" };
 const marker = "Zaphod-Beeblebrox-4711";
@@ -66,6 +67,16 @@ test("nor is a memory clean that it may not vacuum, though it may vacuum the sto
   expect(await rath.erase({ session: await remembering() }, who)).toMatchObject({ memories: [expect.any(String)], scrubbed: false });
   await granted("ALL TABLES IN SCHEMA openrath");
   expect(await rath.erase({ session: await remembering() }, who)).toMatchObject({ memories: [expect.any(String)], scrubbed: true });
+});
+
+test("a vacuum may take longer than other statements", async () => {
+  await using store = postgresStore(`${database.url}?statement_timeout=1000`, { patienceMs: 100 }) as Required<Store>;
+  await store.fedTo();
+  const [scrubbed] = await withClient(database.url, async (client) => {
+    await client.query("BEGIN; LOCK TABLE openrath.frames IN SHARE MODE");
+    return Promise.all([store.scrub(), client.query("SELECT pg_sleep(1.5); COMMIT")]);
+  });
+  expect(scrubbed).toContain("openrath.frames");
 });
 
 /** Where the files of the database are. */
