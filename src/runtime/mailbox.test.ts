@@ -5,7 +5,7 @@ import { composeRath } from "../openrath.ts";
 import type { RathOptions } from "../rath-options.ts";
 import type { Session } from "../session/session.ts";
 import { memoryStore } from "../store/memory.ts";
-import type { Store, StoredEvent } from "../store/store.ts";
+import type { EventQuery, Store, StoredEvent } from "../store/store.ts";
 import { race } from "../workflow/combinators.ts";
 import { machine } from "../workspace/machine.ts";
 import type { Rath } from "./rath.ts";
@@ -108,6 +108,36 @@ describe("signals", () => {
     expect(done.output).toBe(1);
     const taken = [...done.events()].flatMap((event) => (event.kind === "receive.returned" ? [event.data.value] : []));
     expect(taken).toEqual([2, 1]);
+  });
+
+  test("with keys cost no more the more there are, also when another process sends too", async () => {
+    const store = memoryStore();
+    let read = 0;
+    const counted = {
+      ...store,
+      events: async function* (query: EventQuery) {
+        for await (const event of store.events(query)) {
+          read++;
+          yield event;
+        }
+      },
+    };
+    await using rath = rathOn(counted);
+    await using other = rathOn(store);
+    const run = await rath.run(receiving(1, "never"), rath.session("Go"));
+    await run.settle();
+    const send = async (from: number): Promise<number> => {
+      read = 0;
+      for (let n = from; n < from + 50; n++) {
+        await rath.send(run.id, "order", n, { key: `own ${n}` });
+        await other.send(run.id, "order", n, { key: `other ${n}` });
+        await rath.send(run.id, "order", n, { key: `other ${n}` });
+      }
+      return read;
+    };
+    const first = await send(0);
+    expect(await send(50)).toBeLessThan(first + 10);
+    expect(await mailboxes(store)).toHaveLength(200);
   });
 
   test("with the same key are one, also when they come at once from two processes", async () => {

@@ -3,19 +3,18 @@
  * sent; no lease is needed, since each is appended after the one before it or not at all. A `receive` takes the oldest that no
  * `receive` of the run has taken. What was taken is on record in the run and nowhere else, so taking changes no mailbox.
  */
-import { dataText } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import { givenName, givenOptions, givenSignal, givenText } from "../session/given.ts";
 import { mailboxLogId } from "../session/id.ts";
 import { type Encoded, encode } from "../session/json.ts";
 import { Log, type Node } from "../session/log.ts";
-import type { Platform } from "../session/platform.ts";
-import type { Store, StoredEvent } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
 import { whenStopped } from "./effect-context.ts";
 import { link } from "./link.ts";
 import { fetchBlobs, fromStored, inTurn } from "./load.ts";
 import { patiently } from "./patience.ts";
 import { hasEnded, rowOfRun } from "./run-row.ts";
+import { SentKeys } from "./sent-keys.ts";
 import type { Services } from "./services.ts";
 
 /** How a signal is sent. */
@@ -71,9 +70,11 @@ export class Mailbox {
   readonly #boxes = new Map<Receiving, Map<string, Box>>();
   /** Those sent here to one mailbox go one after the other: in the order of the calls, and not against each other. */
   readonly #sending = new Map<string, { readonly append: (letter: Letter) => Promise<void>; waiting: number }>();
+  readonly #keys: SentKeys;
 
   constructor(runtime: Services) {
     this.#runtime = runtime;
+    this.#keys = new SentKeys(runtime);
   }
 
   /** Keeps a signal for a run; durable when it resolves. */
@@ -140,14 +141,13 @@ export class Mailbox {
 
   /** The log with its newest event; undefined when a signal with this key is in it. */
   async #tail(store: Store, id: string, key: string | undefined): Promise<Log | undefined> {
-    const { platform } = this.#runtime;
-    const log = new Log(id, "answer");
-    const head = key === undefined ? await this.#runtime.storedHead(id) : undefined;
-    if (key === undefined && head === undefined) return log;
-    for await (const event of store.events(head === undefined ? { session: id } : { ids: [head] })) {
-      fromStored(platform, event, log, []);
-      if (key !== undefined && keyOf(platform, event) === key) return undefined;
+    if (key !== undefined) {
+      const { log, keys } = await this.#keys.of(store, id);
+      return keys.has(key) ? undefined : log;
     }
+    const log = new Log(id, "answer");
+    const head = await this.#runtime.storedHead(id);
+    if (head !== undefined) for await (const event of store.events({ ids: [head] })) fromStored(this.#runtime.platform, event, log, []);
     return log;
   }
 
@@ -277,9 +277,4 @@ export function noMailbox(): RathError {
     "run.not-found",
     "session.receive waits for signals that are sent to a run, and there is none here: start the workflow with rath.run().",
   );
-}
-
-/** Its key, read without what else is in it. */
-function keyOf(platform: Platform, { data }: StoredEvent): unknown {
-  return data === undefined ? undefined : (JSON.parse(dataText(platform, data)) as { readonly key?: string }).key;
 }

@@ -27,6 +27,11 @@ const tries = 10;
 
 type Explain = (runtime: Runtime, item: MemoryItem, options: { readonly signal?: AbortSignal | undefined }) => Promise<Why>;
 
+/** A write that says again what another version of the same uri says. */
+interface Again extends MemoryWrite {
+  readonly of: number;
+}
+
 /** A recall of a session, and what it gave. */
 interface Recalled {
   readonly call: Node;
@@ -181,7 +186,7 @@ export class RathMemory implements Memory {
     return this.#write(async () => {
       const then = new Map<string, MemoryRecord>();
       for await (const record of store.list({ asOf: revision })) then.set(record.uri, record);
-      const writes: MemoryWrite[] = [];
+      const writes: Again[] = [];
       for await (const now of store.list({})) {
         const before = then.get(now.uri);
         if (before !== undefined && holds(before, now)) continue;
@@ -235,11 +240,7 @@ export class RathMemory implements Memory {
   }
 
   /** Another version of something, by a person outside a session. */
-  #again(
-    item: MemoryRecord,
-    based: number,
-    { state, by, reason }: MemoryDecision & { readonly state: "published" | "retracted" },
-  ): MemoryWrite {
+  #again(item: MemoryRecord, based: number, { state, by, reason }: MemoryDecision & { readonly state: "published" | "retracted" }): Again {
     const { revision: _, ...rest } = item;
     const { platform } = this.#runtime;
     const from = [...new Set([...item.from, versionName(item)])];
@@ -247,24 +248,43 @@ export class RathMemory implements Memory {
     return {
       item: { ...rest, version, state, by, reason, from, event: platform.newId(), session: undefined, at: platform.time() },
       based,
+      of: item.version,
       ...(state === "published" ? { again: item.version } : {}),
     };
   }
 
   /** All of it or nothing; again when somebody else wrote meanwhile. */
-  async #write(plan: () => Promise<readonly MemoryWrite[]>): Promise<readonly MemoryRecord[]> {
+  async #write(plan: () => Promise<readonly Again[]>): Promise<readonly MemoryRecord[]> {
     const store = await this.#store();
     for (let left = tries; ; left--) {
       const writes = await plan();
       if (writes.length === 0) return [];
       const { written, refused } = await store.write(writes, { whole: true });
       const [other] = refused;
-      if (other === undefined) return written;
+      if (other === undefined) return this.#unlessErased(written, writes);
       if (left === 1)
         throw new RathError("memory.changed", `${other.item.uri} is written by others faster than this can be decided: try again.`, {
           retryable: true,
         });
     }
+  }
+
+  /** Whoever erased what is said again here, after it was read and before it was written, did not see these versions: they go too. */
+  async #unlessErased(written: readonly MemoryRecord[], writes: readonly Again[]): Promise<readonly MemoryRecord[]> {
+    const memories: string[] = [];
+    const entries = new Set<string>();
+    for (const { item, of } of writes) {
+      const erased = (await this.#versions(item.uri)).find(({ version }) => version === of)?.erased;
+      if (erased === undefined || item.erased !== undefined) continue;
+      memories.push(versionName(item));
+      entries.add(erased);
+    }
+    if (memories.length === 0) return written;
+    const [{ addErasure }, { removeAll }] = await Promise.all([import("./erasure-log.ts"), import("./finish-erasures.ts")]);
+    const reason = `written again while it was erased: see ${[...entries].join(", ")}`;
+    const id = await addErasure(this.#runtime, "runtime", { reason, memories });
+    await removeAll(this.#runtime, [{ id, events: [], memories }], new Set());
+    return Promise.all(written.map(async (record) => (await this.get(versionName(record))) ?? record));
   }
 
   async #versions(uri: string): Promise<readonly MemoryRecord[]> {

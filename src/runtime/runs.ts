@@ -16,6 +16,7 @@ import { type Hints, hintsOf, openWakeups } from "./hints.ts";
 import { type HeldLease, held } from "./lease.ts";
 import { leaveAgain } from "./leave-behind.ts";
 import { Obedience } from "./obedience.ts";
+import { ParkedRuns } from "./parked-runs.ts";
 import { checkInput, compensationOf, queueRun, type RunOptions, sameRun } from "./queue-run.ts";
 import { type Executing, type OnDivergence, RunExecution, type Settled } from "./run.ts";
 import { handleOf, type Run, startedBefore } from "./run-handle.ts";
@@ -49,8 +50,7 @@ export class Runs {
   readonly #hints: Hints;
   readonly #executing = new Map<string, RunExecution>();
   /** Parked runs that go on here as soon as they can. */
-  readonly #parked = new Map<string, Workflow>();
-  readonly #timers = new Map<string, NodeJS.Timeout>();
+  readonly #parked: ParkedRuns;
   readonly #obedience: Obedience;
   /** Runs that wait here for what they recorded to be asked for again. */
   readonly #paused = new Map<string, RunExecution>();
@@ -69,6 +69,7 @@ export class Runs {
     this.#workflows = workflows;
     this.#worker = worker;
     this.#hints = hintsOf(runtime);
+    this.#parked = new ParkedRuns(runtime.times.lookMs, (id) => void this.wake(id));
     toldPartsOf(runtime);
     this.#attention = new Attention(runtime, this.#hints, {
       any: () => this.#executing.size + this.#parked.size > 0,
@@ -78,7 +79,7 @@ export class Runs {
         else if (!held) await this.wake(id);
       },
     });
-    const isHere = (id: string): boolean => this.#executing.has(id) || this.#parked.has(id);
+    const isHere = (id: string): boolean => this.#executing.has(id) || this.#parked.workflowOf(id) !== undefined;
     this.#standIns = new StandIns(runtime, isHere, (row, workflow) => this.#takeUp(row, workflow, { onDivergence: "pause" }));
     this.#obedience = new Obedience(
       (id, reason) => this.#cancel(id, reason),
@@ -152,7 +153,7 @@ export class Runs {
   async resume(id: string, { onDivergence = "pause", workflow: given }: ResumeOptions = {}): Promise<Run> {
     const row = await this.#row(id);
     if (hasEnded(row.status) || this.#executing.has(id)) return this.#handle(row);
-    const workflow = given ?? this.#parked.get(id) ?? this.#named(row.workflow);
+    const workflow = given ?? this.#parked.workflowOf(id) ?? this.#named(row.workflow);
     if (!(await this.#takeUp(row, workflow, { onDivergence }))) throw busy(await this.#row(id));
     return this.#handle(row);
   }
@@ -196,12 +197,16 @@ export class Runs {
   /** Something came for a run from outside: if it waits here, it goes on. */
   async wake(id: string): Promise<void> {
     this.#poke();
-    const workflow = this.#parked.get(id);
+    const workflow = this.#parked.workflowOf(id);
     if (workflow === undefined || this.#executing.has(id) || this.#isWorkedOn(workflow)) return;
     await this.resume(id).catch((error: unknown) => {
       // Somebody else was faster, and goes on with it, unless they leave it.
       if (RathError.is(error, "run.busy") && this.#parked.delete(id)) this.#standIns.add(id, workflow);
-      else if (!this.#runtime.closed) this.#runtime.warn(`Run ${id} could not go on: ${textOfThrown(error)}`);
+      else if (!this.#runtime.closed) {
+        const mayPass = RathError.is(error) && error.retryable;
+        if (!mayPass || this.#parked.hindered(id))
+          this.#runtime.warn(`Run ${id} could not go on${mayPass ? " yet" : ""}: ${textOfThrown(error)}`);
+      }
     });
   }
 
@@ -211,7 +216,7 @@ export class Runs {
   }
 
   async close(): Promise<void> {
-    for (const timer of this.#timers.values()) clearTimeout(timer);
+    this.#parked.close();
     this.#obedience.close();
     this.#standIns.close();
     await this.#hints.close();
@@ -346,8 +351,6 @@ export class Runs {
 
   #execute(run: RunExecution, lease: HeldLease, signal: AbortSignal | undefined): void {
     this.#parked.delete(run.id);
-    clearTimeout(this.#timers.get(run.id));
-    this.#timers.delete(run.id);
     const ended = (settled?: Settled): void => {
       if (this.#executing.get(run.id) === run) this.#executing.delete(run.id);
       if (settled?.status === "waiting" && !this.#runtime.closed) {
@@ -380,12 +383,9 @@ export class Runs {
       if (run.wakeAt !== undefined) void this.#wakeups?.at(run.id, run.wakeAt).catch(() => {}); // looking finds it all the same
       return;
     }
-    this.#parked.set(run.id, run.workflow);
-    if (run.wakeAt !== undefined) {
-      const left = Math.max(0, Date.parse(run.wakeAt) - Date.parse(this.#runtime.platform.time()));
-      const timer = setTimeout(() => void this.wake(run.id), Math.min(left, 2 ** 31 - 1));
-      this.#timers.set(run.id, timer.unref());
-    }
+    const { wakeAt } = run;
+    const left = wakeAt === undefined ? undefined : Date.parse(wakeAt) - Date.parse(this.#runtime.platform.time());
+    this.#parked.add(run.id, run.workflow, left);
     // Something may have come between the last look and the parking.
     void this.#attention.look();
   }

@@ -9,7 +9,7 @@ export class StandIns {
   readonly #isHere: (run: string) => boolean;
   readonly #takeUp: (row: RunRow, workflow: Workflow) => Promise<boolean>;
   readonly #timers = new Map<string, NodeJS.Timeout>();
-  /** Runs that wait and have news which nobody had taken note of at the last look. */
+  /** Runs that wait and have news, or whose time came, which nobody had taken note of at the last look. */
   readonly #unheard = new Set<string>();
   #closed = false;
 
@@ -42,9 +42,10 @@ export class StandIns {
     return !this.#closed && this.#isLeft(row) && this.#takeUp(row, workflow);
   }
 
-  /** Nobody goes on with it. One that waits is its owner's, who takes note of news at once, if it lives. */
-  #isLeft({ id, owner, status, woken }: RunRow): boolean {
-    if (owner !== undefined || (status === "waiting" && woken !== true)) return false;
+  /** Nobody goes on with it. One that waits is its owner's, who takes note of news, and of its time, at once, if it lives. */
+  #isLeft({ id, owner, status, woken, wakeAt }: RunRow): boolean {
+    const due = woken === true || (wakeAt !== undefined && wakeAt <= this.#runtime.platform.time());
+    if (owner !== undefined || (status === "waiting" && !due)) return false;
     if (status !== "waiting" || this.#unheard.has(id)) return true;
     this.#unheard.add(id);
     return false;

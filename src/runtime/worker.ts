@@ -183,8 +183,8 @@ export function telling<T>(hear: ((news: T) => void) | undefined, warn: (message
   };
 }
 
-/** Workers that began together do not look together for ever. */
-function pause(lookMs: number, failures: number): number {
+/** How long nobody looks, longer after failures. Those that began together do not look together for ever. */
+export function pause(lookMs: number, failures: number): number {
   return Math.min(lookMs * 2 ** failures, Math.max(lookMs, longestPauseMs)) * (0.75 + Math.random() / 2);
 }
 

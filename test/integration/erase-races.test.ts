@@ -6,7 +6,10 @@ import { afterAll, describe, expect, test } from "vitest";
 import { write } from "../../src/audit/audit.ts";
 import { verify } from "../../src/audit/verify.ts";
 import { type Run, Workflow } from "../../src/index.ts";
+import type { MemoryStore } from "../../src/memory/memory.ts";
+import { volatileMemory } from "../../src/memory/volatile.ts";
 import { composeRath } from "../../src/openrath.ts";
+import type { EraseTarget } from "../../src/runtime/erase.ts";
 import { Key } from "../../src/runtime/key.ts";
 import type { Session } from "../../src/session/session.ts";
 import type { Store, StoredEvent } from "../../src/store/store.ts";
@@ -169,5 +172,74 @@ describe("importing a bundle that was written before", () => {
     await new Promise((resolve) => setImmediate(resolve));
     process.off("warning", hear);
     expect(warned.join("\n")).toMatch(/The bundle has \d events and 1 content that were erased in this store: they stay erased/);
+  });
+});
+
+describe("a memory that another process erases", () => {
+  /** Two processes on one memory; `meanwhile` is done once, when the first is about to write. */
+  function pair() {
+    const [store, memory] = [sharedStore(), volatileMemory()];
+    const kept = { ...memory, [Symbol.asyncDispose]: async () => {} };
+    let meanwhile: (() => Promise<unknown>) | undefined;
+    const interrupted: MemoryStore = {
+      ...kept,
+      write: async (...args) => {
+        const work = meanwhile;
+        meanwhile = undefined;
+        await work?.();
+        return memory.write(...args);
+      },
+    };
+    const erases = (target: EraseTarget) => {
+      meanwhile = () => two.erase(target, who);
+    };
+    const one = composeRath({ store, memory: interrupted }, {});
+    const two = composeRath({ store, memory: kept }, {});
+    return { one, two, memory, erases };
+  }
+
+  async function pinned({ one }: ReturnType<typeof pair>): Promise<string> {
+    let session = await one.session("x").remember({ key: "pin", content: "the PIN is 4711" });
+    session = await session.remember({ key: "tea", content: "green" });
+    await one.memory.publish(session);
+    return (await one.memory.get("pin"))?.uri as string;
+  }
+
+  const said = async (memory: MemoryStore, uri: string): Promise<readonly unknown[]> =>
+    (await collect(memory.list({ uri, asOf: "all" }))).map(({ state, content, erased }) => [state, content, erased !== undefined]);
+
+  test("while it is rolled back stays erased, and nothing else does", async () => {
+    const both = pair();
+    const uri = await pinned(both);
+    const { one, two, memory, erases } = both;
+    const revision = await one.memory.revision();
+    for (const key of ["pin", "tea"]) await one.memory.retract(key, { by: "human:bob", reason: "wrong" });
+    erases({ memories: [uri] });
+    const written = await one.memory.rollback(revision, { by: "human:bob", reason: "back" });
+    expect(written.map(({ key, content }) => [key, content])).toEqual(
+      expect.arrayContaining([
+        ["pin", ""],
+        ["tea", "green"],
+      ]),
+    );
+    expect(await said(memory, uri)).toEqual([
+      ["published", "", true],
+      ["retracted", "", true],
+      ["published", "", true],
+    ]);
+    expect(await one.memory.search("PIN 4711")).toEqual([]);
+    await Promise.all([one.close(), two.close()]);
+  });
+
+  test("while it is retracted stays erased", async () => {
+    const both = pair();
+    const uri = await pinned(both);
+    both.erases({ memories: [uri] });
+    await both.one.memory.retract("pin", { by: "human:bob", reason: "wrong" });
+    expect(await said(both.memory, uri)).toEqual([
+      ["published", "", true],
+      ["retracted", "", true],
+    ]);
+    await Promise.all([both.one.close(), both.two.close()]);
   });
 });

@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { Flow } from "../../test/support/flow.ts";
+import { kept, otherProcess } from "../../test/support/other-process.ts";
+import { mailboxLogId } from "../session/id.ts";
+import { memoryStore } from "../store/memory.ts";
+import type { EventQuery, Store } from "../store/store.ts";
+import { nodePlatform } from "./platform.ts";
+import { SentKeys } from "./sent-keys.ts";
+
+/** A run to which two signals were sent under each name, and a store that counts what is read of it. */
+async function sent(...names: readonly string[]) {
+  const inner = memoryStore();
+  await using rath = otherProcess(inner);
+  const run = await rath.run(new Flow((session) => session.receive("never")), rath.session("go"));
+  for (const name of names) for (const key of ["a", "b"]) await rath.send(run.id, name, 1, { key });
+  let read = 0;
+  async function* events(query: EventQuery): ReturnType<Store["events"]> {
+    for await (const event of inner.events(query)) {
+      read++;
+      yield event;
+    }
+  }
+  const store: Store = { ...kept(inner), ...inner, events };
+  const cost = async (keys: SentKeys, name: string): Promise<number> => {
+    read = 0;
+    const found = await keys.of(store, mailboxLogId(nodePlatform, run.id, name));
+    expect([...found.keys]).toEqual(["a", "b"]);
+    return read;
+  };
+  return { cost };
+}
+
+test("what was read of a mailbox is not read again, but for its newest signal", async () => {
+  const { cost } = await sent("one");
+  const keys = new SentKeys({ platform: nodePlatform });
+  expect([await cost(keys, "one"), await cost(keys, "one")]).toEqual([2, 1]);
+});
+
+test("of too many, the mailboxes that were not used for the longest time are forgotten; the one in use is kept", async () => {
+  const { cost } = await sent("one", "two", "three");
+  const keys = new SentKeys({ platform: nodePlatform }, 6);
+  const costs: number[] = [];
+  for (const name of ["one", "two", "one", "three", "one", "two"]) costs.push(await cost(keys, name));
+  expect(costs).toEqual([2, 2, 1, 2, 1, 2]);
+  const few = new SentKeys({ platform: nodePlatform }, 1);
+  expect([await cost(few, "one"), await cost(few, "one")]).toEqual([2, 1]);
+});
+
+test("a mailbox that is another one by now is read from its beginning", async () => {
+  const [first, second] = [await sent("one"), await sent("one")];
+  const keys = new SentKeys({ platform: nodePlatform });
+  expect(await first.cost(keys, "one")).toBe(2);
+  expect(await second.cost(keys, "one")).toBe(2);
+});
