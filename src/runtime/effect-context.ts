@@ -59,6 +59,10 @@ export class InnerContext implements InnerEffectContext {
   #act(): Acting {
     return new Acting(this.#execution.runtime.stage(this.#execution, this.#called, this.signal, this.progress));
   }
+  /** Its sandbox is closed under it: what it comes to there is no result. Who takes it up finds it as after a crash. */
+  get cutOff(): boolean {
+    return this.acting !== undefined && this.#execution.leaving !== undefined;
+  }
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       const controller = new AbortController();

@@ -98,6 +98,9 @@ export class Execution {
   beginning = 0;
   /** `forward` has ended: frames it left behind go no further. */
   ending = false;
+  /** It is left for others, and its sandboxes are closed under what still acts in them: that has no result. Resolves when it is closed. */
+  leaving: Promise<void> | undefined;
+  #left: () => void = () => {};
   /** Where the run's work began, and the newest event of its program. */
   entered: Node | undefined;
   #newest: Node | undefined;
@@ -450,11 +453,19 @@ export class Execution {
     this.onLost(fenced(this.id, epoch));
   }
 
+  /** Said before its sandboxes are closed: what is killed with them must not count as what became of it. */
+  leave(): void {
+    this.leaving ??= new Promise((resolve) => {
+      this.#left = resolve;
+    });
+  }
+
   /** Ends it here: effects are aborted, later verbs of its frames never resolve, its branches are free. Who called a workflow directly is told why. */
   close(gone?: Error): void {
     if (this.closed) return;
     this.closed = true;
     this.ending = true;
+    this.#left();
     this.stillness.stop();
     this.delivery.close(this.mode === "effects", this.mode === "bare" ? gone : undefined);
     for (const effect of this.open) effect.abort("the run ended");

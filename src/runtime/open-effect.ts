@@ -12,7 +12,7 @@ import { isUnknown, textOfThrown } from "../session/thrown.ts";
 import { isTrustedWork } from "../session/trust.ts";
 import { deadlineOf, pendingOf } from "../session/views.ts";
 import { bindFiles } from "./bind-files.ts";
-import { closedRath, never } from "./closed.ts";
+import { gone, never } from "./closed.ts";
 import { InnerContext, reasonOf } from "./effect-context.ts";
 import type { Execution, Open } from "./execution.ts";
 import { Interrupted, interruptible, timeLimitOf, unless } from "./interrupt.ts";
@@ -185,7 +185,7 @@ export class OpenEffect implements Open {
       }
     }
     // A run that is given back may be somebody else's by now.
-    if (execution.closed || execution.writer.last) return this.#gone();
+    if (execution.closed || execution.writer.last) return gone(execution);
     const start = execution.runtime.platform.elapsed();
     for (let inner = this.#enter(); ; ) {
       try {
@@ -195,6 +195,7 @@ export class OpenEffect implements Open {
         return await this.#finished(inner, this.#resultOf(value), start);
       } catch (error) {
         inner.done();
+        if (inner.cutOff) return gone(execution);
         const why = error instanceof Interrupted ? error.why : inner.causedBy(error) ? "cancelled" : "threw";
         if (repeat === "once" && (why === "timeout" || isUnknown(error))) {
           await inner.acting?.undo(); // it does not count and leaves nothing behind
@@ -228,6 +229,7 @@ export class OpenEffect implements Open {
     const { acting } = inner;
     if (acting === undefined) return this.#ended(given, start);
     const settled = await acting.settle().catch((error: unknown) => this.#unread(error));
+    if (inner.cutOff) return gone(this.#execution);
     if (settled === undefined || settled instanceof EffectResult) return this.#ended(settled ?? given, start);
     const result = settled.denied === undefined ? given : denied(settled.denied);
     const first = settled.files === "first" && stateOf(this.called.log.tip as Node).files === undefined;
@@ -318,12 +320,6 @@ export class OpenEffect implements Open {
     if (this.effect.trustsInner !== true) return undefined;
     const inner = this.#inner?.head;
     return inner === undefined || isTrustedWork(inner, this.#execution.runtime.platform) ? true : undefined;
-  }
-
-  /** Whoever waits outside a workflow is told that its Rath was closed; a frame of a run that ended goes no further. */
-  #gone(): Promise<never> {
-    const { runtime, mode } = this.#execution;
-    return runtime.closed && mode !== "run" ? Promise.reject(closedRath()) : never();
   }
 
   /** When it stops waiting by itself: a timer, a question, an approval; never what is unknown. */
@@ -458,7 +454,7 @@ export class OpenEffect implements Open {
     });
     answered?.();
     this.waiting = false;
-    return given === "closed" ? this.#gone() : given;
+    return given === "closed" ? gone(this.#execution) : given;
   }
 
   /** Its time came, or somebody stopped the work that waits for it. */
@@ -473,7 +469,7 @@ export class OpenEffect implements Open {
   }
 
   #return(data: Data, facts: Facts, at?: string): Node | Promise<never> {
-    if (this.#execution.closed || this.#closed) return this.#gone();
+    if (this.#execution.closed || this.#closed) return gone(this.#execution);
     return this.#link(this.#more === undefined ? data : { ...data, ...this.#more }, facts, at);
   }
 

@@ -219,6 +219,7 @@ export class RunExecution {
     this.#stop();
     const execution = this.#execution;
     execution.ending = true;
+    execution.leave();
     this.#runtime.answers.drop(execution);
     this.#runtime.mailbox.drop(execution);
     await this.#runtime.closeSandboxes(execution, "the run was left").catch(() => {});

@@ -453,6 +453,7 @@ export class Runtime implements Host, Services {
   }
 
   async close(): Promise<void> {
+    for (const execution of this.#executions) execution.leave();
     await this.sandboxes.closeAll();
     await this.effects.writer.flush();
     if (this.effects.newest !== undefined && this.effects.writer.unsigned.length > 0) {

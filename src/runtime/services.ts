@@ -54,6 +54,7 @@ export interface Living {
   readonly closed: boolean;
   watch(watcher: (part: StreamPart, call?: string) => void): () => void;
   readonly open: ReadonlySet<{ readonly waiting: boolean; readonly mark: Node; readonly effect: Effect }>;
+  leave(): void;
   close(gone?: Error): void;
 }
 
