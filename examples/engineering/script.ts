@@ -3,15 +3,10 @@
  * right one only when they have read what it takes: a lesson from a failure, recalled from memory or given by the reviewer. What the
  * reviewer says, it reads out of the output of the tests. So what a run does depends on what is on record, as with any other model.
  */
-import { type Model, type ModelRequest, scripted } from "openrath";
+import { type ModelRequest, scripted } from "openrath";
 import type { Reply } from "openrath/model";
 
 type Message = ModelRequest["messages"][number];
-
-/** Every turn is answered by the same function of what was read. */
-function answering(reply: (request: ModelRequest) => Reply): Model {
-  return scripted(...Array.from({ length: 100 }, () => reply));
-}
 
 function textOf(message: Message | undefined): string {
   if (message === undefined) return "";
@@ -37,7 +32,7 @@ function newestOrder({ messages }: ModelRequest): string {
 
 const call = (tool: string, input: object): Reply => ({ calls: [{ tool, input }] });
 
-const planner = answering((request) => {
+const planner = scripted((request) => {
   const tool = newestTool(request);
   if (tool === undefined) return call("list_files", {});
   if (tool === "list_files") {
@@ -181,7 +176,7 @@ def renewal(start, years):
   },
 };
 
-const coder = answering((request) => {
+const coder = scripted((request) => {
   const read = everything(request);
   const [path, repair] = Object.entries(repairs).find(([name]) => read.includes(name)) ?? [];
   if (repair === undefined || path === undefined) throw new Error("this script knows nothing of such a repository");
@@ -211,14 +206,14 @@ const lessons = [
   },
 ];
 
-const reviewer = answering((request) => {
+const reviewer = scripted((request) => {
   const found = lessons.find(({ failure }) => failure.test(newestOrder(request)));
   if (found === undefined) throw new Error("this script knows no such failure");
   return { output: { key: found.key, content: found.lesson } };
 });
 
 /** A long task, module by module: what fails is read out of the tests, the line to change out of the module. */
-const moduleByModule = answering((request) => {
+const moduleByModule = scripted((request) => {
   const tool = newestTool(request);
   const result = textOf(request.messages.at(-1));
   if (tool === undefined || tool === "edit_file") {
@@ -235,7 +230,7 @@ const moduleByModule = answering((request) => {
 });
 const testCommand = "node --test --test-reporter=tap";
 
-const summary = answering((request) => {
+const summary = scripted((request) => {
   const read = everything(request);
   const [, before = ""] = /Right by now: ([^:]*)\. Run the tests/.exec(read) ?? [];
   const done = [...read.matchAll(/Changed 1 place in ([\w-]+\.js)/g)].map(([, path]) => path);

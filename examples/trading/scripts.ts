@@ -76,7 +76,7 @@ export function scripts(how: (title: string) => "right" | "wrong") {
     const { name = "" } = tasks.find(({ asks }) => asks === session.messages[0]?.text) ?? {};
     return broker[name]?.[how(fileOf(session))][turn] ?? "";
   });
-  return { "desk/broker": scripted(...turns), "desk/client": scripted(...turns.map(() => answer)) };
+  return { "desk/broker": scripted(...turns), "desk/client": scripted(answer) };
 }
 
 /** Its name says which trial it is. */

@@ -1,6 +1,7 @@
 /** What an agent is given, checked when it is made: what is wrong is said before anything is spent. */
 import { durationMs } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
+import { shown } from "../session/given.ts";
 import { isScope, memoryScopes, mostHits } from "../session/given-memory.ts";
 import type { ModelRequest, ModelSettings } from "../session/message.ts";
 import { isModelLike, type ModelLike } from "../session/model.ts";
@@ -81,13 +82,7 @@ export interface Hooks {
 /** Throws `agent.invalid` for options that cannot work. */
 export function checkOptions(options: AgentOptions<never>, name: string): void {
   refuseUnknown(name, "an option", Object.keys(options), known);
-  const hooks = Object.entries(options.hooks ?? {}).filter(([, value]) => typeof value === "function");
-  refuseUnknown(
-    name,
-    "a hook",
-    hooks.map(([hook]) => hook),
-    knownHooks,
-  );
+  if (options.hooks !== undefined) checkHooks(name, options.hooks);
   for (const list of ["tools", "handoffs"] as const)
     if (options[list] !== undefined && !Array.isArray(options[list]))
       throw invalid(name, `has ${list} that are no list: write ${list}: [a, b]`);
@@ -112,10 +107,8 @@ export function checkOptions(options: AgentOptions<never>, name: string): void {
   const rounds = options.limits?.rounds;
   if (rounds !== undefined && !(Number.isInteger(rounds) && rounds >= 1))
     throw invalid(name, `has limits.rounds ${rounds}: give a whole number from 1`);
-  const { attempts, timeout } = options.retry ?? {};
-  if (attempts !== undefined && !(Number.isInteger(attempts) && attempts >= 1))
-    throw invalid(name, `has retry.attempts ${attempts}: give a whole number from 1`);
-  if (timeout !== undefined) durationMs(timeout);
+  if (options.settings !== undefined) checkFields(name, "settings", options.settings, settingFields);
+  if (options.retry !== undefined) checkFields(name, "retry", options.retry, retryFields);
   if (options.context !== undefined) checkPolicy(options.context, (problem) => invalid(name, problem));
 }
 
@@ -137,6 +130,58 @@ const known: Readonly<Record<keyof AgentOptions, true>> = {
 };
 const knownMemory: Readonly<Record<keyof AgentMemory, true>> = { recall: true, remember: true, scope: true, tokens: true, limit: true };
 const knownHooks: Readonly<Record<keyof Hooks, true>> = { beforeModel: true, beforeTool: true, afterTool: true };
+
+/** What a field takes, and how that is said. */
+type Field = readonly [takes: (value: unknown) => boolean, wanted: string];
+
+const isCount = (value: unknown): boolean => Number.isInteger(value) && (value as number) >= 1;
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null && !Array.isArray(value);
+const toolChoices: readonly unknown[] = ["auto", "none", "required"];
+const efforts: readonly unknown[] = ["none", "low", "medium", "high"];
+
+const settingFields: Readonly<Record<keyof ModelSettings, Field>> = {
+  temperature: [Number.isFinite, "a finite number"],
+  maxOutputTokens: [isCount, "a whole number from 1"],
+  seed: [Number.isInteger, "a whole number"],
+  toolChoice: [
+    (value) => toolChoices.includes(value) || (isObject(value) && typeof (value as { tool?: unknown }).tool === "string"),
+    `one of ${toolChoices.join(", ")}, or { tool: name }`,
+  ],
+  reasoning: [(value) => efforts.includes(value), `one of ${efforts.join(", ")}`],
+  providerOptions: [
+    (value) => isObject(value) && Object.values(value).every(isObject),
+    'an object for each provider, like { openai: { user: "ada" } }',
+  ],
+};
+const retryFields: Readonly<Record<keyof NonNullable<AgentOptions["retry"]>, Field>> = {
+  attempts: [isCount, "a whole number from 1"],
+  timeout: [(value) => durationMs(value as Duration) >= 0, "a duration"],
+};
+
+/** One that is misspelt, or of another type, would be left out in silence. */
+function checkFields(name: string, option: "settings" | "retry", given: object, fields: Readonly<Record<string, Field>>): void {
+  if (!isObject(given)) throw invalid(name, `has no object as ${option}: give one with ${Object.keys(fields).join(", ")}`);
+  refuseUnknown(name, `an option of ${option}`, Object.keys(given), fields);
+  for (const [field, value] of Object.entries(given) as [string, unknown][]) {
+    const [takes, wanted] = fields[field] as Field;
+    if (value !== undefined && !takes(value)) throw invalid(name, `has ${option}.${field} ${shown(value)}: give ${wanted}`);
+  }
+}
+
+/** An object of one's own may have fields beside its hooks, and get them from its class. */
+function checkHooks(name: string, hooks: Hooks): void {
+  if (!isObject(hooks)) throw invalid(name, `has no object as hooks: give one with ${Object.keys(knownHooks).join(", ")}`);
+  const own = Object.entries(hooks).filter(([, value]) => typeof value === "function");
+  refuseUnknown(
+    name,
+    "a hook",
+    own.map(([hook]) => hook),
+    knownHooks,
+  );
+  for (const hook of Object.keys(knownHooks) as (keyof Hooks)[])
+    if (hooks[hook] !== undefined && typeof hooks[hook] !== "function")
+      throw invalid(name, `has hooks.${hook} ${shown(hooks[hook])}: give a function`);
+}
 
 /** The tools it adds are named like what they do. */
 function checkMemory(name: string, memory: AgentMemory, tools: ReadonlySet<string>): void {

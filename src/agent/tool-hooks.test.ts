@@ -57,6 +57,19 @@ const failed = (work: Promise<unknown>): Promise<RathError> =>
     (error: RathError) => error,
   );
 
+test("hooks may come from a class, with fields of their own", async () => {
+  class Guard {
+    readonly seen: string[] = [];
+    beforeTool({ tool: name }: { readonly tool: string }): undefined {
+      this.seen.push(name);
+    }
+  }
+  const hooks = new Guard();
+  const model = scripted({ calls: [{ tool: "nobody", input: {} }] }, "ok");
+  await new Agent({ model, hooks, settings: { temperature: undefined }, retry: {} }).forward(testRath().session("go"));
+  expect(hooks.seen).toEqual(["nobody"]);
+});
+
 describe("a call that may have happened", () => {
   test("stays unknown under a hook: the probe is asked, the hook is not", async () => {
     const seen: unknown[] = [];

@@ -74,8 +74,7 @@ function answer(request: ModelRequest) {
   return { calls: [{ tool: "count_words", input: { text: said.slice(said.indexOf(":") + 1) } }] };
 }
 
-/** A script has one reply for each call of the model: enough for a long conversation. */
-export const offline = scripted(...Array.from({ length: 200 }, () => answer));
+export const offline = scripted(answer);
 
 /** MODEL=anthropic/claude-haiku-4-5 asks a real one, with its provider's key and after npm install @ai-sdk/anthropic. */
 const model = process.env["MODEL"] || offline;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { callModel, failureFrom, optionsOf, requestOf } from "../../test/support/model-call.ts";
+import { Agent } from "../agent/agent.ts";
 import { testRath } from "../testing/test-rath.ts";
 import { scripted } from "./scripted.ts";
 
@@ -18,6 +19,20 @@ describe("scripted", () => {
   test("a function sees the request and the session", async () => {
     const model = scripted((request, given) => `${request.messages.length} ${given.id === session.id}`);
     expect((await callModel(model, requestOf(), at(0))).reply.parts).toEqual([{ type: "text", text: "1 true" }]);
+  });
+
+  test("a function that is given alone answers every call; beside others it is one reply", async () => {
+    const count = scripted((request) => `${request.messages.length} read`);
+    const agent = new Agent({ model: count });
+    const first = await agent.forward(session);
+    expect([first.text, (await agent.forward(first.say("And now?"))).text]).toEqual(["1 read", "3 read"]);
+    const list = scripted(
+      () => "made",
+      () => "made too",
+    );
+    expect((await callModel(list, requestOf(), at(1))).reply.parts).toEqual([{ type: "text", text: "made too" }]);
+    for (const model of [list, scripted("a"), scripted(() => "made", "a")])
+      expect(await failureFrom(callModel(model, requestOf(), at(2)))).toMatchObject({ message: expect.stringMatching(/^The script has/) });
   });
 
   test("calls have ids of their agent, turn and index, which stay apart in a conversation", async () => {

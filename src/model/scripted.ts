@@ -24,7 +24,7 @@ export type Reply =
       /** How many milliseconds the reply takes. */
       readonly delay?: number | undefined;
     };
-/** A reply, or a function that makes one of what the model was asked. Throwing fails the call, so it can hold assertions. */
+/** A reply, or a function that makes one of what the model was asked; alone it makes all of them. Throwing fails the call, so it can hold assertions. */
 export type Script = Reply | ((request: ModelRequest, session: Session) => Reply);
 
 type Scene = Exclude<Reply, string>;
@@ -34,7 +34,7 @@ const remembered = 1000;
 
 /**
  * The n-th reply answers the n-th call of that agent on that branch, so parallel branches and resumed runs do not race for
- * replies. A Selector asks in a branch of its own for each choice, and so does a context policy for each summary: there the first
+ * replies. A function that is given alone answers every call. A Selector asks in a branch of its own for each choice, and so does a context policy for each summary: there the first
  * reply answers every time. Give a Selector a function of `session.routes`, and a policy a `model` of its own. A failure that is scripted may be tried again at once; a script that has no reply left fails for good.
  *
  * @example
@@ -42,6 +42,9 @@ const remembered = 1000;
  *   { calls: [{ tool: "read_file", input: { path: "a.txt" } }] },
  *   (request) => `I was sent ${request.messages.length} messages.`,
  * );
+ *
+ * @example
+ * const echo = scripted(({ messages }) => `You have said ${messages.filter(({ role }) => role === "user").length} things.`);
  *
  * @example
  * const choose = scripted((_, { routes }) => ({ output: { choice: routes.length === 0 ? "fix" : "done", reason: "it is next" } }));
@@ -106,7 +109,8 @@ function checkReply(reply: unknown, turn: number): void {
 }
 
 function sceneOf(replies: readonly Script[], request: ModelRequest, { session, by, turn }: ModelOptions): Scene {
-  const script = replies[turn];
+  const [first, ...others] = replies;
+  const script = typeof first === "function" && others.length === 0 ? first : replies[turn];
   if (script === undefined)
     throw modelFailed(
       `The script has ${replies.length} ${replies.length === 1 ? "reply" : "replies"}, and agent "${by}" asks for reply ${turn + 1} (turn ${turn}). Add a reply, or find out why it asks again.`,

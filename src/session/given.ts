@@ -67,10 +67,14 @@ export function givenContent(content: Content): Content {
 /** What is stored of a verdict. */
 export function givenVerdict(value: CheckResult): Readonly<Record<string, unknown>> {
   if (typeof value === "boolean") return { passed: value };
-  const { passed, score, reason } = value;
+  const { passed, score, reason }: Partial<Exclude<CheckResult, boolean>> = value ?? {};
+  if (typeof passed !== "boolean") {
+    const what = kindOf(value) === "an object" ? `is an object whose passed is ${shown(passed)}` : `is ${shown(value)}`;
+    throw unsupported("the verdict", what, "give a boolean or { passed, score?, reason? }");
+  }
   if (score !== undefined && !Number.isFinite(score)) throw unsupported("score", `is ${kindOf(score)}`, "give a finite number");
   return {
-    passed: passed === true,
+    passed,
     ...(score === undefined ? {} : { score }),
     ...(reason === undefined ? {} : { reason: givenText(reason, "reason") }),
   };

@@ -98,6 +98,20 @@ function frozen(value: unknown): unknown {
   return Object.freeze(value);
 }
 
+/** The value with copies of its bytes, which cannot be frozen: what one reader does to them no other one sees. Itself where there are none. */
+export function withOwnBytes(value: unknown): unknown {
+  if (value instanceof Uint8Array) return new Uint8Array(value);
+  if (typeof value !== "object" || value === null) return value;
+  const kept: object = Array.isArray(value) ? [] : {};
+  let same = true;
+  for (const [key, inner] of Object.entries(value)) {
+    const own = withOwnBytes(inner);
+    same &&= Object.is(own, inner);
+    put(kept as Record<string, unknown>, key, own);
+  }
+  return same ? value : Object.freeze(kept);
+}
+
 /** The hashes of the blobs a canonical text names. */
 export function blobsIn(text: string): readonly string[] {
   if (!text.includes('"$":"blob"')) return [];

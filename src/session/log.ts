@@ -7,7 +7,7 @@ import { dataText, type Sealed, upcast } from "./codec.ts";
 import { RathError } from "./errors.ts";
 import { type DataOf, type Event, type EventKind, type Facts, isCalled, isReturned } from "./event.ts";
 import type { EventId, Scope, SessionId } from "./id.ts";
-import { decode } from "./json.ts";
+import { decode, withOwnBytes } from "./json.ts";
 import type { Platform } from "./platform.ts";
 import { Vector } from "./vector.ts";
 
@@ -50,6 +50,7 @@ export class Node {
   links: readonly Chain[] | undefined;
   #data: unknown;
   #decoded = false;
+  #hasBytes = false;
 
   constructor(fields: Pick<Node, "id" | "kind" | "version" | "step" | "at" | "by" | "facts">, log: Log, parents: readonly Node[]) {
     this.id = fields.id;
@@ -79,6 +80,8 @@ export class Node {
   hold(data: unknown): void {
     this.#data = data;
     this.#decoded = true;
+    // Bytes are blobs: most events have none, and nothing has to be looked for.
+    this.#hasBytes = this.blobs !== undefined && withOwnBytes(data) !== data;
   }
 
   /** What it said is gone for good; a value that was taken from it before is beyond reach. */
@@ -94,14 +97,19 @@ export class Node {
     return !this.#decoded && this.bytes === undefined && this.sealed === undefined;
   }
 
-  /** Decoded, upcast and frozen; undefined once erased. */
+  /** Decoded, upcast and frozen, with bytes of its own each time; undefined once erased. */
   data<K extends EventKind>(platform: Platform): DataOf<K> {
     if (!this.#decoded) {
       if (this.bytes === undefined) return undefined as never;
       const value = decode(dataText(platform, this.bytes), platform, (hash) => this.blob(hash));
       this.hold(upcast(this.kind, this.version, value));
     }
-    return this.#data as DataOf<K>;
+    return (this.#hasBytes ? withOwnBytes(this.#data) : this.#data) as DataOf<K>;
+  }
+
+  /** Whether there are bytes in its data, once that was read. */
+  get hasBytes(): boolean {
+    return this.#hasBytes;
   }
 
   blob(hash: string): Uint8Array {

@@ -39,6 +39,31 @@ describe("a session", () => {
     expect(() => (session.output.list as unknown[]).push(2)).toThrow(TypeError);
   });
 
+  test("hands out bytes of one's own, wherever they are read", async () => {
+    const store = memoryStore();
+    const rath = testRath({ store });
+    const image = { type: "file" as const, mediaType: "image/png", data: new Uint8Array([1, 2, 3]) };
+    const made = await rath.session([image]).do("load", () => ({ list: [new Uint8Array([1, 2, 3])] }));
+    await rath.save(made);
+    const shown = (session: Session): Uint8Array[] => {
+      const { list } = session.output as { readonly list: readonly Uint8Array[] };
+      const [part] = session.messages[0]?.parts ?? [];
+      return [
+        list[0],
+        (last(session).data as { value: { list: Uint8Array[] } }).value.list[0],
+        (part as typeof image).data,
+      ] as Uint8Array[];
+    };
+    await using again = testRath({ store });
+    for (const session of [made, await again.open(made.id)]) {
+      for (const bytes of shown(session)) bytes.reverse();
+      expect(shown(session).map((bytes) => [...bytes])).toEqual(Array(3).fill([1, 2, 3]));
+      expect([Object.isFrozen(session.output), Object.isFrozen((session.output as typeof made.output).list)]).toEqual([true, true]);
+    }
+    const plain = await rath.session("x").do("long", () => ({ text: "x".repeat(10_000), nan: Number.NaN }));
+    expect(plain.output).toBe(plain.output);
+  });
+
   test("never changes under whoever holds it", async () => {
     const session = testRath({ implicitForks: "allow" }).session("hi").to("local");
     const before = inspect([session.messages, session.status, session.step, session.placement, [...session.events()]], { depth: 9 });

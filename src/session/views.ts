@@ -10,7 +10,7 @@ import type { Check, Duration, Lineage, Pending, Placement, Route, SessionStatus
 
 const messages = new WeakMap<Node, Message>();
 
-/** The message an event carries; made once, and once more when it was erased. */
+/** The message an event carries; made once, but for one with bytes, and once more when it was erased. */
 export function messageOf(node: Node, platform: Platform): Message {
   // What was erased since is not said again.
   const known = node.erased ? undefined : messages.get(node);
@@ -24,7 +24,8 @@ export function messageOf(node: Node, platform: Platform): Message {
     event: node.id,
     session: node.log.id,
   });
-  messages.set(node, message);
+  // Bytes are not shared among those who read them.
+  if (!node.hasBytes) messages.set(node, message);
   return message;
 }
 

@@ -63,6 +63,33 @@ const cases: readonly (readonly [string, () => unknown, string, RegExp])[] = [
     "agent.invalid",
     /hook "beforTool"/,
   ],
+  ...[
+    [
+      "a setting nobody knows",
+      { settings: { maxTokens: 5 } },
+      /option of settings "maxTokens" that is not known; there are: temperature, max/,
+    ],
+    ["a temperature that is a word", { settings: { temperature: "hot" } }, /settings.temperature "hot": give a finite number/],
+    ["an answer of no length", { settings: { maxOutputTokens: 0 } }, /settings.maxOutputTokens 0: give a whole number from 1/],
+    ["a seed that is no whole number", { settings: { seed: 0.5 } }, /settings.seed 0.5: give a whole number/],
+    [
+      "a choice of tool that is none",
+      { settings: { toolChoice: "must" } },
+      /settings.toolChoice "must": give one of auto, .*\{ tool: name \}/,
+    ],
+    ["an effort nobody knows", { settings: { reasoning: "max" } }, /settings.reasoning "max": give one of none, low/],
+    [
+      "a provider's options without its name",
+      { settings: { providerOptions: { user: "a" } } },
+      /settings.providerOptions an object: give an object for/,
+    ],
+    ["settings that are none", { settings: 5 }, /no object as settings: give one with temperature,/],
+    ["a misspelt retry", { retry: { attempt: 3 } }, /option of retry "attempt" that is not known; there are: attempts, timeout/],
+    ["no attempt at all", { retry: { attempts: 0 } }, /retry.attempts 0: give a whole number from 1/],
+    ["a retry that is a number", { retry: 3 }, /no object as retry: give one with attempts, timeout/],
+    ["a hook that is no function", { hooks: { beforeModel: 1 } }, /hooks.beforeModel 1: give a function/],
+    ["hooks that are none", { hooks: [() => 1] }, /no object as hooks: give one with beforeModel,/],
+  ].map(([what, options, message]) => agentCase(what as string, options as object, message as RegExp)),
   [
     "tools that are no list",
     () => new Agent({ model: paid, tools: { a: 1 } as never }),
@@ -186,6 +213,10 @@ test("a script for a Selector reads the routes so far", async () => {
   const session = await new Selector({ choices: { fix }, choose }).forward(memory().session("red"));
   expect([session.text, session.routes.map(({ choice }) => choice)]).toEqual(["fixed", ["fix", "done"]]);
 });
+
+function agentCase(what: string, options: object, message: RegExp): (typeof cases)[number] {
+  return [what, () => new Agent({ model: paid, ...options } as never), "agent.invalid", message];
+}
 
 function hooked(beforeModel: () => unknown): Promise<unknown> {
   return new Agent({ name: "writer", model: paid, hooks: { beforeModel: beforeModel as never } }).forward(memory().session("hi"));

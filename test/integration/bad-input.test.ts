@@ -175,6 +175,23 @@ describe("what verbs are given", () => {
     expect((await verify(session)).problems).toStrictEqual([]);
   });
 
+  test.each<readonly [string, unknown, string]>([
+    ["a list", "long text".match(/long/), "is an array"],
+    ["an object without passed", { pass: true }, "is an object whose passed is undefined"],
+    ["an object whose passed is a word", { passed: "yes" }, 'is an object whose passed is "yes"'],
+    ["a number", 1, "is 1"],
+    ["a word", "yes", 'is "yes"'],
+    ["nothing", undefined, "is undefined"],
+    ["null", null, "is null"],
+  ])("a check that gives %s has failed, and says that it gave no verdict", async (_, given, what) => {
+    const session = await memory()
+      .session("go")
+      .check("fits", () => given as never);
+    const reason = `the verdict ${what}: give a boolean or { passed, score?, reason? }.`;
+    expect(session.checks).toMatchObject([{ name: "fits", passed: false, reason }]);
+    expect((await verify(session)).problems).toStrictEqual([]);
+  });
+
   test("names with a lone surrogate are refused or stored so that the session verifies", async () => {
     const rath = memory();
     const named = class extends Flow {

@@ -169,8 +169,8 @@ function problemWith(given: unknown, entries: ReadonlySet<string>): string | und
   const [other] = Object.keys(others);
   if (other !== undefined) return `gave ${JSON.stringify(other)}, which is not known`;
   if (!Array.isArray(keep)) return "gave no list to keep";
-  const unknown: unknown = keep.find((event) => !entries.has(event));
-  if (unknown !== undefined) return `keeps ${JSON.stringify(unknown)}, which is none of its entries`;
+  const unknown = keep.findIndex((event) => !entries.has(event));
+  if (unknown >= 0) return `keeps ${JSON.stringify(keep[unknown])}, which is the event of none of its entries`;
   return replacement === undefined || typeof replacement === "string" ? undefined : "gave a replacement that is no text";
 }
 
@@ -188,7 +188,7 @@ async function asked(session: Session, agent: string, choose: () => unknown): Pr
 function policyFailed(agent: string, problem: string, session: Session | undefined, cause?: unknown): RathError {
   return new RathError(
     "agent.hook-failed",
-    `The context policy of agent "${agent}" ${problem}. Return { keep: ids of entries, replacement?: text }, or undefined to change nothing.`,
+    `The context policy of agent "${agent}" ${problem}. Return { keep: events of entries, replacement?: text }, or undefined to change nothing.`,
     { session, cause },
   );
 }

@@ -215,7 +215,10 @@ describe("a function", () => {
   test("that throws or names what is not there is an error of the program", async () => {
     const go = (context: ContextPolicy) => agent(["hi"], context).forward(testRath().session("go"));
     await expect(go(() => Promise.reject(new Error("broken")) as never)).rejects.toMatchObject({ code: "agent.hook-failed" });
-    await expect(go(() => ({ keep: ["nothing"] }))).rejects.toThrow(/keeps "nothing", which is none of its entries/);
+    await expect(go(() => ({ keep: ["nothing"] }))).rejects.toThrow(/keeps "nothing", which is the event of none of its entries/);
+    await expect(go((entries) => ({ keep: entries.map((entry) => (entry as { id?: string }).id) }) as never)).rejects.toThrow(
+      /keeps undefined, which is the event of none of its entries\. Return \{ keep: events of entries/,
+    );
     await expect(go(() => ({}) as never)).rejects.toThrow(/gave no list to keep/);
     await expect(go(() => ({ keep: [], replacment: "x" }) as never)).rejects.toThrow(/gave "replacment", which is not known/);
     await expect(go(() => ({ keep: [], replacement: 3 }) as never)).rejects.toThrow(/a replacement that is no text/);
