@@ -49,7 +49,7 @@ test("and goes on with the other when its owner is gone", async () => {
 
 // Mutant: only news count, not the time.
 test("a run that its owner parked for a timer and left goes on with the other at its time", async () => {
-  const { by, first, second } = pair(memoryStore(), (session) => session.wait("1200ms"));
+  const { by, first, second } = pair(memoryStore(), (session) => session.wait("2s"));
   const run = await first.run("flow", first.session("go"), { key: "k" });
   const same = await second.run("flow", second.session("go"), { key: "k" });
   expect((await run.settle()).status).toBe("waiting");

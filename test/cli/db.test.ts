@@ -203,7 +203,7 @@ describe("PostgreSQL", () => {
     expect(none).toMatchObject({ exit: 0, out: expect.stringContaining("no schema openrath yet") });
     expect(await onServer("migrate", "--check")).toMatchObject({
       exit: 4,
-      out: expect.stringMatching(/^store\t0\t2\tPostgreSQL at .*, schema openrath$/m),
+      out: expect.stringMatching(/^store\t0\t3\tPostgreSQL at .*, schema openrath$/m),
     });
     const tables = await withClient(url, (client) => client.query("SELECT to_regclass('openrath.logs')::text AS logs"));
     expect(tables.rows).toEqual([{ logs: null }]);

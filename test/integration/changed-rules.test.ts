@@ -167,7 +167,7 @@ describe("where nobody would be asked any more", () => {
   });
 
   test("what nobody answered in time stays expired", async () => {
-    const it = new Deployed("keyed", undefined, { approvalExpires: "1200ms" });
+    const it = new Deployed("keyed", undefined, { approvalExpires: "2s" });
     const { id, expires } = (await it.asks()) as Extract<Pending, { kind: "approval" }>;
     await until("its time", () => new Date().toISOString() > (expires as string));
     const { run, rath } = await it.under(allowing);

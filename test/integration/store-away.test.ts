@@ -54,7 +54,7 @@ class Away {
   }
 }
 
-const waits = new Flow(async (session) => (await session.wait("1100ms")).do("up", () => "up", { repeat: "safe" }));
+const waits = new Flow(async (session) => (await session.wait("2s")).do("up", () => "up", { repeat: "safe" }));
 const asks = new Flow(async (session) => (await session.ask("Go on?")).do("up", () => "up", { repeat: "safe" }));
 
 test("a timer that comes meanwhile is heard, and said to be late once", async () => {
@@ -64,7 +64,7 @@ test("a timer that comes meanwhile is heard, and said to be late once", async ()
   const run = await rath.run(waits, rath.session("go"));
   expect((await run.settle()).status).toBe("waiting");
   away.away = true;
-  await sleep(1300);
+  await sleep(2200);
   away.away = false;
   expect((await run.result()).output).toBe("up");
   expect((await texts()).filter((text) => text.includes("could not go on"))).toEqual([
@@ -89,7 +89,7 @@ test("it is asked less and less often, and not any more once the Rath is closed"
   const run = await rath.run(waits, rath.session("go"));
   expect((await run.settle()).status).toBe("waiting");
   away.away = true;
-  await sleep(2000);
+  await sleep(3000);
   const asked = away.asked;
   expect(asked).toBeGreaterThan(2);
   expect(asked).toBeLessThan(15);
