@@ -26,14 +26,19 @@ export function listen(
   if (!cli.onTerminal && cli.settings.jsonl !== true) return { lastText: undefined, until: async () => {} };
   const voice = new Voice(cli);
   let stopped = false;
+  const stream = run.stream({ after });
   const reading = (async () => {
-    for await (const part of run.stream({ after })) {
+    for await (const part of stream) {
       if (stopped) return;
       if (part.type === "event") onEvent();
       if (cli.settings.jsonl === true) cli.print(json(part));
       else voice.hear(part);
     }
-  })();
+  })().catch(async (error: unknown) => {
+    // That the run failed is said by whoever waits for what it comes to.
+    const failure = await stream.result().catch((failed: unknown) => failed);
+    if (error !== failure) throw error;
+  });
   return {
     get lastText() {
       return voice.lastText;

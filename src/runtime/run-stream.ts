@@ -162,6 +162,10 @@ class RunReader<Output> {
         await this.#later();
         this.#runtime.assertOpen();
       }
+    } catch (error) {
+      // Its store was closed under it.
+      if (RathError.is(error, "store.closed")) this.#runtime.assertOpen();
+      throw error;
     } finally {
       signal.removeEventListener("abort", stop);
       unlisten();

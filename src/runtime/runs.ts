@@ -13,7 +13,7 @@ import { cancelChildren, cancelOf, isToBeMadeGood, requestCancel } from "./cance
 import type { Execution } from "./execution.ts";
 import type { Ending } from "./finish.ts";
 import { type Hints, hintsOf, openWakeups } from "./hints.ts";
-import { type HeldLease, held } from "./lease.ts";
+import type { HeldLease } from "./lease.ts";
 import { leaveAgain } from "./leave-behind.ts";
 import { Obedience } from "./obedience.ts";
 import { ParkedRuns } from "./parked-runs.ts";
@@ -24,7 +24,8 @@ import { loadRun, type RunRecord } from "./run-record.ts";
 import { hasEnded, rowOfRun } from "./run-row.ts";
 import type { Runtime } from "./runtime.ts";
 import { StandIns } from "./stand-ins.ts";
-import { busy, claimRun, deathsOf, endUnexecuted, overdue, poisoned, rests, takeUp, unknownWorkflow } from "./take-up.ts";
+import { Starts } from "./starts.ts";
+import { busy, claimNew, claimRun, deathsOf, endUnexecuted, overdue, poisoned, rests, takeUp, unknownWorkflow } from "./take-up.ts";
 import { toldPartsOf } from "./told-parts.ts";
 import { cameTo, type RunWork, telling, tellOf, type WorkOptions, type WorkState, work } from "./worker.ts";
 
@@ -58,6 +59,8 @@ export class Runs {
   readonly #taking = new Map<string, Promise<boolean>>();
   /** What is under way with each run that was handed to this process. */
   readonly #going = new Map<string, Promise<void>>();
+  /** Runs that are being started, up to where they execute. */
+  readonly #starts = new Starts();
   readonly #attention: Attention;
   readonly #standIns: StandIns;
   /** Tells those who work here that there may be something to take. */
@@ -92,8 +95,7 @@ export class Runs {
   async start<W extends Workflow>(given: W | string, session: Session, options: RunOptions): Promise<Run<OutputOf<W>>> {
     if (typeof given !== "string" && typeof (given as Partial<Workflow> | null | undefined)?.forward !== "function")
       throw unsupported("workflow", `is ${kindOf(given)}`, "give a Workflow, or the name of one in openrath({ workflows })");
-    const queue = options.queue === true;
-    const workflow = typeof given === "string" ? (queue ? this.#known(given) : this.#named(given)) : given;
+    const workflow = typeof given === "string" ? (options.queue === true ? this.#known(given) : this.#named(given)) : given;
     const name = typeof given === "string" ? givenName(given, "the workflow's name") : this.#runtime.nameOf(given);
     const registered = this.#known(name);
     if (registered !== undefined && registered !== workflow)
@@ -102,17 +104,21 @@ export class Runs {
         `Two workflows are named "${name}": the one given and the one in openrath({ workflows }). A resumed run finds its workflow by name: rename one.`,
       );
     if (workflow !== undefined) await checkInput(workflow, name, session);
+    return this.#starts.add(() => this.#begin(name, workflow, session, options)) as Promise<Run<OutputOf<W>>>;
+  }
+
+  async #begin(name: string, workflow: Workflow | undefined, session: Session, options: RunOptions): Promise<Run> {
     await this.#runtime.effects.writer.flush();
     const queued = await queueRun(this.#runtime, { name, workflow }, session, options);
-    if (queued === undefined) return (await this.#again(name, workflow, session, options)) as Run<OutputOf<W>>;
+    if (queued === undefined) return this.#again(name, workflow, session, options);
     const { execution, input, row } = queued;
-    if (queue || workflow === undefined) {
+    if (options.queue === true || workflow === undefined) {
       execution.close();
       this.#obedience.heed(row.id, options.signal);
       this.#poke();
       return this.#handle(row);
     }
-    const lease = await this.#claimNew(row.id, execution);
+    const lease = await claimNew(this.#runtime, execution, this.#worker, () => this.#starts.assertOpen());
     const how = { onDivergence: "pause", signal: options.signal } as const;
     // Only who is the first to hold it knows that nothing was done yet: a worker may have been faster, and even ended it.
     if (lease?.epoch === 1) {
@@ -123,16 +129,6 @@ export class Runs {
       if (lease !== undefined) await this.#goOn(row, lease, workflow, how);
     }
     return this.#handle(row);
-  }
-
-  async #claimNew(id: string, execution: Execution): Promise<HeldLease | undefined> {
-    try {
-      const store = await this.#runtime.store();
-      return await held(this.#runtime, () => store.claim(id, this.#worker, this.#runtime.times.leaseMs));
-    } catch (error) {
-      execution.close();
-      throw error;
-    }
   }
 
   /** The run that has this key already; executed here when nobody else does. */
@@ -196,6 +192,7 @@ export class Runs {
 
   /** Something came for a run from outside: if it waits here, it goes on. */
   async wake(id: string): Promise<void> {
+    if (this.#starts.closed) return;
     this.#poke();
     const workflow = this.#parked.workflowOf(id);
     if (workflow === undefined || this.#executing.has(id) || this.#isWorkedOn(workflow)) return;
@@ -216,6 +213,7 @@ export class Runs {
   }
 
   async close(): Promise<void> {
+    await this.#starts.close();
     this.#parked.close();
     this.#obedience.close();
     this.#standIns.close();
@@ -232,6 +230,7 @@ export class Runs {
     if (this.#executing.has(row.id)) return Promise.resolve(true);
     const under = this.#taking.get(row.id);
     if (under !== undefined) return under;
+    this.#starts.assertOpen();
     const taking = this.#claimed(row, workflow, how).finally(() => this.#taking.delete(row.id));
     this.#taking.set(row.id, taking);
     return taking;

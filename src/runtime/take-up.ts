@@ -26,6 +26,29 @@ export async function claimRun(runtime: Runtime, store: Store, id: string, worke
   return owner !== undefined && isDeadHere(owner) ? held(runtime, () => store.claim(id, worker, leaseMs, { from: owner })) : undefined;
 }
 
+/** Takes the lease of a run that was only just queued, unless there is a reason by now not to execute it here: then it waits for others. */
+export async function claimNew(
+  runtime: Runtime,
+  execution: Execution,
+  worker: string,
+  mayStart: () => void,
+): Promise<HeldLease | undefined> {
+  try {
+    const store = await runtime.store();
+    const lease = await held(runtime, () => store.claim(execution.id, worker, runtime.times.leaseMs));
+    try {
+      mayStart();
+    } catch (error) {
+      if (lease !== undefined) await store.release(lease);
+      throw error;
+    }
+    return lease;
+  } catch (error) {
+    execution.close();
+    throw error;
+  }
+}
+
 /** An execution that goes on after what the run has recorded. */
 export function takeUp(runtime: Runtime, record: RunRecord, lease: HeldLease, worker: string, workflow?: Workflow): Execution {
   const execution = new Execution(runtime, record.id, "run", record.log);

@@ -17,7 +17,11 @@ export type StreamPart = {
   | { readonly type: "event"; readonly event: Event }
 );
 
-/** Started at once; reading it is optional. Leaving a loop stops reading, not the work; `cancel`, the signal or `await using` stop the work. */
+/**
+ * Started at once; reading it is optional. Leaving a loop stops reading, not the work; `cancel`, the signal or `await using` stop the work.
+ * Where the work fails or is cancelled, or its Rath is closed, a loop over the parts or over `text` gets everything until then and rejects
+ * with the error that `result` rejects with. Nobody has to read or to ask: what failed unheard is no unhandled rejection.
+ */
 export interface Stream<out Output = unknown> extends AsyncIterable<StreamPart>, AsyncDisposable {
   /** Only what models say, as it arrives. */
   readonly text: AsyncIterable<string>;

@@ -168,18 +168,6 @@ describe("a stream", () => {
     expect((await done.result()).stop).toBe("finished");
   });
 
-  test("a failure is the result's; the loop just ends", async () => {
-    class Broken extends Workflow {
-      async forward(session: Session): Promise<Session> {
-        await session.do("one", () => 1);
-        throw new Error("broken");
-      }
-    }
-    const stream = new Broken().stream(testRath().session("go"));
-    expect((await all(stream)).map(brief)).toContain("do.returned");
-    await expect(stream.result()).rejects.toThrow("broken");
-  });
-
   test("text is of its own branch; forks and nested work are parts with sessions of their own", async () => {
     class Both extends Workflow {
       readonly main = new Agent({ model: scripted("main says") });

@@ -55,13 +55,19 @@ export class LiveStream<out Output> implements Stream<Output> {
       readonly headers?: Readonly<Record<string, string>> | undefined;
     } = {},
   ): Response {
-    return streamResponse(this, (part) => part.session === this.#main, options, this.#result, this.#clean);
+    return streamResponse(this.#all(), (part) => part.session === this.#main, options, this.#result, this.#clean);
   }
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#over) await this.cancel("the stream was disposed");
   }
 
+  /** Who reads to the end is told how the work ended: half an answer must not pass for a whole one. */
   async *[Symbol.asyncIterator](): AsyncIterator<StreamPart> {
+    yield* this.#all();
+    await this.#result;
+  }
+
+  async *#all(): AsyncIterable<StreamPart> {
     for (let at = 0; ; ) {
       const part = this.#parts[at];
       if (part !== undefined) {

@@ -169,7 +169,12 @@ describe("the stream of a run", () => {
     await stream.cancel("enough");
     await expect(stream.result()).rejects.toMatchObject({ code: "run.cancelled" });
     expect(await run.status()).toBe("cancelled");
-    expect(kinds(await all(stream)).at(-1)).toMatch(/^run\./);
+    const parts: StreamPart[] = [];
+    const reading = (async () => {
+      for await (const part of stream) parts.push(part);
+    })();
+    await expect(reading).rejects.toMatchObject({ code: "run.cancelled" });
+    expect(kinds(parts).at(-1)).toMatch(/^run\./);
   });
 
   test("leaving the loop leaves the run alone", async () => {
