@@ -95,7 +95,7 @@ export function checkOptions(options: RathOptions): void {
   oneOf("durability", options.durability, ["sync", "relaxed"]);
   oneOf("implicitForks", options.implicitForks, ["allow", "warn", "error"]);
   for (const [name, workflow] of Object.entries<unknown>(options.workflows ?? {})) {
-    if (typeof (workflow as Partial<Workflow> | null | undefined)?.forward === "function") continue;
+    if (typeof (workflow as Partial<Workflow> | null | undefined)?.describe === "function") continue;
     throw new RathError(
       "workflow.invalid",
       `workflows.${name} is no workflow: give an Agent, or an instance of a class that extends Workflow.`,

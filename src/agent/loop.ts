@@ -4,6 +4,7 @@
  */
 import { counted } from "../session/counted.ts";
 import { RathError } from "../session/errors.ts";
+import { givenText } from "../session/given.ts";
 import type { Host } from "../session/host.ts";
 import { SharedText } from "../session/json.ts";
 import type { ReplyPart, RequestTool } from "../session/message.ts";
@@ -107,7 +108,8 @@ async function prepare<Output>(options: AgentOptions<Output>, session: Session, 
   let instructions = "";
   if (typeof options.instructions === "function") {
     const write = options.instructions;
-    at = await at.do("instructions", () => write(session), { repeat: "safe" });
+    const text = async (): Promise<string> => givenText(await write(session), `what the instructions of agent "${name}" give`);
+    at = await at.do("instructions", text, { repeat: "safe" });
     instructions = at.output as string;
   } else instructions = options.instructions ?? "";
   const tools = new Map<string, Tool>(

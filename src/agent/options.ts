@@ -1,7 +1,7 @@
 /** What an agent is given, checked when it is made: what is wrong is said before anything is spent. */
 import { durationMs } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
-import { shown } from "../session/given.ts";
+import { kindOf, shown } from "../session/given.ts";
 import { isScope, memoryScopes, mostHits } from "../session/given-memory.ts";
 import type { ModelRequest, ModelSettings } from "../session/message.ts";
 import { isModelLike, type ModelLike } from "../session/model.ts";
@@ -83,6 +83,9 @@ export interface Hooks {
 export function checkOptions(options: AgentOptions<never>, name: string): void {
   refuseUnknown(name, "an option", Object.keys(options), known);
   if (options.hooks !== undefined) checkHooks(name, options.hooks);
+  const { instructions } = options;
+  if (instructions !== undefined && typeof instructions !== "string" && typeof instructions !== "function")
+    throw invalid(name, `has instructions that are ${kindOf(instructions)}: give a string, or a function that gives one`);
   for (const list of ["tools", "handoffs"] as const)
     if (options[list] !== undefined && !Array.isArray(options[list]))
       throw invalid(name, `has ${list} that are no list: write ${list}: [a, b]`);

@@ -2,6 +2,7 @@
 import { RathError } from "../session/errors.ts";
 import type { DataOf } from "../session/event.ts";
 import { callOf, stateOf, turnsOf } from "../session/fold.ts";
+import { givenText, kindOf, unsupported } from "../session/given.ts";
 import type { AskedInstead } from "../session/host.ts";
 import { modelName } from "../session/model.ts";
 import { allAgents } from "../workflow/describe.ts";
@@ -31,6 +32,9 @@ export function insteadOf(runtime: Runtime, { program, id }: RunRecord, { event,
     );
   if (model === undefined && instructions === undefined)
     throw new RathError("value.unsupported", "Nothing is changed: give another model, other instructions, or both.");
+  if (model !== undefined && typeof model !== "string")
+    throw unsupported("change.model", `is ${kindOf(model)}`, "give a name, and name the model by it in openrath({ models })");
+  if (instructions !== undefined) givenText(instructions, "change.instructions");
   return {
     by: call.by,
     turn: turnsOf(stateOf(call.parent), call.by),

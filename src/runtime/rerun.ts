@@ -24,7 +24,7 @@ export interface RerunOptions {
   readonly change?:
     | ((session: Session) => Session)
     | { readonly event: string; readonly output: unknown }
-    /** From this model call on, the agent that made it asks another model or with other instructions. */
+    /** From this model call on, the agent that made it asks another model, by its name, or with other instructions. */
     | { readonly event: string; readonly model?: string | undefined; readonly instructions?: string | undefined }
     | undefined;
   /** What `once` and `keyed` effects do that find no equal result: stop and ask (default), or run. */

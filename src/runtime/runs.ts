@@ -93,8 +93,8 @@ export class Runs {
   // ── starting and taking up ──
 
   async start<W extends Workflow>(given: W | string, session: Session, options: RunOptions): Promise<Run<OutputOf<W>>> {
-    if (typeof given !== "string" && typeof (given as Partial<Workflow> | null | undefined)?.forward !== "function")
-      throw unsupported("workflow", `is ${kindOf(given)}`, "give a Workflow, or the name of one in openrath({ workflows })");
+    if (typeof given !== "string" && typeof (given as Partial<Workflow> | null | undefined)?.describe !== "function")
+      throw unsupported("workflow", `is ${kindOf(given)}`, "give what extends Workflow, or the name of one in openrath({ workflows })");
     const workflow = typeof given === "string" ? (options.queue === true ? this.#known(given) : this.#named(given)) : given;
     const name = typeof given === "string" ? givenName(given, "the workflow's name") : this.#runtime.nameOf(given);
     const registered = this.#known(name);

@@ -61,13 +61,15 @@ describe("an input schema", () => {
     expect((await problem(schema, { path: "a", more: 1 })).message).toMatch(/more/);
   });
 
-  test("that cannot be checked is said by name, at every call", async () => {
-    const schema = { type: "object", properties: { a: { $ref: "#/nowhere" } } } as const;
-    for (let times = 0; times < 2; times++)
-      expect(await problem(schema, { a: 1 })).toMatchObject({
-        code: "effect.failed",
-        message: expect.stringMatching(/does not fit: .*\$?ref|Reference/i),
-      });
+  test.each([
+    ["a type that is none", { type: "strin" }, /\(Unsupported type: strin\)/],
+    ["a reference to nothing", { $ref: "#/nowhere" }, /\(Reference not found: #\/nowhere\)/],
+    ["a condition", { if: { type: "string" } }, /\(Conditional schemas/],
+    ["a pattern that is none", { type: "string", pattern: "(" }, /\(Invalid regular expression/],
+  ])("written as JSON Schema with %s is refused when the tool is made", (_, a, message) => {
+    const make = () => echo({ type: "object", properties: { a } } as Schema);
+    expect(make).toThrow(expect.objectContaining({ code: "tool.invalid", message: expect.stringMatching(message) }));
+    expect(make).toThrow(/^The input schema of tool "echo" cannot be checked .*: mend it, or give a schema of zod\.$/);
   });
 
   test("that validates asynchronously is waited for", async () => {

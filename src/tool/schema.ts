@@ -1,4 +1,5 @@
 /** Schemas of tools: as JSON Schema for models, and as a function that takes an input or says what is wrong with it. */
+import { createRequire } from "node:module";
 import { RathError } from "../session/errors.ts";
 import type { Schema, Validated } from "../session/session.ts";
 import { jsonSchemaOf, type Standard, type StandardResult, standardOf, toValidated } from "../session/standard-schema.ts";
@@ -33,6 +34,27 @@ function isObjectSchema(json: unknown): boolean {
   return typeof json === "object" && json !== null && (json as { readonly type?: unknown }).type === "object";
 }
 
+/** zod, once it was loaded to look at a schema. */
+let zod: typeof import("zod") | undefined;
+
+/** Refuses a JSON Schema that no input could be checked against: at every call the model would be told that its input does not fit. */
+export function checkable(tool: string, json: object): void {
+  try {
+    zod ??= createRequire(import.meta.url)("zod") as typeof import("zod");
+  } catch {
+    return; // in a bundle of somebody's own it can only be imported: there the first call says it
+  }
+  try {
+    fromJsonSchema(zod, json);
+  } catch (cause) {
+    throw invalid(tool, `cannot be checked (${textOfThrown(cause)}): mend it, or give a schema of zod`, cause);
+  }
+}
+
+function fromJsonSchema({ z }: typeof import("zod"), json: object) {
+  return z.fromJSONSchema(json as Parameters<typeof z.fromJSONSchema>[0]);
+}
+
 /** Validates without waiting where the schema can. */
 export function validating(schema: Schema, json: object): (input: unknown) => Validated | Promise<Validated> {
   const standard = standardOf(schema);
@@ -52,12 +74,11 @@ export function isLateByChance(validate: object): boolean {
   return loading.has(validate);
 }
 
-/** JSON Schema is checked by zod, which is loaded when the first input comes. */
+/** JSON Schema is checked by zod, which is loaded when the first input comes, unless it is there already. */
 function byJsonSchema(json: object): (input: unknown) => Validated | Promise<Validated> {
   let check: ((input: unknown) => Validated) | undefined;
   const load = async (): Promise<(input: unknown) => Validated> => {
-    const { z } = await import("zod");
-    const schema = z.fromJSONSchema(json as Parameters<typeof z.fromJSONSchema>[0]);
+    const schema = fromJsonSchema(zod ?? (await import("zod")), json);
     return (input) => {
       const result = schema.safeParse(input);
       return result.success ? { value: result.data } : toValidated({ issues: result.error.issues }, "input");

@@ -5,7 +5,8 @@ import { durationMs } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
 import { givenDuration, givenFunction, givenOptions, givenRepeat, givenText } from "../session/given.ts";
 import type { Duration, EffectContext, Infer, InferInput, Repeat, Schema, Tool, ToolContext, ToolDeclaration } from "../session/session.ts";
-import { inputSchemaOf, validating } from "./schema.ts";
+import { standardOf } from "../session/standard-schema.ts";
+import { checkable, inputSchemaOf, validating } from "./schema.ts";
 
 /** What `tool()` is given. */
 export interface ToolOptions<S extends Schema, Output> {
@@ -55,6 +56,13 @@ const fields = [
  * });
  */
 export function tool<S extends Schema, Output>(options: ToolOptions<S, Output>): Tool<InferInput<S>, Output> {
+  const made = ownTool(options);
+  if (standardOf(options.input) === undefined) checkable(made.name, made["~tool"].schema);
+  return made;
+}
+
+/** The same for our own tools, made when they are imported: their JSON Schemas need no look, for which zod would be loaded. */
+export function ownTool<S extends Schema, Output>(options: ToolOptions<S, Output>): Tool<InferInput<S>, Output> {
   const { name, description, run, writes = "world" } = options;
   checkName(name);
   givenOptions<ToolOptions<S, Output>>(options, fields, `tool "${name}"`);

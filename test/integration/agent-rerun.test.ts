@@ -86,6 +86,20 @@ describe("a rerun of an agent", () => {
     await expect(rerun(session, agent(), { change: { event: weather, model: "other/model" } })).rejects.toThrow("is no model call");
   });
 
+  test("with a model that has no name, or instructions that are no text, is refused before it begins", async () => {
+    const { done, agent } = world();
+    const session = await agent().forward(testRath().session("Where to?"));
+    done.length = 0;
+    const { id: event } = first(session, "model.called");
+    const again = (change: object) => rerun(session, agent(), { change: { event, ...change } as never });
+    await expect(again({ model: scripted("No.") })).rejects.toMatchObject({
+      code: "value.unsupported",
+      message: "change.model is an object: give a name, and name the model by it in openrath({ models }).",
+    });
+    await expect(again({ instructions: () => "Be calm." })).rejects.toThrow("change.instructions is a function: give a string.");
+    expect(done).toEqual([]);
+  });
+
   test("says so when nobody asks as the changed agent did", async () => {
     const { agent } = world();
     const session = await agent().forward(testRath().session("Where to?"));

@@ -64,6 +64,7 @@ const cases: readonly (readonly [string, () => unknown, string, RegExp])[] = [
     /hook "beforTool"/,
   ],
   ...[
+    ["instructions that are none", { instructions: 5 }, /instructions that are 5: give a string, or a function/],
     [
       "a setting nobody knows",
       { settings: { maxTokens: 5 } },
@@ -126,6 +127,12 @@ const cases: readonly (readonly [string, () => unknown, string, RegExp])[] = [
     "agent.invalid",
     /two tools named "sum": rename one/,
   ],
+  ...[undefined, 5, { a: 1 }].map((given): (typeof cases)[number] => [
+    `instructions that become ${JSON.stringify(given)}`,
+    () => new Agent({ name: "writer", model: paid, instructions: async () => given as never }).forward(memory().session("hi")),
+    "effect.failed",
+    /what the instructions of agent "writer" give is (undefined|5|an object): give a string\./,
+  ]),
   [
     "a hook that throws",
     () =>
@@ -160,6 +167,18 @@ const cases: readonly (readonly [string, () => unknown, string, RegExp])[] = [
     () => openrath({ workflows: { job: "job.ts" as never } }),
     "workflow.invalid",
     /workflows.job is no workflow: give an Agent/,
+  ],
+  [
+    "a workflow that is only forward",
+    () => memory().run({ forward: async (session: Session) => session } as never, memory().session("hi")),
+    "value.unsupported",
+    /^workflow is an object: give what extends Workflow, or the name of one in openrath\(\{ workflows \}\)\.$/,
+  ],
+  [
+    "a registered workflow that is only forward",
+    () => openrath({ workflows: { job: { forward: async (session: Session) => session } as never } }),
+    "workflow.invalid",
+    /workflows.job is no workflow: give an Agent, or an instance of a class that extends Workflow/,
   ],
   [
     "a workflow nobody registered",

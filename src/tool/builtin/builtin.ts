@@ -1,6 +1,6 @@
 /** How the built-in tools are made: JSON Schema for the input, so that no schema library is loaded, and its type beside it. */
 import type { Tool, ToolContext } from "../../session/session.ts";
-import { tool } from "../tool.ts";
+import { ownTool } from "../tool.ts";
 
 interface BuiltinOptions<Input, Output> {
   readonly name: string;
@@ -14,7 +14,7 @@ interface BuiltinOptions<Input, Output> {
 }
 
 export function builtin<Input, Output>({ properties, required, ...options }: BuiltinOptions<Input, Output>): Tool<Input, Output> {
-  return tool<{ readonly type: "object" }, Output>({
+  return ownTool<{ readonly type: "object" }, Output>({
     ...options,
     input: { type: "object", properties, required, additionalProperties: false } as { readonly type: "object" },
     // The schema is checked before either is called.

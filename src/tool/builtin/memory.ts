@@ -7,7 +7,7 @@ import { defaultHits, givenHits, givenRecall, givenScope, longestKey } from "../
 import { versionName } from "../../session/remembered.ts";
 import type { Duration, MemoryOrigin, MemoryScope, Session, Tool, ToolContext, Trust } from "../../session/session.ts";
 import { placeOf } from "../../session/value.ts";
-import { tool } from "../tool.ts";
+import { ownTool } from "../tool.ts";
 
 /** What `recall` takes: words to search for, or the key of one memory to read it whole. */
 export interface RecallInput {
@@ -212,7 +212,7 @@ function memoryTool<Input, Output>(options: {
   readonly run: (input: Input, context: ToolContext) => Promise<Output>;
 }): Tool<Input, Output> {
   const { properties, required, resource, run, ...named } = options;
-  const made = tool<{ readonly type: "object" }, Output>({
+  const made = ownTool<{ readonly type: "object" }, Output>({
     ...named,
     input: { type: "object", properties, required, additionalProperties: false } as { readonly type: "object" },
     repeat: "nested",
