@@ -107,6 +107,8 @@ class RunReader<Output> {
   readonly #logs: Set<string>;
   #order = -1;
   #live: RunExecution | undefined;
+  /** What was recorded before it was watched was handed on: what it does comes after that. */
+  #caughtUp = true;
   #unwatch: (() => void) | undefined;
   #wake: () => void = () => {};
   #settled: () => void = () => {};
@@ -144,7 +146,7 @@ class RunReader<Output> {
       for (;;) {
         left?.throwIfAborted();
         this.#follow();
-        await this.#stored();
+        await this.#catchUp();
         settling ??= this.#settling();
         if (settling.ended === undefined && settling.failed === undefined) await this.#later();
         if (settling.failed !== undefined) throw settling.failed.error;
@@ -180,11 +182,20 @@ class RunReader<Output> {
     if (executing === this.#live) return;
     this.#unwatch?.();
     this.#live = executing;
+    this.#caughtUp = executing === undefined;
     this.#unwatch = executing?.watch((part) => {
       this.#queue.push(part);
       this.#release();
       if (this.#queue.length > 0) this.#wake();
     });
+  }
+
+  /** What was recorded just before it was watched may not be on disk yet, and nobody tells of it any more. */
+  async #catchUp(): Promise<void> {
+    if (!this.#caughtUp) await this.#live?.written();
+    await this.#stored();
+    this.#caughtUp = true;
+    this.#release();
   }
 
   /** What the run comes to, once it has; asked once, since whoever asked a promise again and again would be kept by it. */
@@ -277,6 +288,7 @@ class RunReader<Output> {
 
   /** Hands on what happened here up to an event, or up to the first one that was not handed on. */
   #release(to?: string): void {
+    if (to === undefined && !this.#caughtUp) return;
     const known = (part: StreamPart): boolean => part.type === "event" && part.event.id === to;
     if (to !== undefined && !this.#queue.some(known)) return;
     for (let part = this.#queue[0]; part !== undefined && !known(part); part = this.#queue[0]) {

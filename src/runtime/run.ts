@@ -141,6 +141,11 @@ export class RunExecution {
     return this.#execution.watch(watcher);
   }
 
+  /** Resolves when what it recorded so far is on disk, or could not be written. */
+  async written(): Promise<void> {
+    await this.#execution.writer.flush(this.#runtime.relaxed).catch(() => {}); // shows at the next write that the run waits for
+  }
+
   /** `forward` is over; the run is, once everything recorded was asked for again. */
   async #ended(ending: Ending): Promise<void> {
     if (ending.status === "done") this.#execution.recorded?.adoption(ending.node);

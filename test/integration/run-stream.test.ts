@@ -177,6 +177,26 @@ describe("the stream of a run", () => {
     expect(kinds(parts).at(-1)).toMatch(/^run\./);
   });
 
+  // Mutants: what is pending is told at once; what was recorded before the reader came is not waited for.
+  test.each([0, 1, 2, 5, 10])("tells of a question after all that led to it, read %i turns after its start", async (turns) => {
+    class Asks extends Workflow {
+      forward(session: Session) {
+        return session.ask("Go on?");
+      }
+    }
+    await using rath = composeRath({ store: "memory" }, {});
+    const run = await rath.run(new Asks(), rath.session("go"));
+    for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
+    const seen: string[] = [];
+    for await (const part of run.stream()) {
+      seen.push(part.type === "event" ? part.event.kind : part.type);
+      if (part.type === "pending") await rath.decide(part.pending.id, { by: "human:ada", answer: "yes" });
+    }
+    expect(seen.indexOf("pending")).toBeGreaterThan(seen.indexOf("ask.called"));
+    expect(seen).toContain("ask.called");
+    expect(seen.filter((type) => type === "pending")).toHaveLength(1);
+  });
+
   test("leaving the loop leaves the run alone", async () => {
     await using rath = composeRath({ store: "memory" }, {});
     const run = await rath.run(new Talk(20), rath.session("go"));

@@ -346,7 +346,7 @@ describe("the server", () => {
   test("describes its workflows, with the revision that runs record", async () => {
     await using server = await worked();
     const { items } = await server.ask("getWorkflows", { limit: 3 });
-    expect(items.map(({ name }: Answer) => name)).toEqual(["approve", "ask", "askAda"]);
+    expect(items.map(({ name }: Answer) => name)).toEqual(["approve", "approveInside", "ask"]);
     const echo = await server.ask("getWorkflow", { workflow: "echo" });
     const { id } = await server.ask("startRun", {}, { workflow: "echo", message: "x" });
     expect((await server.ask("getRun", { run: id })).revision).toBe(echo.revision);
