@@ -34,6 +34,11 @@ async function outcome(work: Promise<unknown>): Promise<string> {
   return Promise.race([ended, late]).finally(() => clearTimeout(timer));
 }
 
+async function first(found: AsyncIterable<unknown>): Promise<unknown> {
+  for await (const one of found) return one;
+  return undefined;
+}
+
 describe("when a Rath is closed", () => {
   test.each<readonly [string, (rath: Rath) => Promise<unknown>]>([
     ["a question", (rath) => rath.session("go").ask("Go on?")],
@@ -56,5 +61,45 @@ describe("when a Rath is closed", () => {
       await rath.close();
       expect(["done", "rath.closed", "store.closed"], `after ${turns} turns`).toContain(await work);
     }
+  });
+
+  // Mutant: only that the Rath was closed is said.
+  test("who forgot to wait for an effect is told which", async () => {
+    const rath = testRath();
+    let go = (): void => {};
+    const saved = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const slow = rath.session("go").do("save", () => saved);
+    const asked = rath.session("go").ask("Go on?");
+    const told = Promise.allSettled([slow, asked]);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await rath.close();
+    go();
+    expect((await told).map((each) => (each.status === "rejected" ? String(each.reason.message) : "done"))).toEqual([
+      'do "save" had not ended when the Rath was closed; is an await missing?',
+      'ask "Go on?" had not ended when the Rath was closed; is an await missing?',
+    ]);
+  });
+
+  test("who forgot to wait for the start of a run is told, too", async () => {
+    const rath = testRath();
+    const starting = rath.run(new Asking(), rath.session("go"));
+    const told = starting.catch((error: Error) => error.message);
+    await rath.close();
+    expect(await told).toBe('run of "workflow" had not started when the Rath was closed; is an await missing?');
+  });
+
+  // Mutant: the store is asked, and says that it is closed.
+  test.each<readonly [string, (rath: Rath) => Promise<unknown>]>([
+    ["sessions", (rath) => first(rath.sessions())],
+    ["runs", async (rath) => first(rath.runs())],
+    ["run", (rath) => rath.run(new Asking(), testRath().session("go"))],
+    ["resume", (rath) => rath.resume("id")],
+    ["attach", (rath) => rath.attach("id")],
+  ])("%s says so", async (_, ask) => {
+    const rath = testRath();
+    await rath.close();
+    expect(await outcome(ask(rath))).toBe("rath.closed");
   });
 });

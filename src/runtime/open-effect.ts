@@ -185,7 +185,7 @@ export class OpenEffect implements Open {
       }
     }
     // A run that is given back may be somebody else's by now.
-    if (execution.closed || execution.writer.last) return gone(execution);
+    if (execution.closed || execution.writer.last) return gone(execution, this.effect);
     const start = execution.runtime.platform.elapsed();
     for (let inner = this.#enter(); ; ) {
       try {
@@ -195,7 +195,7 @@ export class OpenEffect implements Open {
         return await this.#finished(inner, this.#resultOf(value), start);
       } catch (error) {
         inner.done();
-        if (inner.cutOff) return gone(execution);
+        if (inner.cutOff) return gone(execution, this.effect);
         const why = error instanceof Interrupted ? error.why : inner.causedBy(error) ? "cancelled" : "threw";
         if (repeat === "once" && (why === "timeout" || isUnknown(error))) {
           await inner.acting?.undo(); // it does not count and leaves nothing behind
@@ -229,7 +229,7 @@ export class OpenEffect implements Open {
     const { acting } = inner;
     if (acting === undefined) return this.#ended(given, start);
     const settled = await acting.settle().catch((error: unknown) => this.#unread(error));
-    if (inner.cutOff) return gone(this.#execution);
+    if (inner.cutOff) return gone(this.#execution, this.effect);
     if (settled === undefined || settled instanceof EffectResult) return this.#ended(settled ?? given, start);
     const result = settled.denied === undefined ? given : denied(settled.denied);
     const first = settled.files === "first" && stateOf(this.called.log.tip as Node).files === undefined;
@@ -454,7 +454,7 @@ export class OpenEffect implements Open {
     });
     answered?.();
     this.waiting = false;
-    return given === "closed" ? gone(this.#execution) : given;
+    return given === "closed" ? gone(this.#execution, this.effect) : given;
   }
 
   /** Its time came, or somebody stopped the work that waits for it. */
@@ -469,7 +469,7 @@ export class OpenEffect implements Open {
   }
 
   #return(data: Data, facts: Facts, at?: string): Node | Promise<never> {
-    if (this.#execution.closed || this.#closed) return gone(this.#execution);
+    if (this.#execution.closed || this.#closed) return gone(this.#execution, this.effect);
     return this.#link(this.#more === undefined ? data : { ...data, ...this.#more }, facts, at);
   }
 

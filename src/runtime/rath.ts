@@ -231,6 +231,7 @@ export class RathOnStore implements Rath {
   ): AsyncIterable<Session> {
     const { status } = givenOptions(query, ["tag", "status", "after"], "sessions");
     if (status !== undefined) givenWord(status, ["idle", "waiting", "failed", "cancelled", "rejected"], "sessions.status");
+    this.#runtime.assertOpen();
     await this.#runtime.effects.writer.flush();
     for await (const row of (await this.#runtime.store()).sessions({ log: "session", tag: query.tag, after: query.after })) {
       const session = await this.open(row.id);
@@ -246,19 +247,23 @@ export class RathOnStore implements Rath {
   }
 
   async run(workflow: Workflow | string, session: Session, options: RunOptions = {}): Promise<Run<never>> {
+    this.#runtime.assertOpen();
     return this.#runs.start(workflow, session, givenRunOptions(options)) as Promise<Run<never>>;
   }
-  attach(run: string): Promise<Run> {
+  async attach(run: string): Promise<Run> {
+    this.#runtime.assertOpen();
     return this.#runs.attach(run);
   }
   async resume(run: string, options: ResumeOptions = {}): Promise<Run> {
     const { onDivergence } = givenOptions(options, ["onDivergence", "workflow"], "resume");
     if (onDivergence !== undefined) givenWord(onDivergence, ["pause", "fork", "fail"], "resume.onDivergence");
+    this.#runtime.assertOpen();
     return this.#runs.resume(givenText(run, "run"), options);
   }
   runs(query: { readonly status?: RunStatus | undefined; readonly workflow?: string | undefined } = {}): AsyncIterable<Run> {
     const { status } = givenOptions(query, ["status", "workflow"], "runs");
     if (status !== undefined) givenWord(status, ["queued", "running", "waiting", "done", "failed", "cancelled"], "runs.status");
+    this.#runtime.assertOpen();
     return this.#runs.list(query);
   }
 

@@ -104,7 +104,7 @@ export class Runs {
         `Two workflows are named "${name}": the one given and the one in openrath({ workflows }). A resumed run finds its workflow by name: rename one.`,
       );
     if (workflow !== undefined) await checkInput(workflow, name, session);
-    return this.#starts.add(() => this.#begin(name, workflow, session, options)) as Promise<Run<OutputOf<W>>>;
+    return this.#starts.add(name, () => this.#begin(name, workflow, session, options)) as Promise<Run<OutputOf<W>>>;
   }
 
   async #begin(name: string, workflow: Workflow | undefined, session: Session, options: RunOptions): Promise<Run> {
@@ -118,7 +118,7 @@ export class Runs {
       this.#poke();
       return this.#handle(row);
     }
-    const lease = await claimNew(this.#runtime, execution, this.#worker, () => this.#starts.assertOpen());
+    const lease = await claimNew(this.#runtime, execution, this.#worker, () => this.#starts.assertOpen(name));
     const how = { onDivergence: "pause", signal: options.signal } as const;
     // Only who is the first to hold it knows that nothing was done yet: a worker may have been faster, and even ended it.
     if (lease?.epoch === 1) {
@@ -230,7 +230,7 @@ export class Runs {
     if (this.#executing.has(row.id)) return Promise.resolve(true);
     const under = this.#taking.get(row.id);
     if (under !== undefined) return under;
-    this.#starts.assertOpen();
+    this.#starts.assertOpen(row.workflow);
     const taking = this.#claimed(row, workflow, how).finally(() => this.#taking.delete(row.id));
     this.#taking.set(row.id, taking);
     return taking;
