@@ -114,7 +114,7 @@ describe.skipIf(impossible !== undefined)("a local sandbox", () => {
   });
 
   test("closing it ends commands and leaves nothing behind", async () => {
-    const left = () => readdirSync(tmpdir()).filter((name) => name.startsWith("openrath-etc-"));
+    const left = () => readdirSync(tmpdir()).filter((name) => name.startsWith(`openrath-etc-${process.pid}-`));
     const before = left();
     const sandbox = await open();
     const running = sandbox.exec("sleep 30");

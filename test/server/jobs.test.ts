@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { writeFormats } from "../../src/audit/export/write.ts";
 import { openrath } from "../../src/openrath.ts";
 import { heedErasures } from "../../src/runtime/heed-erasures.ts";
@@ -132,7 +132,11 @@ describe("an export", () => {
   });
 
   test("is made again when it was removed, goes with what is erased, and with its server", async () => {
-    const before = await folders();
+    // Those of other processes come and go: this one has a place of its own.
+    const own = await mkdtemp(join(tmpdir(), "openrath-own-"));
+    onTestFinished(() => rm(own, { recursive: true, force: true }));
+    vi.stubEnv("TMPDIR", own);
+    onTestFinished(() => void vi.unstubAllEnvs());
     {
       await using server = await worked();
       const { id } = await session(server, "a secret");
@@ -141,11 +145,11 @@ describe("an export", () => {
       expect((await server.response("cancelJob", { job })).status).toBe(204);
       expect((await server.ask("getJob", { job })).status).toMatch(/queued|running/);
       await over(server, job);
-      expect(await folders()).toBe(before + 1);
+      expect(await folders()).toBe(1);
       await server.ask("deleteSession", { session: id, reason: "asked for" });
       expect(await (await server.response("getJobResult", { job })).text()).not.toContain("a secret");
     }
-    expect(await folders()).toBe(before);
+    expect(await folders()).toBe(0);
   });
 
   // Mutant: what is known of a job counts whatever was erased since.
