@@ -104,8 +104,11 @@ function makeFile(path: string, open: OpenDatabase, format: Format): void {
 }
 
 function createFile(path: string, open: OpenDatabase, format: Format): void {
-  if (existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0)
+  if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) {
+    // Somebody else may have made both since it was missed; the file comes first.
+    if (isThere(path)) return;
     throw corrupt(path, "the file is missing, but its write-ahead log is still there");
+  }
   const draft = `${path}.${randomBytes(6).toString("hex")}.new`;
   closeSync(openSync(draft, "wx", 0o600));
   try {
