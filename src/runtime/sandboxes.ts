@@ -167,14 +167,17 @@ export class Sandboxes {
   saidHere(placement: Node): void {
     this.#saidHere.add(placement.id);
   }
-  /** Placements that somebody here chose. */
+  /** Placements that somebody here chose, and what was found here: looked up once. */
   readonly #saidHere = new Set<string>();
 
-  async #isImported(placement: Node): Promise<boolean> {
-    const { id } = current(placement);
-    if (this.#saidHere.has(id)) return false;
-    if (await isRefused(this.#runtime, id)) return true;
-    this.#saidHere.add(id); // what is here is not brought by a bundle later
+  #isImported(placement: Node): Promise<boolean> {
+    return this.#isFromElsewhere(current(placement).id);
+  }
+
+  async #isFromElsewhere(event: string): Promise<boolean> {
+    if (this.#saidHere.has(event)) return false;
+    if (await isRefused(this.#runtime, event)) return true;
+    this.#saidHere.add(event); // what is here is not brought by a bundle later
     return false;
   }
 
@@ -187,7 +190,7 @@ export class Sandboxes {
 
   /** What was found in a directory. Of what a bundle says only the files are taken, not where they lay. */
   async ownCapture<C extends Captured | undefined>(captured: C): Promise<C> {
-    if (captured?.event === undefined || !(await isRefused(this.#runtime, captured.event))) return captured;
+    if (captured?.event === undefined || !(await this.#isFromElsewhere(captured.event))) return captured;
     return { ...captured, directory: "", layers: [] };
   }
 
