@@ -12,7 +12,7 @@ export async function measure({ quick }) {
     progress(`fork with ${events} events behind it`);
     const rath = openrath({ store: "memory" });
     const session = await finish(rath, new Repeated(Math.ceil(events / EVENTS_PER_ROUND)));
-    forks(session, "warm", 2000);
+    forks(session, "warm", MANY);
     const times = [];
     for (let i = 0; i < 2000; i++) {
       const begin = now();
