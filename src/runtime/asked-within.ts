@@ -1,6 +1,6 @@
 /**
- * What people were asked within effects: by themselves, or by work nested in them, however deep. A result that was reused has its nested
- * work in the run that it was taken from.
+ * What people were asked within effects: by themselves, by work nested in them, however deep, or by runs that they started. A result that
+ * was reused has its nested work in the run that it was taken from.
  */
 import { RathError } from "../session/errors.ts";
 import { isCalled, isReturned } from "../session/event.ts";
@@ -14,8 +14,13 @@ import { loadRun, type RunRecord, refuseErased } from "./run-record.ts";
 import type { Runtime } from "./runtime.ts";
 import { namedBy } from "./waits.ts";
 
-/** `events` are calls of the run, or results. */
-export async function askedWithin(runtime: Runtime, record: RunRecord, events: ReadonlySet<string>): Promise<readonly Pending[]> {
+/** `events` are calls of the run, or results; `seen` are runs that were looked at whole. */
+export async function askedWithin(
+  runtime: Runtime,
+  record: RunRecord,
+  events: ReadonlySet<string>,
+  seen: Set<string> = new Set(),
+): Promise<readonly Pending[]> {
   const { platform } = runtime;
   const { program, journal } = record;
   const named = new Set(journal.flatMap((said) => namedBy(said, platform)));
@@ -37,11 +42,35 @@ export async function askedWithin(runtime: Runtime, record: RunRecord, events: R
   for (const [run, sources] of await byRun(runtime, [...reused.keys()])) {
     const source = await wholeRun(runtime, run);
     if (source === undefined) continue;
-    elsewhere.push(...(await askedWithin(runtime, source, sources)));
+    elsewhere.push(...(await askedWithin(runtime, source, sources, seen)));
     for (const id of sources) reused.delete(id);
+  }
+  for (const { run, call } of startedWithin(record, inside, platform)) {
+    if (seen.has(run)) continue;
+    seen.add(run);
+    const started = await wholeRun(runtime, run);
+    if (started === undefined) asked.add(call);
+    else elsewhere.push(...(await askedWithin(runtime, started, new Set(started.program.map(({ id }) => id)), seen)));
   }
   // Nobody knows any more who was asked behind what is left: it counts as if somebody was.
   return [...[...asked, ...reused.values()].map((call) => pendingOf(call, platform)), ...elsewhere];
+}
+
+/** Runs that were started inside these effects. One of which the record does not say where may have been started in any of them. */
+function startedWithin({ program, journal }: RunRecord, inside: ReadonlySet<string>, platform: Platform): readonly Started[] {
+  const calls = new Map(program.map((node) => [node.id, node]));
+  const [any] = inside;
+  return journal.flatMap((said) => {
+    if (said.kind !== "run.spawned" || any === undefined) return [];
+    const { run, call = any } = said.data<"run.spawned">(platform);
+    const at = calls.has(call) ? call : any;
+    return inside.has(at) ? [{ run, call: calls.get(at) as Node }] : [];
+  });
+}
+
+interface Started {
+  readonly run: string;
+  readonly call: Node;
 }
 
 /** Undefined for what is neither a call nor a result. */

@@ -3,7 +3,7 @@
 import { durationMs } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
 import { givenAbort, givenKey, givenLimits, givenOptions, givenTime, kindOf, shown, unsupported } from "../session/given.ts";
-import { keyedRunId } from "../session/id.ts";
+import { keyedRunId, type Scope } from "../session/id.ts";
 import { current, type Node } from "../session/log.ts";
 import { accepting } from "../session/question.ts";
 import type { Duration, Limits, Schema, Session } from "../session/session.ts";
@@ -62,7 +62,7 @@ export async function queueRun(runtime: Runtime, starting: Starting, session: Se
   const { platform } = runtime;
   runtime.here(session);
   const { key } = options;
-  const parent = runAround();
+  const { parent, call } = runAround();
   const started = startedAs(runtime, starting, options, parent);
   const id =
     starting.compensates === undefined
@@ -90,7 +90,7 @@ export async function queueRun(runtime: Runtime, starting: Starting, session: Se
     ...(options.priority === undefined ? {} : { priority: options.priority }),
   };
   execution.writer.setRow(row);
-  parent?.journal("run.spawned", { run: id, workflow: starting.name });
+  parent?.journal("run.spawned", { run: id, workflow: starting.name, ...(call === undefined ? {} : { call }) });
   try {
     // Whoever cancels the run around it must find it, whenever somebody dies: it is on record there before it is anywhere else.
     await parent?.writer.flush();
@@ -103,10 +103,12 @@ export async function queueRun(runtime: Runtime, starting: Starting, session: Se
   return { execution, input: current(input), row: { ...row, session: current(input).log.id } };
 }
 
-/** The durable run inside one of whose effects this is called. */
-function runAround(): Execution | undefined {
-  const execution = inside.getStore()?.execution as Execution | undefined;
-  return execution?.mode === "run" && !execution.closed ? execution : undefined;
+/** The durable run inside one of whose effects this is called, and that effect. */
+function runAround(): { readonly parent?: Execution; readonly call?: string } {
+  const { execution, scope } = (inside.getStore() ?? {}) as { readonly execution?: Execution; readonly scope?: Scope };
+  if (execution?.mode !== "run" || execution.closed) return {};
+  const now = scope && execution.scopeNow(scope);
+  return { parent: execution, ...(now !== undefined && "call" in now ? { call: now.call } : {}) };
 }
 
 const revisions = new WeakMap<Workflow, string>();

@@ -45,7 +45,8 @@ export const runSchemas = {
     /** Its workflow has an `onCancel`, which whoever started the run did not know. */
     onCancel: z.literal(true).optional(),
   }),
-  "run.spawned": z.strictObject({ run: z.string(), workflow: z.string() }),
+  /** `call`: the effect inside which it was started. */
+  "run.spawned": z.strictObject({ run: z.string(), workflow: z.string(), call: id.optional() }),
   "run.asked": z.strictObject({ pending: id }),
   /** What it recorded and does not ask for again, by stretches of its order: from then on it goes on with other code. */
   "run.forked": z.strictObject({ left: z.array(z.tuple([z.int(), z.int()])) }),

@@ -123,6 +123,22 @@ describe("another result of an effect within which people were asked", () => {
     }
   });
 
+  // Mutants: runs that an effect started are not looked at; those of other effects are.
+  test("in a run that the effect started is an answer too, and another effect has nothing to do with it", async () => {
+    await using server = await worked();
+    const { web, bob, ada } = await people(server);
+    const run = await server.ask("startRun", {}, { workflow: "askElsewhere", message: "x" });
+    const asked = await until("a question", async () => (await pendingOf(server, {}))[0]);
+    expect(asked.run).not.toBe(run.id);
+    await server.ask("decide", { pending: asked.id }, { answer: "no" });
+    const session = (await server.ask("getResult", { run: run.id, wait: 10 })).session.id;
+    const [echo, , gate] = await gateOf(server, session);
+    expect(await web.refused("rerunSession", { session }, otherwise(gate))).toMatchObject({ details: { needs: "pending:decide" } });
+    expect(await bob.refused("rerunSession", { session }, otherwise(gate))).toMatchObject({ details: { to: "human:ada" } });
+    expect(await ada.ask("rerunSession", { session }, otherwise(gate))).toMatchObject({ of: session });
+    expect(await web.ask("rerunSession", { session }, otherwise(echo))).toMatchObject({ of: session });
+  });
+
   // Mutants: approvals are no questions; only calls that say themselves that they wait; only what somebody decided.
   test.each<readonly [string, object | undefined]>([
     ["approveInside", { approve: false }],

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { RathOptions } from "../../src/rath-options.ts";
 import type { ServerOptions } from "../../src/server/server.ts";
-import type { Session } from "../../src/session/session.ts";
+import type { EffectContext, Session } from "../../src/session/session.ts";
 import { tool } from "../../src/tool/tool.ts";
 import { Flow } from "./flow.ts";
 import { otherProcess } from "./other-process.ts";
@@ -88,7 +88,13 @@ export async function worked(options: ServerOptions & { readonly idle?: boolean 
   const { idle = false, policy, ...how } = options;
   const folder = await mkdtemp(join(tmpdir(), "openrath-worked-"));
   const file = join(folder, "store.db");
-  const open = () => otherProcess(file, { workflows, ...(policy === undefined ? {} : { policy }) }, { lookMs: 20 });
+  const open = () =>
+    otherProcess(file, { workflows: { ...workflows, askElsewhere }, ...(policy === undefined ? {} : { policy }) }, { lookMs: 20 });
+  const askElsewhere = new Flow(async (session) => {
+    const echoed = await session.do("echo", () => "x", { repeat: "safe" });
+    const elsewhere = async ({ session: inner, key }: EffectContext) => (await (await rath.run("askAda", inner, { key })).result()).output;
+    return echoed.do("gate", elsewhere, { repeat: "keyed" });
+  }, "askElsewhere");
   const rath = open();
   const server = serve(rath, { auth: "none-on-loopback", ...how });
   const others: ServedRath[] = [];
