@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import type { RathOptions } from "../../src/rath-options.ts";
+import type { Rath } from "../../src/runtime/rath.ts";
 import type { ServerOptions } from "../../src/server/server.ts";
 import type { EffectContext, Session } from "../../src/session/session.ts";
 import { tool } from "../../src/tool/tool.ts";
@@ -88,9 +89,9 @@ export async function worked(options: ServerOptions & { readonly idle?: boolean 
   const { idle = false, policy, ...how } = options;
   const folder = await mkdtemp(join(tmpdir(), "openrath-worked-"));
   const file = join(folder, "store.db");
-  const open = () =>
+  const open = (): Rath =>
     otherProcess(file, { workflows: { ...workflows, askElsewhere }, ...(policy === undefined ? {} : { policy }) }, { lookMs: 20 });
-  const askElsewhere = new Flow(async (session) => {
+  const askElsewhere: Flow = new Flow(async (session) => {
     const echoed = await session.do("echo", () => "x", { repeat: "safe" });
     const elsewhere = async ({ session: inner, key }: EffectContext) => (await (await rath.run("askAda", inner, { key })).result()).output;
     return echoed.do("gate", elsewhere, { repeat: "keyed" });
