@@ -163,19 +163,19 @@ async function refuseUnheard(runtime: Runtime, { id, kind, run, session }: Pendi
   const row = await rowOfRun(await runtime.store(), run);
   if (row === undefined)
     throw refused(`belongs to a process that is gone and cannot be resumed: fork session ${session} before it and go on there`);
+  const said = await saidSince(runtime, run, mark);
+  if (said.some((one) => namedBy(one, runtime.platform).includes(id))) return;
   if (!mayBeLost(call, runtime.platform)) throw refused("may be repeated, so it is done again and nobody is asked");
   // An answer that came while it is being done would be taken for what became of it after a crash.
-  if (row.status !== "waiting" && !(await isLost(runtime, run, mark)))
+  if (row.status !== "waiting" && !said.some((one) => one.kind === "run.resumed"))
     throw refused("is being done: it is lost once its run was taken up again without a result of it");
 }
 
-/** Its run was taken up again after it was started, or says itself that it asks what became of it. */
-async function isLost(runtime: Runtime, run: string, mark: Node): Promise<boolean> {
+/** What a run said in its own log after it had started something. */
+async function saidSince(runtime: Runtime, run: string, mark: Node): Promise<readonly Node[]> {
   const log = new Log(run, "run");
-  for await (const event of (await runtime.store()).events({ session: run })) {
-    if (event.order <= mark.order) continue;
-    const said = fromStored(runtime.platform, event, log, []);
-    if (said.kind === "run.resumed" || namedBy(said, runtime.platform).includes(mark.id)) return true;
-  }
-  return false;
+  const said: Node[] = [];
+  for await (const event of (await runtime.store()).events({ session: run }))
+    if (event.order > mark.order) said.push(fromStored(runtime.platform, event, log, []));
+  return said;
 }
