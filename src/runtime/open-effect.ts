@@ -32,6 +32,7 @@ type Data = Readonly<Record<string, unknown>>;
 
 export class OpenEffect implements Open {
   waiting = false;
+  asking = false;
   queued = false;
   readonly effect: Effect;
   readonly #execution: Execution;
@@ -442,6 +443,7 @@ export class OpenEffect implements Open {
   async #answer(until: string | undefined): Promise<Given | "expired" | "stopped"> {
     const execution = this.#execution;
     const { answers } = execution.runtime;
+    this.asking = true;
     if (this.effect.run !== undefined) await sayAsked(execution, this);
     const given = await this.#wait((looked) => unless(this.#context.signal, answers.wait(this.mark.id, until, execution, looked)));
     if (given === "expired" && this.effect.op !== "wait") return patiently(execution, () => answers.expire(this.mark.id));

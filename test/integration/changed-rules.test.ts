@@ -187,11 +187,15 @@ describe("where nobody would be asked any more", () => {
     ]);
   });
 
-  test("who says no before being asked is heard", async () => {
+  // Mutant: it is taken, ignored by whoever executes the run, and heard by whoever resumes it.
+  test.each([yes, no])("who decides before being asked is refused: %o", async (decision) => {
     const it = new Deployed("once", late);
-    await it.decides(await it.called(asking), no);
+    await expect(it.decides(await it.called(asking), decision)).rejects.toMatchObject({
+      code: "pending.not-found",
+      message: expect.stringMatching(/^Nobody is asked to approve /),
+    });
     const { run } = await it.under(allowing);
-    expect([await came(run), it.begun]).toEqual(["effect.denied", []]);
+    expect([await came(run), it.begun]).toEqual(["paid 1000", [1000]]);
   });
 
   test("a tool of an MCP server that was denied is not called, and one that was approved is called with what was approved", async () => {
