@@ -124,7 +124,7 @@ const meanings = {
   },
   "agent.invalid": { what: "The options of an agent contradict themselves.", next: "The message names the option." },
   "agent.hook-failed": {
-    what: "A hook or a context policy of an agent threw.",
+    what: "A hook or a context policy of an agent threw, or gave what cannot be used.",
     next: "Mend it; to refuse something, return that instead of throwing.",
   },
   "tool.invalid": { what: "A tool lacks a description, or its schema cannot be used.", next: "The message says what to give." },

@@ -8,7 +8,7 @@ import { messagesOf } from "../session/request.ts";
 import type { Session } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import { placeOf } from "../session/value.ts";
-import type { AgentOptions } from "./options.ts";
+import { type AgentOptions, problemOfSettings } from "./options.ts";
 
 /** A request about to be made. */
 export interface Ready {
@@ -56,7 +56,9 @@ export async function beforeModel<Output>(
     settings,
     output: before.output,
   };
-  const { session: hooked, given } = await hookEffect(session, "beforeModel", agent, async () => differences(request, await hook(request)));
+  const { session: hooked, given } = await hookEffect(session, "beforeModel", agent, async () =>
+    differences(request, await hook(request), agent),
+  );
   const changed = given as Changed | null;
   if (changed === null) return { ...ready, session: hooked };
   if (changed.refuse !== undefined) return { session: hooked, refuse: changed.refuse };
@@ -86,9 +88,12 @@ function firstModel<Output>({ model }: AgentOptions<Output>) {
 }
 
 /** Only what a hook changed is stored. */
-function differences(request: ModelRequest, given: ModelRequest | { readonly refuse: string } | undefined): unknown {
+function differences(request: ModelRequest, given: ModelRequest | { readonly refuse: string } | undefined, agent: string): unknown {
   if (given === undefined) return null;
   if ("refuse" in given) return { refuse: String(given.refuse) };
+  const problem = problemOfSettings(given.settings);
+  if (problem !== undefined)
+    throw new RathError("agent.hook-failed", `The beforeModel hook of agent "${agent}" gave a request that ${problem}.`);
   const fields = ["instructions", "messages", "tools", "settings"] as const;
   const changed = fields.filter(
     (field) => given[field] !== request[field] && JSON.stringify(given[field]) !== JSON.stringify(request[field]),
@@ -109,7 +114,9 @@ export async function hookEffect(
   } catch (error) {
     if (RathError.is(error, "effect.cancelled") && error.session !== undefined) return { session: error.session, given: null };
     if (!RathError.is(error, "effect.failed")) throw error;
-    throw hookFailed(name, agent, textOfThrown(error.cause ?? error), error.session, error.cause);
+    const { cause } = error;
+    if (RathError.is(cause, "agent.hook-failed")) throw new RathError(cause.code, cause.message, { session: error.session, cause });
+    throw hookFailed(name, agent, textOfThrown(cause ?? error), error.session, cause);
   }
 }
 

@@ -110,8 +110,8 @@ export function checkOptions(options: AgentOptions<never>, name: string): void {
   const rounds = options.limits?.rounds;
   if (rounds !== undefined && !(Number.isInteger(rounds) && rounds >= 1))
     throw invalid(name, `has limits.rounds ${rounds}: give a whole number from 1`);
-  if (options.settings !== undefined) checkFields(name, "settings", options.settings, settingFields);
-  if (options.retry !== undefined) checkFields(name, "retry", options.retry, retryFields);
+  const problem = problemOfSettings(options.settings) ?? problemOf("retry", options.retry, retryFields);
+  if (problem !== undefined) throw invalid(name, problem);
   if (options.context !== undefined) checkPolicy(options.context, (problem) => invalid(name, problem));
 }
 
@@ -161,14 +161,22 @@ const retryFields: Readonly<Record<keyof NonNullable<AgentOptions["retry"]>, Fie
   timeout: [(value) => durationMs(value as Duration) >= 0, "a duration"],
 };
 
+/** What is wrong with settings, wherever they come from. */
+export function problemOfSettings(given: unknown): string | undefined {
+  return problemOf("settings", given, settingFields);
+}
+
 /** One that is misspelt, or of another type, would be left out in silence. */
-function checkFields(name: string, option: "settings" | "retry", given: object, fields: Readonly<Record<string, Field>>): void {
-  if (!isObject(given)) throw invalid(name, `has no object as ${option}: give one with ${Object.keys(fields).join(", ")}`);
-  refuseUnknown(name, `an option of ${option}`, Object.keys(given), fields);
+function problemOf(option: "settings" | "retry", given: unknown, fields: Readonly<Record<string, Field>>): string | undefined {
+  if (given === undefined) return undefined;
+  if (!isObject(given)) return `has no object as ${option}: give one with ${Object.keys(fields).join(", ")}`;
+  const unknown = unknownOption(`an option of ${option}`, Object.keys(given), fields);
+  if (unknown !== undefined) return unknown;
   for (const [field, value] of Object.entries(given) as [string, unknown][]) {
     const [takes, wanted] = fields[field] as Field;
-    if (value !== undefined && !takes(value)) throw invalid(name, `has ${option}.${field} ${shown(value)}: give ${wanted}`);
+    if (value !== undefined && !takes(value)) return `has ${option}.${field} ${shown(value)}: give ${wanted}`;
   }
+  return undefined;
 }
 
 /** An object of one's own may have fields beside its hooks, and get them from its class. */

@@ -93,6 +93,8 @@ class Voice {
         return;
       case "event":
         if (part.event.kind === "model.returned") this.#pause(speaker);
+        // One that is refused ends without having begun.
+        if (part.event.kind === "tool.called") this.#tools.set(part.event.id, part.event.data?.name ?? "tool");
         return;
       case "tool-progress":
       case "reasoning-delta":

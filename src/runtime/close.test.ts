@@ -3,6 +3,8 @@ import { z } from "zod";
 import { Agent } from "../agent/agent.ts";
 import { scripted } from "../model/scripted.ts";
 import type { Session } from "../session/session.ts";
+import { memoryStore } from "../store/memory.ts";
+import type { Store } from "../store/store.ts";
 import { testRath } from "../testing/test-rath.ts";
 import { tool } from "../tool/tool.ts";
 import { Workflow } from "../workflow/workflow.ts";
@@ -89,6 +91,32 @@ describe("when a Rath is closed", () => {
     await rath.close();
     expect(await told).toBe('run of "workflow" had not started when the Rath was closed; is an await missing?');
   });
+
+  // Mutant: each closes by itself, and one that comes later does not wait.
+  test.each([undefined, new Error("the disk is gone")])(
+    "whoever closes it too waits for the same, and is told the same: %s",
+    async (problem) => {
+      const told: string[] = [];
+      const store: Store = {
+        ...memoryStore(),
+        [Symbol.asyncDispose]: async () => {
+          told.push("closing");
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          told.push("closed");
+          if (problem !== undefined) throw problem;
+        },
+      };
+      const rath = testRath({ store });
+      await rath.save(rath.session("go"));
+      const close = (): Promise<unknown> => rath.close().catch((error: unknown) => error);
+      const both = Promise.all([close(), close()]);
+      for (; told.length === 0; ) await turn();
+      const third = close().then((result) => told.push(`third: ${result}`));
+      expect(await both).toEqual([problem, problem]);
+      await third;
+      expect([await close(), ...told]).toEqual([problem, "closing", "closed", `third: ${problem}`]);
+    },
+  );
 
   // Mutant: the store is asked, and says that it is closed.
   test.each<readonly [string, (rath: Rath) => Promise<unknown>]>([

@@ -15,7 +15,7 @@ import { findEvent } from "./run-record.ts";
 import { rowOfRun } from "./run-row.ts";
 import type { Runtime } from "./runtime.ts";
 import { invalidDecision, validateAnswer } from "./validate-answer.ts";
-import { mayBeLost, namedBy } from "./waits.ts";
+import { mayBeLost, namedBy, waitsByItself } from "./waits.ts";
 
 /** Writes the decision, and gives the run that waits for it. */
 export async function decide(runtime: Runtime, id: string, decision: Decision): Promise<string | undefined> {
@@ -25,6 +25,7 @@ export async function decide(runtime: Runtime, id: string, decision: Decision): 
   if (newest !== id) throw tooLate(id, newest === undefined ? "has a result already" : "was started since");
   const deadline = pending.kind === "question" || pending.kind === "approval" ? deadlineOf(call, runtime.platform) : undefined;
   await validateAnswer(pending, decision, opOf(call.kind as "ask.called"));
+  await refuseUnasked(runtime, pending, mark, call);
   await refuseUnfit(runtime, pending, decision, call);
   await refuseUnheard(runtime, pending, mark, call);
   await runtime.answers.give(id, decision, mark.run, deadline);
@@ -118,6 +119,19 @@ function tooLate(id: string, why: string): RathError {
   return new RathError("pending.answered", `${id} ${why}: nothing waits under it any more.`, { details: { pending: id } });
 }
 
+/** Nobody waits for a yes or no that was not asked for: it would be heard only by whoever resumes the run. */
+async function refuseUnasked(runtime: Runtime, { id, kind, run }: Pending, mark: Node, call: Node): Promise<void> {
+  if (kind !== "approval" || waitsByItself(call, call.data(runtime.platform))) return;
+  const asks = runtime.asks(id);
+  if (asks === true) return;
+  const row = run === undefined ? undefined : await rowOfRun(await runtime.store(), run);
+  // Outside the runs of the store only its own process knows. In them the record does, also of what is about to be asked again.
+  if (row === undefined ? asks === undefined : namesIt(runtime, await saidSince(runtime, row.id, mark), id)) return;
+  throw new RathError("pending.not-found", `Nobody is asked to approve ${id}: it begins by itself, or asks later. See rath.pending().`, {
+    details: { pending: id },
+  });
+}
+
 /** Who asked knows best what fits; where that is another process, what it put on record must do. */
 async function refuseUnfit(runtime: Runtime, { id, kind }: Pending, decision: Decision, call: Node): Promise<void> {
   const here = runtime.waiting().find(({ mark }) => mark.id === id)?.effect;
@@ -163,19 +177,23 @@ async function refuseUnheard(runtime: Runtime, { id, kind, run, session }: Pendi
   const row = await rowOfRun(await runtime.store(), run);
   if (row === undefined)
     throw refused(`belongs to a process that is gone and cannot be resumed: fork session ${session} before it and go on there`);
+  const said = await saidSince(runtime, run, mark);
+  if (namesIt(runtime, said, id)) return;
   if (!mayBeLost(call, runtime.platform)) throw refused("may be repeated, so it is done again and nobody is asked");
   // An answer that came while it is being done would be taken for what became of it after a crash.
-  if (row.status !== "waiting" && !(await isLost(runtime, run, mark)))
+  if (row.status !== "waiting" && !said.some((one) => one.kind === "run.resumed"))
     throw refused("is being done: it is lost once its run was taken up again without a result of it");
 }
 
-/** Its run was taken up again after it was started, or says itself that it asks what became of it. */
-async function isLost(runtime: Runtime, run: string, mark: Node): Promise<boolean> {
+function namesIt({ platform }: Runtime, said: readonly Node[], id: string): boolean {
+  return said.some((one) => namedBy(one, platform).includes(id));
+}
+
+/** What a run said in its own log after it had called or started something. */
+async function saidSince(runtime: Runtime, run: string, mark: Node): Promise<readonly Node[]> {
   const log = new Log(run, "run");
-  for await (const event of (await runtime.store()).events({ session: run })) {
-    if (event.order <= mark.order) continue;
-    const said = fromStored(runtime.platform, event, log, []);
-    if (said.kind === "run.resumed" || namedBy(said, runtime.platform).includes(mark.id)) return true;
-  }
-  return false;
+  const said: Node[] = [];
+  for await (const event of (await runtime.store()).events({ session: run }))
+    if (event.order > mark.order) said.push(fromStored(runtime.platform, event, log, []));
+  return said;
 }

@@ -39,6 +39,8 @@ export interface Open {
   readonly effect: Effect;
   /** For a person or a timer: nothing happens meanwhile. */
   readonly waiting: boolean;
+  /** A person is asked about it, or was. */
+  readonly asking: boolean;
   /** Behind another one of its batch. */
   readonly queued: boolean;
   /** Its code is at work; what is inside it counts for itself. */

@@ -25,13 +25,14 @@ import { reusedFacts } from "./reuse.ts";
 import { type Given, inside } from "./services.ts";
 import { spentFacts } from "./spent-facts.ts";
 import { denied, failure, setCause } from "./thrown-effect.ts";
-import { saidOf, sayAsked, wasAsked } from "./waits.ts";
+import { isAsked, saidOf, sayAsked, wasAsked } from "./waits.ts";
 
 export type Batch = { readonly index: number; readonly size: number };
 type Data = Readonly<Record<string, unknown>>;
 
 export class OpenEffect implements Open {
   waiting = false;
+  asking = false;
   queued = false;
   readonly effect: Effect;
   readonly #execution: Execution;
@@ -104,9 +105,9 @@ export class OpenEffect implements Open {
   /** Under a driver, or waiting. */
   async #again(): Promise<Node> {
     const { recorded } = this.#execution;
-    const { run, repeat, edited } = this.effect;
+    const { run, refused, edited } = this.effect;
     const known = recorded?.has(this.#called) === true;
-    const unknown = known && run !== undefined && repeat === "once" && this.#started;
+    const unknown = known && run !== undefined && this.#started && this.#mayBeLost;
     if (unknown) {
       this.#countBefore();
       recorded?.skipInside(this.#called);
@@ -120,8 +121,8 @@ export class OpenEffect implements Open {
       this.#countBefore(this.#attempt);
     }
     if (unknown || !inside) await this.#execution.gate();
-    const refused = known ? await this.#approvedBefore() : undefined;
-    if (refused !== undefined) return refused;
+    const unfit = known ? await this.#approvedBefore() : undefined;
+    if (unfit !== undefined) return unfit;
     if (unknown) return this.#unresolved();
     const { reuse } = this.#execution;
     // Those before it may leave other files than they did.
@@ -138,12 +139,18 @@ export class OpenEffect implements Open {
       this.#start(); // as it was, as far as anybody knows
       return this.#unresolved();
     }
-    const verdict = await this.effect.before?.();
+    const verdict = refused ?? (await this.effect.before?.());
     if (verdict instanceof EffectResult) return this.#ended(verdict, undefined);
     if (verdict === "ask" || reuse?.asks(this.effect) === true) return this.#approval();
     // Whoever was asked is heard, also where the rules of today ask nobody. What comes to nothing by them is nobody's to approve.
     const asked = known && edited !== undefined && (await wasAsked(this.#execution, this));
     return asked ? this.#approval() : this.#inTurn();
+  }
+
+  /** One that may be repeated is lost, too, where it is refused by now, or where somebody was asked what became of it. */
+  get #mayBeLost(): boolean {
+    const { repeat, refused } = this.effect;
+    return repeat === "once" || (repeat !== "safe" && (refused !== undefined || isAsked(this.#execution, this)));
   }
 
   /** What attempts that are not made again did and spent stays a part of it, and counts for the limits above. */
@@ -171,10 +178,11 @@ export class OpenEffect implements Open {
 
   async #now(): Promise<Node> {
     const execution = this.#execution;
-    const { op, repeat } = this.effect;
+    const { op, repeat, refused } = this.effect;
     const { signal } = this.#context;
     if (signal?.aborted === true && (op === "tool" || op === "do")) return this.#settled("cancelled", { reason: reasonOf(signal) });
     if (execution.draining) return never();
+    if (refused !== undefined) return this.#ended(refused, undefined);
     if (!this.#started) this.#start();
     if (repeat === "once" || repeat === "keyed") {
       try {
@@ -425,6 +433,7 @@ export class OpenEffect implements Open {
   }
 
   #startAgain(): Promise<Node> {
+    if (this.effect.refused !== undefined) return this.#live();
     this.#attempt++;
     this.#start();
     return this.#live();
@@ -434,6 +443,7 @@ export class OpenEffect implements Open {
   async #answer(until: string | undefined): Promise<Given | "expired" | "stopped"> {
     const execution = this.#execution;
     const { answers } = execution.runtime;
+    this.asking = true;
     if (this.effect.run !== undefined) await sayAsked(execution, this);
     const given = await this.#wait((looked) => unless(this.#context.signal, answers.wait(this.mark.id, until, execution, looked)));
     if (given === "expired" && this.effect.op !== "wait") return patiently(execution, () => answers.expire(this.mark.id));

@@ -99,7 +99,8 @@ function call(execution: Execution, head: Node, context: Context, effect: Effect
   // A reused call happened when its source did; one that is reused, asks first or stands before the gate has not started.
   const source = reuse?.callFor(parent, kind, encoded.text, effect);
   const held = source !== undefined || reuse?.asks(effect) === true || execution.recorded?.complete === false || execution.draining;
-  const facts = effect.run !== undefined && effect.before === undefined && !held && !waits ? started : undefined;
+  const begins = effect.run !== undefined && effect.before === undefined && effect.refused === undefined;
+  const facts = begins && !held && !waits ? started : undefined;
   const called = link(runtime, {
     log: parent.log,
     parents: [parent],

@@ -140,7 +140,7 @@ export interface Rath extends AsyncDisposable {
   import(source: string | AsyncIterable<Uint8Array>, options?: { readonly placed?: boolean | undefined }): Promise<Session>;
   /** Checks the store and memory, and of a workflow its models, keys and tools, before anything is spent. */
   ready(workflow?: Workflow): Promise<void>;
-  /** Leaves what is running to be resumed, and closes the store. Whoever still waits gets `rath.closed`. */
+  /** Leaves what is running to be resumed, and closes the store. Whoever still waits gets `rath.closed`. Called again, it is the same closing. */
   close(): Promise<void>;
 }
 
@@ -174,6 +174,7 @@ export class RathOnStore implements Rath {
   readonly #runs: Runs;
   readonly memory: Memory;
   readonly #importer: Importer;
+  #closing: Promise<void> | undefined;
 
   constructor(runtime: Runtime, runs: Runs, importer: Importer, memory: Memory) {
     this.#runtime = runtime;
@@ -327,8 +328,11 @@ export class RathOnStore implements Rath {
     if (workflow !== undefined) await checkReady(this.#runtime, workflow);
   }
 
-  async close(): Promise<void> {
-    if (this.#runtime.closed) return;
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+  async #close(): Promise<void> {
     await this.#runs.close();
     await this.#runtime.close();
   }

@@ -442,6 +442,10 @@ export class Runtime implements Host, Services {
   opened(): readonly Node[] {
     return this.#executions.flatMap(({ closed, open }) => (closed ? [] : [...open].map(({ mark }) => mark)));
   }
+  /** Whether a person is asked under this id; undefined where this process has no such call. */
+  asks(id: string): boolean | undefined {
+    return this.#executions.flatMap(({ closed, open }) => (closed ? [] : [...open])).find(({ mark }) => mark.id === id)?.asking;
+  }
   /** Those that wait for a person or a timer. */
   waiting(): { readonly mark: Node; readonly effect: Effect }[] {
     return this.#executions.flatMap(({ closed, open }) => (closed ? [] : [...open].filter(({ waiting }) => waiting)));

@@ -53,7 +53,7 @@ export interface Living {
   readonly id: string;
   readonly closed: boolean;
   watch(watcher: (part: StreamPart, call?: string) => void): () => void;
-  readonly open: ReadonlySet<{ readonly waiting: boolean; readonly mark: Node; readonly effect: Effect }>;
+  readonly open: ReadonlySet<{ readonly waiting: boolean; readonly asking: boolean; readonly mark: Node; readonly effect: Effect }>;
   leave(): void;
   close(gone?: Error): void;
 }

@@ -19,7 +19,7 @@ export function waitsByItself(call: Pick<Node, "kind" | "facts">, data: unknown)
   return call.kind !== "tool.called" || (data as { readonly approval?: string } | undefined)?.approval !== undefined;
 }
 
-/** Whether nobody knows what became of a call that was started and has no result; any other is made again. */
+/** Whether nobody knows what became of a call that was started and has no result; any other is made again, unless its run asks. */
 export function mayBeLost(call: Node, platform: Platform): boolean {
   return (call.kind === "do.called" || call.kind === "tool.called") && call.data<"do.called">(platform)?.repeat === "once";
 }
@@ -58,7 +58,8 @@ export function saidOf(execution: Asking, called: Node): Promise<Given | undefin
   return patiently(execution, () => execution.runtime.answers.find(called.id));
 }
 
-function isAsked({ log, runtime }: Asking, { mark, called }: Asked): boolean {
+/** Whether the record says that a person is asked about a call under its newest mark. */
+export function isAsked({ log, runtime }: Asking, { mark, called }: Asked): boolean {
   const journal: Node[] = [];
   for (let node = log.tip; node !== undefined; node = node.prior) journal.push(current(node));
   return waitsUnder(mark, called, journal, runtime.platform);

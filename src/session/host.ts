@@ -130,6 +130,8 @@ export interface Effect {
   readonly run?: EffectCode | undefined;
   /** Asked before it starts: nothing lets it go on, "ask" waits for a person's approval, a result ends it. */
   readonly before?: (() => Verdict | Promise<Verdict>) | undefined;
+  /** It comes to nothing: this is its result, unless it was started by an earlier execution and may have happened. */
+  readonly refused?: EffectResult | undefined;
   /** The code for an input that a person changed when approving; throws when it does not fit. */
   readonly edited?: ((input: unknown) => EffectCode | Promise<EffectCode>) | undefined;
   /** In one batch, effects with the same one run one after the other; "*" is shared with all. */

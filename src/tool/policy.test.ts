@@ -50,6 +50,13 @@ describe("a policy", () => {
     expect(ran).toHaveLength(expected.filter((outcome) => outcome === "ok").length);
   });
 
+  // Mutant: what is refused at once has begun, and would be unknown after a crash.
+  test("refuses a call before it is started", async () => {
+    const session = await round({ deny: ["shell"] }, ["read_file", "shell"]);
+    const calls = [...session.events()].filter(({ kind }) => kind === "tool.called");
+    expect(calls.map(({ facts }) => facts.started)).toEqual([true, undefined]);
+  });
+
   test("applies to an agent wherever it works", () => {
     const rules = new Rules({ deny: ["shell"], agents: ["coder", "fix/*"] });
     const denied = (by: string): boolean => rules.refuses({ tool: "shell", input: {}, by, principal: undefined }, () => 1) !== undefined;

@@ -126,10 +126,12 @@ function asked({ name, raw, index, read, repeat }: ToolRequest, tool: Tool | und
 
 /**
  * A call that comes to nothing: it is recorded like any other, so that what was decided then is taken from the record. Nothing ran,
- * so nothing came from outside.
+ * so nothing came from outside. One that may have happened is not asked about itself: the rules do not let its tool act, so it has no probe.
  */
-function ended(request: ToolRequest, result: EffectResult): Effect {
-  return { op: "tool", called: asked(request, request.tool), repeat: "safe", run: () => result, failureIsValue: true, trustsInner: true };
+function ended(request: ToolRequest, refused: EffectResult): Effect {
+  const repeat = request.repeat ?? request.tool?.repeat ?? "safe";
+  const called = asked(request, request.tool);
+  return { op: "tool", called, repeat, refused, run: () => refused, failureIsValue: true, trustsInner: true };
 }
 
 function refusalOf({ tool, name, read, refused, offered }: ToolRequest): EffectResult | undefined {

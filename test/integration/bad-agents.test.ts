@@ -133,6 +133,19 @@ const cases: readonly (readonly [string, () => unknown, string, RegExp])[] = [
     "effect.failed",
     /what the instructions of agent "writer" give is (undefined|5|an object): give a string\./,
   ]),
+  // Mutant: only settings of agents are checked.
+  ...(
+    [
+      [{ maxTokens: 5 }, /gave a request that has an option of settings "maxTokens" that is not known; there are: temperature, /],
+      [{ temperature: "hot" }, /^The beforeModel hook of agent "writer" gave .* settings\.temperature "hot": give a finite number\.$/],
+      ["hot", /gave a request that has no object as settings: give one with temperature, /],
+    ] as const
+  ).map(([settings, message]): (typeof cases)[number] => [
+    `a hook that sets ${JSON.stringify(settings)}`,
+    () => hooked((request) => ({ ...request, settings })),
+    "agent.hook-failed",
+    message,
+  ]),
   [
     "a hook that throws",
     () =>
@@ -237,7 +250,7 @@ function agentCase(what: string, options: object, message: RegExp): (typeof case
   return [what, () => new Agent({ model: paid, ...options } as never), "agent.invalid", message];
 }
 
-function hooked(beforeModel: () => unknown): Promise<unknown> {
+function hooked(beforeModel: (request: object) => unknown): Promise<unknown> {
   return new Agent({ name: "writer", model: paid, hooks: { beforeModel: beforeModel as never } }).forward(memory().session("hi"));
 }
 

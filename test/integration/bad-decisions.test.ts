@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { type Rath, type Session, tool } from "../../src/index.ts";
+import { Agent, type Rath, type Session, scripted, tool } from "../../src/index.ts";
 import type { Decision, Pending } from "../../src/session/session.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -117,6 +117,34 @@ describe("a decision on what does not wait is refused", () => {
   test("answered before, and expired", async () => {
     await refused(() => rath.decide(desk.ids.answered as string, text), "pending.answered", /has a result already/);
     await refused(() => rath.decide(desk.ids.expired as string, text), "pending.answered", /has a result already/);
+  });
+});
+
+describe("a yes or no that nobody asked for is refused", () => {
+  // Mutant: it is taken, and nobody hears it.
+  test.each<readonly [string, (rath: Rath, agent: Agent) => Promise<unknown>]>([
+    ["in a run", async (here, agent) => (await here.run(agent, here.session("go"))).result()],
+    ["outside a run", (here, agent) => agent.forward(here.session("go"))],
+  ])("%s, where a call waits for its turn", async (_, work) => {
+    const store = memoryStore();
+    await using here = otherProcess(store);
+    let end = (): void => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const write = tool({ name: "write", description: "Writes.", input: z.object({}), resource: () => "book", run: () => ended });
+    const calls = [1, 2].map(() => ({ tool: "write", input: {} }));
+    const working = work(here, new Agent({ model: scripted({ calls }, "done"), tools: [write] }));
+    const queued = await until("the second call", async () => {
+      const found: string[] = [];
+      for await (const { id: session } of store.sessions({ log: "session" }))
+        for await (const { id, envelope } of store.events({ session })) if (Buffer.from(envelope).includes('"tool.called"')) found.push(id);
+      return found[1];
+    });
+    await expect(here.decide(queued, yes)).rejects.toMatchObject({ code: "pending.not-found", message: expect.stringContaining(queued) });
+    await expect(here.decision(queued)).resolves.not.toHaveProperty("approve");
+    end();
+    await working;
   });
 });
 

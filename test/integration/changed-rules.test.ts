@@ -87,12 +87,21 @@ class Deployed {
   }
 
   /** It asks a person in a process with these rules, which then ends. */
-  async asks(policy: Policy = asking): Promise<Pending> {
+  asks(policy: Policy = asking): Promise<Pending> {
+    return this.#waitsFor("approval", policy);
+  }
+
+  /** It asks a person what became of it in a process with these rules, which then ends. */
+  loses(policy: Policy): Promise<Pending> {
+    return this.#waitsFor("unknown", policy);
+  }
+
+  async #waitsFor(kind: Pending["kind"], policy: Policy): Promise<Pending> {
     const { rath, run } = await this.under(policy);
     const { status } = await run.settle();
     const pending = await waiting(rath);
     await rath.close();
-    expect([status, pending.kind]).toEqual(["waiting", "approval"]);
+    expect([status, pending.kind]).toEqual(["waiting", kind]);
     return pending;
   }
 
@@ -178,11 +187,15 @@ describe("where nobody would be asked any more", () => {
     ]);
   });
 
-  test("who says no before being asked is heard", async () => {
+  // Mutant: it is taken, ignored by whoever executes the run, and heard by whoever resumes it.
+  test.each([yes, no])("who decides before being asked is refused: %o", async (decision) => {
     const it = new Deployed("once", late);
-    await it.decides(await it.called(asking), no);
+    await expect(it.decides(await it.called(asking), decision)).rejects.toMatchObject({
+      code: "pending.not-found",
+      message: expect.stringMatching(/^Nobody is asked to approve /),
+    });
     const { run } = await it.under(allowing);
-    expect([await came(run), it.begun]).toEqual(["effect.denied", []]);
+    expect([await came(run), it.begun]).toEqual(["paid 1000", [1000]]);
   });
 
   test("a tool of an MCP server that was denied is not called, and one that was approved is called with what was approved", async () => {
@@ -246,11 +259,40 @@ describe("where it is refused by now", () => {
     expect([await came(run), it.begun]).toEqual(["effect.denied", []]);
   });
 
-  test("what was begun with what was approved is not begun again", async () => {
+  // Mutant: it is denied by the rules of today, as if it had never begun.
+  test.each(["once", "keyed", "nested"] as const)("what was begun may have happened, and a person says so, as it is %s", async (repeat) => {
+    const it = new Deployed(repeat);
+    await it.dies(allowing);
+    const pending = await it.loses(denying);
+    await it.decides(pending, { by: "ann", outcome: { type: "ok", value: "paid, says the bank" } });
+    const { run } = await it.under(denying);
+    expect([await came(run), it.begun]).toEqual(["paid, says the bank", [1000]]);
+  });
+
+  test("what was begun with what was approved is not begun again, whatever a person says", async () => {
     const it = new Deployed("keyed");
     await it.dies(asking, { ...yes, input: smaller });
+    await it.decides(await it.loses(denying), { by: "ann", outcome: "run-again" });
     const { run } = await it.under(denying);
     expect([await came(run), it.begun]).toEqual(["effect.denied", [10]]);
+  });
+
+  // Mutant: what a person said is not looked for where it may be repeated.
+  test("what a person said of it is heard where it would be done again", async () => {
+    const it = new Deployed("keyed");
+    await it.dies(allowing);
+    const pending = await it.loses(denying);
+    expect(await it.loses(allowing)).toEqual(pending);
+    await it.decides(pending, { by: "ann", outcome: { type: "ok", value: "paid, says the bank" } });
+    const { run } = await it.under(allowing);
+    expect([await came(run), it.begun]).toEqual(["paid, says the bank", [1000]]);
+  });
+
+  test("what was begun and did no harm is refused", async () => {
+    const it = new Deployed("safe");
+    await it.dies(allowing);
+    const { run } = await it.under(denying);
+    expect([await came(run), it.begun]).toEqual(["effect.denied", [1000]]);
   });
 
   test("by rules that cannot say, what was approved does not run", async () => {
