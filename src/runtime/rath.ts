@@ -1,5 +1,6 @@
 /** A Rath: sessions, runs, decisions and imports on one store. Made by `openrath()`. */
 import type { Memory } from "../memory/memory.ts";
+import { counted } from "../session/counted.ts";
 import { RathError } from "../session/errors.ts";
 import { givenOptions, givenText, givenWord, unsupported } from "../session/given.ts";
 import type { Log } from "../session/log.ts";
@@ -41,7 +42,7 @@ export interface Rath extends AsyncDisposable {
   ): Session;
   /** By id, unique prefix, or `ID@step`. */
   open(id: string): Promise<Session>;
-  /** The sessions of the store, oldest first. */
+  /** The sessions of the store, oldest first. Where some are damaged, the others come, and then it rejects with `store.corrupt` and their ids. */
   sessions(query?: {
     readonly tag?: string | undefined;
     readonly status?: SessionStatus | undefined;
@@ -234,10 +235,21 @@ export class RathOnStore implements Rath {
     if (status !== undefined) givenWord(status, ["idle", "waiting", "failed", "cancelled", "rejected"], "sessions.status");
     this.#runtime.assertOpen();
     await this.#runtime.effects.writer.flush();
+    const unreadable = new Map<string, RathError>();
     for await (const row of (await this.#runtime.store()).sessions({ log: "session", tag: query.tag, after: query.after })) {
-      const session = await this.open(row.id);
-      if (status === undefined || session.status === status) yield session;
+      const session = await this.open(row.id).catch((error: unknown) => {
+        // Retention may have removed it since it was listed.
+        if (RathError.is(error, "session.not-found")) return undefined;
+        if (!RathError.is(error, "store.corrupt")) throw error;
+        unreadable.set(row.id, error);
+        return undefined;
+      });
+      if (session !== undefined && (status === undefined || session.status === status)) yield session;
     }
+    const [cause] = unreadable.values();
+    if (cause === undefined) return;
+    const problem = `${counted(unreadable.size, "session")} cannot be read, the others were given: ${[...unreadable.keys()].join(", ")}. ${cause.message}`;
+    throw new RathError("store.corrupt", problem, { cause, details: { ...cause.details, sessions: [...unreadable.keys()] } });
   }
 
   async save<S extends Session>(session: S): Promise<S> {
