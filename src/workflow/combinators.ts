@@ -69,7 +69,8 @@ export function parallel<Output, Joined>(
 }
 
 /**
- * Each on a fork of its own; the first that comes through wins, the others are stopped and rejected. Fails when all fail.
+ * Each on a fork of its own; the first that comes through wins, the others are stopped and, when they come to their end, rejected. One
+ * that heeds no signal keeps nobody waiting: its branch stays as it is. Fails when all fail.
  *
  * @example
  * const quickest = race({ fast: sketcher, careful: thinker });
