@@ -92,6 +92,15 @@ describe("when a Rath is closed", () => {
     expect(await told).toBe('run of "workflow" had not started when the Rath was closed; is an await missing?');
   });
 
+  // Mutant: only that the Rath was closed is said.
+  test("who forgot to wait for the result of a run is told of which", async () => {
+    const rath = testRath();
+    const run = await rath.run(new Asking(), rath.session("go"));
+    const told = run.result().catch((error: Error) => error.message);
+    await rath.close();
+    expect(await told).toBe('run of "workflow" had not ended when the Rath was closed; is an await missing?');
+  });
+
   // Mutant: each closes by itself, and one that comes later does not wait.
   test.each([undefined, new Error("the disk is gone")])(
     "whoever closes it too waits for the same, and is told the same: %s",

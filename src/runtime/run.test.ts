@@ -96,6 +96,15 @@ describe("a run", () => {
     expect(settled.session.status).toBe("failed");
   });
 
+  // Mutant: no error means that it went well.
+  test.each([undefined, null, 0, ""])("that fails with %j has failed", async (reason) => {
+    await using rath = process(memoryStore());
+    const run = await rath.run(new Flow(() => Promise.reject(reason)), rath.session());
+    expect(await run.settle()).toMatchObject({ status: "failed", error: { code: "run.failed", message: String(reason) } });
+    expect(await run.status()).toBe("failed");
+    await expect(run.result()).rejects.toMatchObject({ code: "run.failed" });
+  });
+
   test("is cancelled durably: effects in flight are aborted and closed", async () => {
     await using rath = process(memoryStore());
     let signal: AbortSignal | undefined;

@@ -10,7 +10,7 @@ import type { RunRow } from "../store/store.ts";
 import { compensateWith, type Workflow } from "../workflow/workflow.ts";
 import { budgetOf } from "./budget.ts";
 import { cancelOf } from "./cancel.ts";
-import { closedRath } from "./closed.ts";
+import { closedBefore } from "./closed.ts";
 import { type Divergence, divergenceOf } from "./divergence.ts";
 import { whenStopped } from "./effect-context.ts";
 import { outsideError } from "./enter.ts";
@@ -150,7 +150,7 @@ export class RunExecution {
   async #ended(ending: Ending): Promise<void> {
     if (ending.status === "done") this.#execution.recorded?.adoption(ending.node);
     await this.#execution.gate();
-    await this.#finish(() => finish(this.#execution, ending, this.row), ending.status === "failed" ? ending.error : undefined);
+    await this.#finish(ending);
   }
 
   #obey(signal: AbortSignal): void {
@@ -165,8 +165,7 @@ export class RunExecution {
   async cancel(reason: string): Promise<void> {
     if (this.#over) return;
     this.#goesOn();
-    const ending: Ending = { status: "cancelled", reason, compensate: this.#how.onCancelled };
-    await this.#finish(() => finish(this.#execution, ending, this.row), undefined, reason);
+    await this.#finish({ status: "cancelled", reason, compensate: this.#how.onCancelled });
   }
 
   /** Somebody woke the run from outside: to cancel it, or with an answer or a signal that it waits for. */
@@ -239,7 +238,7 @@ export class RunExecution {
     execution.close();
     // A row that could not be written says nothing of going on: whoever finds the lease run out does.
     if (written) await this.#release();
-    this.#reject(closedRath());
+    this.#reject(closedBefore(`run of "${this.row.workflow}"`, "ended"));
   }
 
   /** A deadline holds while it is executed; while it waits, it is woken for it. */
@@ -250,21 +249,20 @@ export class RunExecution {
     const arrive = (): void => {
       const error = overdue(this.id, deadline);
       if (left > longestTimer) this.#limitTime();
-      else void this.#finish(() => finish(this.#execution, { status: "failed", error }, this.row), error);
+      else void this.#finish({ status: "failed", error });
     };
     this.#deadline = setTimeout(arrive, Math.min(Math.max(left, 0), longestTimer));
   }
 
-  async #finish(end: () => Promise<Node>, error?: unknown, cancelled?: string): Promise<void> {
+  async #finish(ending: Ending): Promise<void> {
     if (this.#over) return;
     this.#over = true;
     this.#stop();
     try {
-      const node = await end();
-      const session = this.#runtime.outside(node);
-      if (cancelled !== undefined) this.#settle({ status: "cancelled", session, reason: cancelled });
-      else if (error === undefined) this.#settle({ status: "done", session });
-      else this.#settle({ status: "failed", session, error: asRathError(this.#runtime, error, session) });
+      const session = this.#runtime.outside(await finish(this.#execution, ending, this.row));
+      if (ending.status === "cancelled") this.#settle({ status: "cancelled", session, reason: ending.reason });
+      else if (ending.status === "done") this.#settle({ status: "done", session });
+      else this.#settle({ status: "failed", session, error: asRathError(this.#runtime, ending.error, session) });
       await this.#release();
     } catch (failure) {
       // Its end could not be written: it is not over, only left. The lease is not given back: it is due when that has run out.
@@ -378,7 +376,7 @@ export class RunExecution {
       `Run ${this.id} does not ask again for what it recorded: ${diverged.text}. The workflow's code has changed or is not deterministic.`,
       { details: { ...diverged } },
     );
-    if (onDivergence === "fail") return this.#finish(() => finish(execution, { status: "failed", error }, this.row), error);
+    if (onDivergence === "fail") return this.#finish({ status: "failed", error });
     // It waits where it is: if what is missing is still asked for, it goes on by itself.
     this.#paused = true;
     const key = await this.#runtime.key();
