@@ -4,7 +4,7 @@
  */
 import { runtimeOf } from "../runtime/replay.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { isReturned } from "../session/event.ts";
+import { type DataOf, isReturned } from "../session/event.ts";
 import { callOf } from "../session/fold.ts";
 import { givenOneOf, givenOptions } from "../session/given.ts";
 import type { Node } from "../session/log.ts";
@@ -51,7 +51,7 @@ export interface CrossedBudget {
   /** Whose limit it was. */
   readonly by: string;
 }
-/** A run that somebody else took up: after it was parked or left, or because its holder died. */
+/** A run that was taken up after it was left, or because its holder died. One that had waited, for a person or a timer, was not interrupted. */
 export interface Interruption {
   readonly event: string;
   readonly run: string;
@@ -239,7 +239,7 @@ function isUnpriced(node: Node, platform: Runtime["platform"]): boolean {
 }
 
 /** What runs say of themselves about workflows, money and interruptions. */
-const told = ["run.started", "run.resumed", "budget.crossed"] as const;
+const told = ["run.started", "run.parked", "run.resumed", "budget.crossed"] as const;
 
 function workflowsOf(said: readonly Said[]): ReadonlyMap<string, string> {
   return new Map(ofKind(said, "run.started").map(({ run, data }) => [run, data.workflow]));
@@ -250,11 +250,23 @@ function crossedIn(said: readonly Said[]): readonly CrossedBudget[] {
 }
 
 function interruptedIn(said: readonly Said[]): readonly Interruption[] {
+  const waited = waitsIn(said);
   return Object.freeze(
-    ofKind(said, "run.resumed").map(({ event, run, at, data }) =>
-      Object.freeze({ event, run, at, worker: data.worker, abandoned: data.abandoned === true }),
+    ofKind(said, "run.resumed").flatMap(({ event, run, at, data }) =>
+      waited.has(event) ? [] : Object.freeze({ event, run, at, worker: data.worker, abandoned: data.abandoned === true }),
     ),
   );
+}
+
+/** What took a run up that had been parked, to wait. */
+function waitsIn(said: readonly Said[]): ReadonlySet<string> {
+  const parked = new Set<string>();
+  const waited = new Set<string>();
+  for (const { kind, run, event, data } of said) {
+    if (kind === "run.parked" && (data as DataOf<"run.parked">).diverged === undefined) parked.add(run);
+    if (kind === "run.resumed" && parked.delete(run) && (data as DataOf<"run.resumed">).abandoned !== true) waited.add(event);
+  }
+  return waited;
 }
 
 function textOf({ by, rows, total, usage, crossed, interrupted, unpriced }: Omit<Cost, "toString">): string {

@@ -57,7 +57,7 @@ export function wordsOf(node: Node, platform: Platform): string {
     case "context.compressed": {
       const { dropped, tokens } = node.data<"context.compressed">(platform);
       const events = dropped.reduce((sum, range) => sum + range.events, 0);
-      return `a text in place of ${counted(events, "event")} (${tokens.before} to ${tokens.after} tokens): ${quoted(replacementOf(node, platform) ?? "")}`;
+      return `a text in place of ${counted(events, "event")} (${count(tokens.before)} to ${count(tokens.after)} tokens): ${quoted(replacementOf(node, platform) ?? "")}`;
     }
     case "route.returned": {
       const { choice, candidates, reason } = routeOf(node, platform);

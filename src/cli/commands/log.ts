@@ -64,10 +64,10 @@ async function eventsOf(session: Session, options: Options): Promise<readonly Ev
   return options.graph === true ? lineageEvents(session) : [...session.events()];
 }
 
-/** The step, the id and what happened, cut to the line. */
-function line(cli: Cli, event: Event, text: string, drawn = show``): Shown {
+/** The step, the id and what happened, cut to the line; what is noted behind it is not cut. */
+function line(cli: Cli, event: Event, text: string, drawn = show``, noted = show``): Shown {
   const left = show`${drawn}${cli.ink.dim(String(event.step).padStart(4))} ${cli.ink.cyan(shortEvent(event.id))} `;
-  return joined([left, clip(text, Math.max(20, cli.host.out.columns - left.width))]);
+  return joined([left, clip(text, Math.max(20, cli.host.out.columns - left.width - noted.width)), noted]);
 }
 
 /** Who, when, where, and what in full. */
@@ -90,6 +90,9 @@ function failuresOf({ data }: Event): readonly { readonly message: string }[] {
   return (data as { readonly failures?: readonly { readonly message: string }[] } | undefined)?.failures ?? [];
 }
 
+/** A longer label is cut, so that it leaves room for what happened. */
+const longestNote = 30;
+
 /** Lanes on the left, the newest rows when there is a limit; earlier rows decide the lanes all the same. */
 function drawGraph(cli: Cli, events: readonly Event[], shown: ReadonlySet<Event>, textOf: (event: Event) => string): void {
   const rows = lanes(events);
@@ -106,9 +109,10 @@ function drawGraph(cli: Cli, events: readonly Event[], shown: ReadonlySet<Event>
     const notes = row.links.flatMap((link) => (link.lane === undefined ? [`from ${shortEvent(link.from)}`] : []));
     const label = row.begins ? undefined : labels.get(event.session);
     if (label !== undefined) notes.unshift(label);
-    const text = `${textOf(event)}${notes.length === 0 ? "" : ` (${notes.join(", ")})`}`;
+    const noted = (text: string): string => (text === "" ? "" : ` (${text})`);
     const drawn = drawRow(row, { ascii: cli.ascii, width });
-    if (cli.onTerminal) cli.print(line(cli, event, text, show`${drawn} `));
-    else cli.print(show`${drawn}\t${tabbed([event.step, event.id, text])}`);
+    const [text, note] = [textOf(event), notes.join(", ")];
+    if (cli.onTerminal) cli.print(line(cli, event, text, show`${drawn} `, show`${noted(clip(note, longestNote))}`));
+    else cli.print(show`${drawn}\t${tabbed([event.step, event.id, `${text}${noted(note)}`])}`);
   });
 }

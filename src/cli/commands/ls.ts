@@ -1,7 +1,8 @@
 /** `openrath ls`: the sessions of the store, or its runs, newest first. */
 import type { Command } from "commander";
+import { hasEnded } from "../../runtime/run-row.ts";
 import { RathError } from "../../session/errors.ts";
-import type { Session, SessionStatus } from "../../session/session.ts";
+import type { Session } from "../../session/session.ts";
 import type { LogRow } from "../../store/store.ts";
 import { ago, count, exact, money } from "../../wire/format.ts";
 import type { Cli } from "../cli.ts";
@@ -12,7 +13,7 @@ import { progressing } from "../progress.ts";
 import type { Project } from "../project.ts";
 import { listRuns } from "../runs.ts";
 import { statusInk, whatOf } from "../session-text.ts";
-import { sessionRows, shortIds } from "../sessions.ts";
+import { runRows, sessionRows, shortIds, standing } from "../sessions.ts";
 import { show } from "../shown.ts";
 
 interface Options {
@@ -25,12 +26,13 @@ interface Options {
 
 interface Item {
   readonly session: Session;
+  readonly status: string;
   readonly row: LogRow;
   readonly branches: number;
 }
 
 const onePage = 50;
-const statuses: readonly SessionStatus[] = ["idle", "waiting", "failed", "cancelled", "rejected"];
+const statuses: readonly string[] = ["idle", "queued", "running", "waiting", "failed", "cancelled", "rejected"];
 
 export function define(command: Command, cli: Cli): void {
   command
@@ -40,7 +42,7 @@ export function define(command: Command, cli: Cli): void {
     .option("--tag <tag>", "only those with this tag")
     .option(
       "--status <status>",
-      "only idle, waiting, failed, cancelled or rejected ones; of runs: queued, running, waiting, done, failed or cancelled",
+      "only idle, queued, running, waiting, failed, cancelled or rejected ones; of runs: queued, running, waiting, done, failed or cancelled",
     )
     .option("-r, --runs", "the runs instead: how they stand, who executes them, since when, and when they go on")
     .option("-n, --limit <number>", `at most so many; 0 for all (default on a terminal: ${onePage})`, wholeOf("--limit"))
@@ -54,7 +56,7 @@ async function ls(cli: Cli, options: Options): Promise<void> {
       throw new Fault(exits.usage, "--tag and --all are about sessions: leave out --runs.");
     return listRuns(cli, { status: options.status, limit });
   }
-  if (options.status !== undefined && !statuses.includes(options.status as SessionStatus))
+  if (options.status !== undefined && !statuses.includes(options.status))
     throw new Fault(exits.usage, `Sessions are ${statuses.join(", ")}, not ${options.status}.`);
   const project = await cli.project();
   const rows = await sessionRows(project);
@@ -65,6 +67,7 @@ async function ls(cli: Cli, options: Options): Promise<void> {
     branches.set(root, (branches.get(root) ?? 0) + 1);
   }
   const wanted = rows.filter((row) => (options.all === true || !parents.has(row.parent ?? "")) && fits(row, options)).reverse();
+  const open = new Map((await runRows(project)).filter((run) => !hasEnded(run.status)).map((run) => [run.session, run]));
   const items: Item[] = [];
   let left = 0;
   await progressing(cli, "listing", "sessions", async (progress) => {
@@ -74,16 +77,17 @@ async function ls(cli: Cli, options: Options): Promise<void> {
         const session = await openOrTell(cli, project, row.id);
         progress.add();
         if (session === undefined) continue;
-        if (options.status === undefined || session.status === options.status)
-          items.push({ session, row, branches: branches.get(row.id) ?? 1 });
+        const status = standing(session, open.get(row.id));
+        if (options.status === undefined || status === options.status)
+          items.push({ session, status, row, branches: branches.get(row.id) ?? 1 });
       }
     }
   });
   printList(cli, items, {
     columns: columns(cli, await shortIds(cli), parents),
-    data: ({ session, row, branches: made }) => ({
+    data: ({ session, status, row, branches: made }) => ({
       ...session.toJSON(),
-      ...{ status: session.status, title: row.title ?? null, label: session.lineage.label ?? null, parent: row.parent ?? null },
+      ...{ status, title: row.title ?? null, label: session.lineage.label ?? null, parent: row.parent ?? null },
       ...{ tags: row.tags ?? [], branches: made, usage: session.usage, changed: session.now().toISOString() },
     }),
     empty:
@@ -110,7 +114,7 @@ function columns(cli: Cli, short: (id: string) => string, parents: ReadonlyMap<s
   const tokens = ({ session: { usage } }: Item): number => usage.input + usage.output;
   return [
     { name: "ID", cell: ({ session }) => cli.ink.cyan(short(session.id)), plain: ({ session }) => session.id },
-    { name: "STATUS", cell: ({ session }) => statusInk(cli, session.status) },
+    { name: "STATUS", cell: ({ status }) => statusInk(cli, status) },
     { name: "SESSION", cell: ({ session, row }) => whatOf(session, row.title), rest: true },
     {
       name: "FORK OF",

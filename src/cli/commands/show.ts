@@ -1,9 +1,10 @@
 /** `openrath show ID[@step]`: a session, what it was at a step, or a run. */
 import type { Command } from "commander";
+import { hasEnded } from "../../runtime/run-row.ts";
 import { RathError } from "../../session/errors.ts";
 import type { DataOf, Event } from "../../session/event.ts";
 import { versionName } from "../../session/remembered.ts";
-import type { MemoryItem, Message, Placement, Publish, Route, Session } from "../../session/session.ts";
+import type { MemoryItem, Message, Pending, Placement, Publish, Route, Session } from "../../session/session.ts";
 import { valueText } from "../../wire/event-line.ts";
 import { count, plural, shortEvent } from "../../wire/format.ts";
 import { compressionLine, readLine, writeLine } from "../../wire/memory-line.ts";
@@ -11,9 +12,10 @@ import { pendingText } from "../../wire/pending-line.ts";
 import type { Cli } from "../cli.ts";
 import { kindOf } from "../print-changes.ts";
 import { printFields } from "../print-list.ts";
+import type { Project } from "../project.ts";
 import { showRun } from "../runs.ts";
 import { answerCommand, failureOf, outputOf, outputText, statusInk, stepText, stopOf, stopText, usageText } from "../session-text.ts";
-import { openSession, runNamed, runRows, sessionRows, shortIds } from "../sessions.ts";
+import { openSession, runNamed, runRows, sessionRows, shortIds, standing } from "../sessions.ts";
 import { clip, joined, type Showable, show } from "../shown.ts";
 
 type Field = readonly [name: string, value: Showable];
@@ -45,8 +47,17 @@ async function showSession(cli: Cli, id: string): Promise<void> {
   if ("workflow" in session) return showRun(cli, session);
   const row = (await sessionRows(project)).find((one) => one.id === session.id);
   const runs = await runRows(project, session.id);
+  // What it was at a step is told by itself alone.
+  const isNewest = row?.head === session.head;
+  const status = isNewest
+    ? standing(
+        session,
+        runs.findLast((run) => !hasEnded(run.status)),
+      )
+    : session.status;
+  const pending = isNewest ? await pendingNow(project, session) : session.pending;
   if (cli.asJson) {
-    const { status, lineage, usage, placement, pending, calls, checks, routes, messages, stop, compressions } = session;
+    const { lineage, usage, placement, calls, checks, routes, messages, stop, compressions } = session;
     cli.data({
       ...session.toJSON(),
       ...{
@@ -72,7 +83,7 @@ async function showSession(cli: Cli, id: string): Promise<void> {
   printFields(cli, [
     ["session", cli.ink.cyan(cli.onTerminal ? short(session.id) : session.id)],
     ...(row?.title === undefined ? [] : [["title", row.title] as const]),
-    ["status", show`${statusInk(cli, session.status)}, ${stepText(session)}`],
+    ["status", show`${statusInk(cli, status)}, ${stepText(session)}`],
     ...field("stopped", stopped === undefined ? undefined : stopText(stopped)),
     ...field("because", failureOf(session)),
     ...field("rejected", rejectionOf(session)),
@@ -92,7 +103,7 @@ async function showSession(cli: Cli, id: string): Promise<void> {
     ),
     ...(await memoryFields(cli, session)),
     ...listed(cli, "context", session.compressions.map(compressionLine)),
-    ...session.pending.map((one): Field => ["pending", `${one.kind} ${cli.onTerminal ? shortEvent(one.id) : one.id}: ${pendingText(one)}`]),
+    ...pending.map((one): Field => ["pending", `${one.kind} ${cli.onTerminal ? shortEvent(one.id) : one.id}: ${pendingText(one)}`]),
   ]);
   conversation(cli, session.messages);
   const output = outputText(cli, session);
@@ -100,10 +111,16 @@ async function showSession(cli: Cli, id: string): Promise<void> {
     if (cli.onTerminal) cli.print(show``);
     printFields(cli, [["output", output]]);
   }
-  for (const one of session.pending) {
+  for (const one of pending) {
     const answer = answerCommand(one, shortEvent(one.id));
     if (answer !== undefined) cli.next(answer);
   }
+}
+
+/** What waits in it, and on branches of the runs that work on it. */
+async function pendingNow({ rath }: Project, session: Session): Promise<readonly Pending[]> {
+  const own = new Set(session.pending.map(({ id }) => id));
+  return [...session.pending, ...(await rath.pending({ session: session.id })).filter(({ id }) => !own.has(id))];
 }
 
 /** What it recalled, and what it remembered. */
