@@ -55,3 +55,25 @@ try {
   // → RathError: Session … has no output: "clerk" stopped as "rounds" (1 round).
 }
 // #endregion stop
+
+// #region others
+const manager = new Agent({
+  name: "manager",
+  // One that stands in for a model of its own.
+  model: scripted(
+    {
+      calls: [{ tool: "clerk", input: { task: "How many lamps?" } }],
+    },
+    "Three are left.",
+  ),
+  // Any agent or workflow can be a tool: it works on a fork, and what it gives is the result.
+  tools: [
+    clerk.asTool({ name: "clerk", description: "Knows the stock." }),
+  ],
+  context: { window: 50_000 }, // the newest messages, of about so many tokens
+});
+const managed = await manager.forward(
+  rath.session("Are there lamps?"),
+);
+console.log(managed.text); // → Three are left.
+// #endregion others

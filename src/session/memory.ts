@@ -26,7 +26,7 @@ export interface MemoryItem {
   readonly owner?: string | undefined;
   /** Raised by each write of the same uri, not always by one. */
   readonly version: number;
-  /** Staged: seen by its branch alone. Published: by everybody. Retracted: by nobody. */
+  /** Staged: seen by its branch alone. Published: by everybody. Retracted: by nobody. In a session it is as it was there. */
   readonly state: "staged" | "published" | "retracted";
   readonly origin: MemoryOrigin;
   readonly trust: Trust;
