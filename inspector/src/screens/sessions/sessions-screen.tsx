@@ -1,16 +1,16 @@
 /** What is running, what failed, and what it costs. */
-import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { SessionRow } from "../../../../src/client/client.ts";
 import { plural } from "../../../../src/wire/format.ts";
-import { useClient, useMay } from "../../client.tsx";
+import { useMay } from "../../client.tsx";
 import { useChanged } from "../../desk/changed-sessions.ts";
 import { Choice } from "../../desk/choice.tsx";
 import desk from "../../desk/desk.module.css";
 import { FilterText } from "../../desk/filter-text.tsx";
 import { useFilters } from "../../desk/filters.ts";
 import { LiveSign } from "../../desk/live-sign.tsx";
+import { useStanding } from "../../desk/use-standing.ts";
 import { stepped, VirtualTable } from "../../desk/virtual-table.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -37,10 +37,10 @@ export function SessionsScreen() {
   const filters = filtersOf(search);
   const withBranches = filters.branches === "all";
   const { rows, more, refresh, error, refetch, isPending, hasNextPage, isFetchNextPageError } = useSessionRows(filters);
-  const { running, reread } = useRunning();
+  const standing = useStanding();
   const connection = useChanged(({ sessions }) => {
     void refresh(sessions);
-    reread();
+    standing.reread();
   });
   const spendings = useSpendings();
   const [seen, setSeen] = useState<readonly SessionRow[]>([]);
@@ -60,8 +60,8 @@ export function SessionsScreen() {
   const isByCost = filters.order === "cost";
   const order = useCallback((): void => set({ order: isByCost ? undefined : "cost" }), [set, isByCost]);
   const columns = useMemo(
-    () => sessionColumns({ running, spendings, withBranches, tag: (tag) => set({ tag }), byCost: { on: isByCost, toggle: order } }),
-    [running, spendings, withBranches, set, isByCost, order],
+    () => sessionColumns({ standing, spendings, withBranches, tag: (tag) => set({ tag }), byCost: { on: isByCost, toggle: order } }),
+    [standing, spendings, withBranches, set, isByCost, order],
   );
   const open = (id: string | undefined): void => {
     if (id !== undefined) void navigate({ to: "/s/$session", params: { session: id }, search: {} });
@@ -146,20 +146,4 @@ export function SessionsScreen() {
       {starting && <StartDialog close={() => setStarting(false)} />}
     </div>
   );
-}
-
-const mostRunning = 200;
-
-/** The sessions that somebody executes now. */
-function useRunning(): { readonly running: ReadonlySet<string>; readonly reread: () => void } {
-  const { runs } = useClient();
-  const { data, refetch } = useQuery({
-    queryKey: ["runs", "running"],
-    queryFn: async ({ signal }) =>
-      (await runs.list({ status: "running", limit: mostRunning, signal }).page()).items.map(({ session }) => session),
-    enabled: useMay("runs:read"),
-  });
-  const running = useMemo(() => new Set(data), [data]);
-  const reread = useCallback(() => void refetch(), [refetch]);
-  return { running, reread };
 }
