@@ -12,17 +12,17 @@ import { agentName } from "../../parts/agent-name.ts";
 import { Badge, StatusBadge } from "../../parts/badge.tsx";
 import classes from "./sessions-screen.module.css";
 import type { SpendingsSeen } from "./spendings.ts";
-import { tokensOf, usdOf } from "./sums.ts";
+import { type Counting, spentOf } from "./sums.ts";
 
 interface Known {
   readonly standing: Standing;
   readonly spendings: SpendingsSeen;
-  readonly withBranches: boolean;
+  readonly counting: Counting;
   readonly tag: (tag: string) => void;
   readonly byCost: { readonly on: boolean; readonly toggle: () => void };
 }
 
-export function sessionColumns({ standing, spendings, withBranches, tag, byCost }: Known): readonly Column<SessionRow>[] {
+export function sessionColumns({ standing, spendings, counting, tag, byCost }: Known): readonly Column<SessionRow>[] {
   return [
     {
       ...{ name: "Status", width: "5.5rem" },
@@ -47,10 +47,10 @@ export function sessionColumns({ standing, spendings, withBranches, tag, byCost 
     },
     { name: "Branches", width: "4rem", numeric: true, wide: true, cell: (row) => figure(spendings.of(row)?.branches) },
     { name: "Events", width: "4rem", numeric: true, wide: true, cell: (row) => figure(spendings.of(row)?.events) },
-    { name: "Tokens", width: "5rem", numeric: true, wide: true, cell: (row) => figure(tokensOf(row, withBranches)) },
+    { name: "Tokens", width: "5rem", numeric: true, wide: true, cell: (row) => figure(spentOf(row, counting)?.tokens) },
     {
       ...{ name: "Cost", width: "5rem", numeric: true, order: byCost },
-      cell: (row) => (row.usage === undefined ? "" : cost(usdOf(row, withBranches))),
+      cell: (row) => cost(spentOf(row, counting)?.usd),
     },
     {
       ...{ name: "Changed", width: "5.5rem", numeric: true },
@@ -100,6 +100,7 @@ function figure(value: number | undefined) {
   return value === 0 ? <span className="quiet">0</span> : value === undefined ? "" : count(value);
 }
 
-function cost(usd: number) {
+function cost(usd: number | undefined) {
+  if (usd === undefined) return "";
   return usd === 0 ? <span className="quiet">{money(0)}</span> : money(usd);
 }

@@ -25,7 +25,7 @@ import { filtersOf, mostOrdered, statuses, useSessionRows } from "./session-rows
 import classes from "./sessions-screen.module.css";
 import { useSpendings } from "./spendings.ts";
 import { StartDialog } from "./start-dialog.tsx";
-import { byAgent } from "./sums.ts";
+import { byAgent, type Counting } from "./sums.ts";
 
 const mostAgents = 6;
 const idOf = ({ id }: SessionRow): string => id;
@@ -36,13 +36,16 @@ export function SessionsScreen() {
   const mayWrite = useMay("sessions:write");
   const filters = filtersOf(search);
   const withBranches = filters.branches === "all";
-  const { rows, more, refresh, error, refetch, isPending, hasNextPage, isFetchNextPageError } = useSessionRows(filters);
+  const spendings = useSpendings();
+  const { of, version } = spendings;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is known of rows grows in one object; the version says that it did
+  const counting = useMemo<Counting>(() => ({ withBranches, spentBy: (row) => of(row)?.spent }), [withBranches, version]);
+  const { rows, more, refresh, error, refetch, isPending, hasNextPage, isFetchNextPageError } = useSessionRows(filters, counting);
   const standing = useStanding();
   const connection = useChanged(({ sessions }) => {
     void refresh(sessions);
     standing.reread();
   });
-  const spendings = useSpendings();
   const [seen, setSeen] = useState<readonly SessionRow[]>([]);
   const { see } = spendings;
   const look = useCallback(
@@ -60,8 +63,8 @@ export function SessionsScreen() {
   const isByCost = filters.order === "cost";
   const order = useCallback((): void => set({ order: isByCost ? undefined : "cost" }), [set, isByCost]);
   const columns = useMemo(
-    () => sessionColumns({ standing, spendings, withBranches, tag: (tag) => set({ tag }), byCost: { on: isByCost, toggle: order } }),
-    [standing, spendings, withBranches, set, isByCost, order],
+    () => sessionColumns({ standing, spendings, counting, tag: (tag) => set({ tag }), byCost: { on: isByCost, toggle: order } }),
+    [standing, spendings, counting, set, isByCost, order],
   );
   const open = (id: string | undefined): void => {
     if (id !== undefined) void navigate({ to: "/s/$session", params: { session: id }, search: {} });
@@ -107,7 +110,7 @@ export function SessionsScreen() {
         )}
       </header>
       <div className={pictures["pictures"]}>
-        {rows.length > 0 && <CostPicture rows={rows} withBranches={withBranches} />}
+        {rows.length > 0 && <CostPicture rows={rows} counting={counting} />}
         {rows.length > 0 && (
           <AgentsPicture agents={agents} sessions={seen.length} known={seen.filter((row) => spendings.of(row) !== undefined).length} />
         )}
