@@ -37,7 +37,7 @@ export function sessionColumns({ standing, spendings, counting, tag, byCost }: K
       cell: (row) =>
         statusOf(row, standing) === "waiting" ? (
           <Link to="/approvals" search={{ session: row.id, whose: "all" }} tabIndex={-1} title="What it waits for">
-            <Badge tone="warn">{row.status === "waiting" && row.waiting !== undefined ? `${row.waiting} open` : "on a branch"}</Badge>
+            <Badge tone="warn">{row.status === "waiting" && row.waiting !== undefined ? `${row.waiting} open` : "open"}</Badge>
           </Link>
         ) : null,
     },
