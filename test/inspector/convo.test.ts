@@ -99,7 +99,7 @@ inBrowser("conversations in the inspector", buildStage, (there) => {
       await page.getByLabel("Label").fill("another try");
       await page.getByRole("button", { name: "Fork", exact: true }).last().click();
       await page.waitForURL((url) => !url.hash.includes(session));
-      await page.getByText('fork "another try"').waitFor();
+      await page.locator('li[aria-current="true"]').getByText('fork "another try"').waitFor();
       const fork = /#\/s\/([\w-]+)\//.exec(page.url())?.[1] ?? "";
       await page.getByRole("heading", { level: 1, name: "another try" }).waitFor();
       await page.getByText("fork of").waitFor();

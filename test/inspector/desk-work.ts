@@ -55,6 +55,10 @@ export const deskWorkflows: Readonly<Record<string, Workflow>> = {
     "survey",
   ),
   asker: new Flow(async (session) => session.ask("May I?"), "asker"),
+  elsewhere: new Flow(async (session) => {
+    await session.fork().ask("May I, on a branch?");
+    return session;
+  }, "elsewhere"),
   charger: new Flow(async (session) => session.call(charge, { card: "**** 4242", cents: 990 }), "charger"),
   broken: new Flow(
     async (session) => session.do("index", () => Promise.reject(new Error("the index is 3 GB and the disk has 1"))),

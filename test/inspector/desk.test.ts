@@ -2,6 +2,8 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { connect } from "../../src/client/client.ts";
+import { createServer } from "../../src/server/server.ts";
+import { servedHttp } from "../support/served-http.ts";
 import { inBrowser } from "./in-browser.ts";
 import { buildStage } from "./stage.ts";
 
@@ -37,6 +39,50 @@ inBrowser("the screens of a project", buildStage, (there) => {
     await page.keyboard.press("Enter");
     await soon(() => page.url()).toContain(`/s/${there.stage.session}`);
     expect(problems).toEqual([]);
+  });
+
+  test("a session is running or waiting as its run is, wherever that waits, in the list and in its header", async () => {
+    const { endless } = there.stage.desk.runs;
+    const at = async (run: string): Promise<string> => (await client().runs.get(run)).session;
+    const elsewhere = await client().runs.start({ workflow: "elsewhere", message: "Ask on a branch" });
+    await soon(async () => (await client().runs.get(elsewhere.id)).status).toBe("waiting");
+    expect(await client().sessions.get(elsewhere.session)).toMatchObject({ status: "idle", waiting: 0 });
+    await using shown = await there.open("sessions");
+    const { page, problems } = shown;
+    const row = rows(page).filter({ hasText: "Ask on a branch" });
+    await soon(() => row.textContent()).toMatch(/^waiting/);
+    await row.getByRole("link", { name: "open", exact: true }).click();
+    await page.getByRole("heading", { name: "May I, on a branch?" }).waitFor();
+    const header = page
+      .getByRole("banner")
+      .or(page.locator("header"))
+      .filter({ has: page.getByRole("heading", { level: 1 }) });
+    await page.goto(there.at(`s/${elsewhere.session}/graph`));
+    await soon(() => header.getByText("waiting", { exact: true }).count()).toBe(1);
+    await page.goto(there.at(`s/${await at(endless)}/graph`));
+    await soon(() => header.getByText("running", { exact: true }).count()).toBe(1);
+    const [asked] = (await client().pending.list({ session: elsewhere.session }).page()).items;
+    await there.stage.rich.rath.decide(asked?.id ?? "", { by: "human:bob", answer: "yes" });
+    await soon(async () => (await client().runs.get(elsewhere.id)).status).toBe("done");
+    await page.goto(there.at(`s/${elsewhere.session}/graph`));
+    await soon(() => header.getByText("idle", { exact: true }).count()).toBe(1);
+    expect(problems).toEqual([]);
+  });
+
+  test("what a call would change is not told before its directory was read, and nothing is asked that is not there", async () => {
+    const rath = there.stage.rich.open();
+    const server = createServer(rath, { auth: "none-on-loopback" });
+    const http = await servedHttp(server);
+    try {
+      await using shown = await there.open(`${http.url}/#/approvals?pending=${there.stage.desk.waiting.edit}`);
+      const { page, problems } = shown;
+      await soon(() => page.getByRole("region", { name: "What it would change" }).textContent()).toContain("cannot be told");
+      expect(problems).toEqual([]);
+    } finally {
+      await server.close();
+      await http[Symbol.asyncDispose]();
+      await rath.close();
+    }
   });
 
   test("what waits is approved, denied with a reason and approved with another input by keys alone, and the server knows who", async () => {

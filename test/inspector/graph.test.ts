@@ -134,6 +134,7 @@ inBrowser("the graph", sharedStage, (there) => {
     await page.keyboard.type("only a preview");
     const found = page.getByRole("list", { name: "Found" });
     await found.getByRole("button").first().waitFor();
+    expect(await found.getByRole("button").first().textContent()).toMatch(/(called|returned|added) · \w/);
     await eventually(() => page.url()).toContain("q=only");
     await page.keyboard.press("Enter");
     await eventually(() => chosen(page).textContent()).toContain("denied");

@@ -69,9 +69,15 @@ inBrowser("time", sharedStage, (there) => {
     const line = page.getByTestId("event-line");
     await shown(tokens).toMatch(/^2\d 000 in/);
     const newest = await tokens.textContent();
+    const wrong = page.getByRole("button", { name: "Next that went wrong" });
+    expect([await wrong.isDisabled(), await wrong.getAttribute("title")]).toEqual([
+      true,
+      "Next that went wrong: there is none after this step",
+    ]);
 
     await page.getByRole("slider").focus();
     await page.keyboard.press("Home");
+    await wrong.and(page.locator(":enabled")).waitFor();
     await shown(tokens).toBe("0 in · 0 out");
     await shown(line).toMatch(/Slugs without accents/);
     expect(await page.getByRole("region", { name: "Memory" }).textContent()).toContain("Nothing had been recalled.");

@@ -15,10 +15,10 @@ export function ForkDialog({ place, close }: Asked) {
   const [label, setLabel] = useState("");
   const doing = useMutation({
     mutationFn: () => sessions.fork(place.session, { at: place.event, ...(label.trim() === "" ? {} : { label: label.trim() }) }),
-    onSuccess: ({ id }) => {
+    onSuccess: ({ id, head }) => {
       say(`Forked: ${shortId(id)}`);
       close();
-      go(id);
+      go(id, head);
     },
   });
   return (

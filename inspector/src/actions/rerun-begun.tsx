@@ -48,7 +48,8 @@ export function RerunBegun({ begun, close }: { readonly begun: RerunResource; re
             type="button"
             onClick={() => {
               close();
-              go(made);
+              // As long as it goes on it is followed.
+              go(made, data?.ended === undefined ? undefined : data.outcome.session?.head);
             }}
           >
             Go to the fork

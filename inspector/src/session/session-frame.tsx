@@ -7,7 +7,9 @@ import { neutral } from "../../../src/wire/neutral.ts";
 import { ActionsProvider, useAct } from "../actions/actions.tsx";
 import { useClient, useMay } from "../client.tsx";
 import { LiveSign } from "../desk/live-sign.tsx";
+import { statusOf } from "../desk/status-of.ts";
 import { useAgain } from "../desk/use-seldom.ts";
+import { useStanding } from "../desk/use-standing.ts";
 import { LineageProvider, useLineage } from "../lineage/use-lineage.tsx";
 import { StatusBadge } from "../parts/badge.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
@@ -65,7 +67,12 @@ function SessionHeader({ session }: { readonly session: string }) {
   const mayWrite = useMay("sessions:write");
   const { data, refetch } = useQuery({ queryKey: ["session", session], queryFn: ({ signal }) => sessions.get(session, { signal }) });
   // It went on: how it stands and what it cost is asked again, not more often than somebody can read.
-  useAgain(version, () => refetch({ cancelRefetch: false }), 500);
+  const standing = useStanding(session);
+  const again = (): void => {
+    void refetch({ cancelRefetch: false });
+    standing.reread();
+  };
+  useAgain(version, again, 500);
   useFreshBranches();
   const name = useName(session, data);
   // What is said goes to the branch that is looked at.
@@ -104,7 +111,7 @@ function SessionHeader({ session }: { readonly session: string }) {
         )}
         <code className="quiet">{shortId(session)}</code>
         <CopyButton text={session} what="the id" />
-        {data !== undefined && <StatusBadge status={data.status} />}
+        {data !== undefined && <StatusBadge status={statusOf(data, standing) ?? data.status} />}
         <span className="quiet small number">
           {count(lineage.count)} events · {count(lineage.sessions.length)} {lineage.sessions.length === 1 ? "branch" : "branches"}
           {data !== undefined && (

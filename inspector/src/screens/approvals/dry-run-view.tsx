@@ -1,9 +1,9 @@
 /** What a call would change in a file. */
 import { useQuery } from "@tanstack/react-query";
-import { RathError } from "../../../../src/client/client.ts";
+import { type Client, RathError } from "../../../../src/client/client.ts";
 import { neutral } from "../../../../src/wire/neutral.ts";
 import { useClient } from "../../client.tsx";
-import { dryRun, type FileCall } from "./dry-run.ts";
+import { type DryRun, dryRun, type FileCall } from "./dry-run.ts";
 import classes from "./dry-run-view.module.css";
 
 const longest = 2_000_000;
@@ -14,7 +14,7 @@ export function DryRunView({ call, session }: { readonly call: FileCall; readonl
   const { sessions } = useClient();
   const { data, error } = useQuery({
     queryKey: ["dry-run", session, call],
-    queryFn: async ({ signal }) => dryRun(call, await before(() => sessions.file(session, { path: call.path, signal }))),
+    queryFn: ({ signal }) => told(sessions, session, call, signal),
   });
   return (
     <section aria-label="What it would change">
@@ -49,6 +49,19 @@ export function DryRunView({ call, session }: { readonly call: FileCall; readonl
       <p className="quiet small">Told from the input and the files on record; nothing was run.</p>
     </section>
   );
+}
+
+async function told(sessions: Client["sessions"], session: string, call: FileCall, signal: AbortSignal): Promise<DryRun> {
+  if (await isUnread(sessions, session, signal))
+    return { path: call.path, problem: "No file of its directory is on record yet: what it would change cannot be told." };
+  return dryRun(call, await before(() => sessions.file(session, { path: call.path, signal })));
+}
+
+/** A directory is read when a tool first uses it: that nothing of it is on record does not say that nothing is there. */
+async function isUnread(sessions: Client["sessions"], session: string, signal: AbortSignal): Promise<boolean> {
+  const { placement } = await sessions.get(session, { signal });
+  if (placement?.["workspace"] === undefined) return false;
+  return (await sessions.files(session, { limit: 1, signal }).page()).items.length === 0;
 }
 
 async function before(read: () => Promise<Response>): Promise<string | undefined> {

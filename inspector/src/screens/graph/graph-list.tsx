@@ -26,7 +26,7 @@ interface Props {
 }
 
 export function GraphList({ graph, shown, chosen, byKey, hits, box, choose, fold, setFocused, pointed }: Props) {
-  const { rows, main, branchNamed, decisions } = graph;
+  const { rows, main, branchNamed, decisions, isAtWork } = graph;
   const { turns, lineage } = rows;
   const { from, to } = useWindow(box, shown.count, rowHeight);
   const [hovered, setHovered] = useState<number>();
@@ -90,6 +90,7 @@ export function GraphList({ graph, shown, chosen, byKey, hits, box, choose, fold
                 chosen={chosen?.row === row && chosen.event === event}
                 unfolded={shown.isUnfolded(row)}
                 hit={hits.size > 0 && (event === undefined ? turns.events(row).some((one) => hits.has(one)) : hits.has(event))}
+                atWork={isAtWork}
                 won={rows.lanes(row).begins && branchNamed.get(lineage.branch(turns.first(row)))?.won === true}
                 place={from + index}
                 total={shown.count}

@@ -27,6 +27,7 @@ interface Props {
   readonly unfolded: boolean;
   readonly hit: boolean;
   readonly won: boolean;
+  readonly atWork: boolean;
   readonly place: number;
   readonly total: number;
 }
@@ -34,7 +35,7 @@ interface Props {
 const longest = 300;
 
 export const GraphRow = memo(function GraphRow(props: Props) {
-  const { rows, row, event, glyph, line, chosen, unfolded, place, total, hit, won, width, main, path } = props;
+  const { rows, row, event, glyph, line, chosen, unfolded, place, total, hit, won, atWork, width, main, path } = props;
   const { turns, lineage } = rows;
   const inner = event !== undefined;
   const shown = event ?? turns.said(row);
@@ -70,7 +71,9 @@ export const GraphRow = memo(function GraphRow(props: Props) {
         {trouble !== undefined && <Badge tone={trouble === "unknown" ? "warn" : "bad"}>{trouble}</Badge>}
         {source !== undefined && <Badge>from step {source}</Badge>}
         {won && <Badge tone="ok">won</Badge>}
-        {!inner && turns.isOpen(row) && glyph !== "waiting" && <Badge tone="accent">under way</Badge>}
+        {!inner && turns.isOpen(row) && glyph !== "waiting" && (
+          <Badge tone={atWork ? "accent" : "quiet"}>{atWork ? "under way" : "no result"}</Badge>
+        )}
         {glyph === "waiting" && <Badge tone="warn">waiting</Badge>}
       </span>
       <RowFigures rows={rows} row={row} event={event} />

@@ -4,6 +4,7 @@ import { count } from "../../../../src/wire/format.ts";
 import { neutral } from "../../../../src/wire/neutral.ts";
 import { agentName } from "../../parts/agent-name.ts";
 import { Icon } from "../../parts/icon.tsx";
+import { kindWords } from "./row-look.ts";
 import classes from "./search-bar.module.css";
 import type { Hit, Hits } from "./use-hits.ts";
 
@@ -87,7 +88,7 @@ function statusOf(text: string, { hits, looking, error, more }: Hits, current: n
 }
 
 function HitLine({ hit, current, go }: { readonly hit: Hit; readonly current: boolean; readonly go: () => void }) {
-  const { excerpt, start, end } = hit;
+  const { excerpt, start, end, kind, where } = hit;
   const line = useRef<HTMLButtonElement>(null);
   useEffect(() => {
     if (current) line.current?.scrollIntoView({ block: "nearest" });
@@ -104,6 +105,9 @@ function HitLine({ hit, current, go }: { readonly hit: Hit; readonly current: bo
       >
         <span className="quiet number">{count(hit.step)}</span>
         <span className="quiet given clip">{agentName(hit.by)}</span>
+        <span className="quiet given clip" title={neutral(where)}>
+          {kindWords(kind)} · {neutral(where)}
+        </span>
         <span className="given clip">
           {neutral(excerpt.slice(0, start))}
           <mark>{neutral(excerpt.slice(start, end))}</mark>

@@ -31,11 +31,15 @@ class Story {
   readonly events: Told[] = [];
   readonly #tips = new Map<string, string>();
 
-  tell(session: string, kind: string, more: { parents?: readonly string[]; data?: object; facts?: Told["facts"] } = {}): string {
+  tell(
+    session: string,
+    kind: string,
+    more: { parents?: readonly string[]; data?: object; facts?: Told["facts"]; after?: number } = {},
+  ): string {
     const id = (this.events.length + 1).toString(16).padStart(64, "0");
     const tip = this.#tips.get(session);
     const parents = [...(more.parents ?? (tip === undefined ? [] : [tip]))];
-    const at = new Date(1_790_000_000_000 + this.events.length * 1000).toISOString();
+    const at = new Date(1_790_000_000_000 + (more.after ?? this.events.length) * 1000).toISOString();
     this.events.push({
       id,
       session,
@@ -208,9 +212,23 @@ test("a turn is a model call, what it answered, and the tools it called; the age
     [true, 8],
     [false, 12],
   ]);
-  // The workflow was entered a second before.
-  expect(turns.figures(2)).toStrictEqual({ tokens: 15, usd: 0.1, ms: 3000 });
+  // A second each: the workflow was entered before, and the tool was called after the answer.
+  expect(turns.figures(2)).toStrictEqual({ tokens: 15, usd: 0.1, ms: 2000 });
   expect([turns.trouble(2), turns.trouble(3)]).toStrictEqual(["error", undefined]);
+});
+
+test("what a rerun reused is as old as its source: the time since then is nobody's", () => {
+  const told = new Story();
+  const day = 86_400;
+  told.tell("a", "model.called", { after: 0 });
+  told.tell("a", "model.returned", { after: 2 });
+  for (const after of [2, day]) told.tell("a", "tool.called", { after });
+  const [reused, again] = told.events.slice(2).map(({ id }) => id);
+  told.tell("a", "tool.returned", { after: 5, facts: { call: reused } as Told["facts"] });
+  told.tell("a", "tool.returned", { after: day + 1, facts: { call: again } as Told["facts"] });
+  const { turns } = new GraphRows(lineageOf(told.events));
+  expect(turns.count).toBe(1);
+  expect(turns.figures(0).ms).toBe(6000);
 });
 
 test("calls that follow each other are a row each; calls at once are one", () => {

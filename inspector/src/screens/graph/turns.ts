@@ -5,6 +5,7 @@
  * where a row comes from is known from its first event.
  */
 import type { Lineage, Trouble } from "../../lineage/lineage.ts";
+import { Spans } from "../timeline/spans.ts";
 
 /** What a row took, all its events together. */
 export interface Figures {
@@ -45,9 +46,6 @@ export class Turns {
   readonly #open: number[] = [];
   readonly #tokens: number[] = [];
   readonly #usd: number[] = [];
-  /** When its first call was made, or its first event, if it has none. */
-  readonly #began: number[] = [];
-  readonly #ended: number[] = [];
   readonly #next: number[] = [];
   readonly #troubles = new Map<number, Trouble>();
   readonly #ofEvent: number[] = [];
@@ -111,13 +109,23 @@ export class Turns {
     return this.#troubles.get(row);
   }
 
-  /** Time passes from the first call to the last result: a workflow may have been entered long before. */
   figures(row: number): Figures {
-    return {
-      tokens: this.#tokens[row] ?? 0,
-      usd: this.#usd[row] ?? 0,
-      ms: Math.max(0, (this.#ended[row] ?? 0) - (this.#began[row] ?? 0)),
-    };
+    return { tokens: this.#tokens[row] ?? 0, usd: this.#usd[row] ?? 0, ms: this.#passed(row) };
+  }
+
+  /** Time passes from calls to their results. What lies between two of them may be years: a result that a rerun reused is as old as its source. */
+  #passed(row: number): number {
+    const lineage = this.#lineage;
+    const first = lineage.at(this.first(row));
+    const spans = new Spans();
+    for (const event of this.events(row)) {
+      if (!wordsOf(lineage.kind(event)).returns) continue;
+      const call = lineage.callBehind(event);
+      const to = Math.max(first, lineage.at(event));
+      // What was called in an earlier row counts from here on.
+      spans.add(Math.min(to, Math.max(first, call < 0 ? first : lineage.at(call))), to);
+    }
+    return spans.length;
   }
 
   /** The row that an event is in. */
@@ -167,8 +175,6 @@ export class Turns {
     this.#open.push(what === "called" ? 1 : ends ? -1 : 0);
     this.#tokens.push(0);
     this.#usd.push(0);
-    this.#began.push(this.#lineage.at(event));
-    this.#ended.push(0);
     this.#count(this.count - 1, event);
   }
 
@@ -177,8 +183,6 @@ export class Turns {
     this.#last[row] = event;
     this.#size[row] = this.size(row) + 1;
     const open = this.#open[row] ?? 0;
-    // A model call is taken only by a row that began with the workflows it was made in.
-    if (op === "model" && what === "called") this.#began[row] = this.#lineage.at(event);
     if (ends) this.#open[row] = -1;
     else if (what === "called") this.#open[row] = open + 1;
     // A turn is about what the model answered; tools are what it led to. Of several results the first one speaks.
@@ -192,7 +196,7 @@ export class Turns {
     this.#ofEvent.push(row);
     const trouble = this.#lineage.trouble(event);
     if (trouble !== undefined) this.#troubles.set(row, trouble);
-    if (wordsOf(this.#lineage.kind(event)).returns) this.#close(row, event);
+    if (wordsOf(this.#lineage.kind(event)).returns) this.#close(event);
     const spent = this.#lineage.spent(event);
     if (spent === undefined) return;
     this.#tokens[row] = (this.#tokens[row] ?? 0) + spent.input + spent.output;
@@ -200,8 +204,7 @@ export class Turns {
   }
 
   /** A result ends its call, which may stand in an earlier row. */
-  #close(row: number, event: number): void {
-    this.#ended[row] = this.#lineage.at(event);
+  #close(event: number): void {
     let call = this.#lineage.call(event);
     while (call >= 0 && wordsOf(this.#lineage.kind(call)).what === "started") call = this.#lineage.call(call);
     const asked = this.of(call);

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { useClient, useMay } from "../../client.tsx";
 import { useAgain } from "../../desk/use-seldom.ts";
+import { useStanding } from "../../desk/use-standing.ts";
 import type { Lineage } from "../../lineage/lineage.ts";
 import { useLineage } from "../../lineage/use-lineage.tsx";
 import { type Branches, useBranches } from "../../session/use-branches.ts";
@@ -20,6 +21,8 @@ export interface Graph {
   /** What the server knows of branches beside the index: names, how they stand, and why they were rejected. */
   readonly branchNamed: Branches;
   readonly decisions: Decisions;
+  /** Whether somebody executes it or one of its branches; where nobody can be asked it may be so. */
+  readonly isAtWork: boolean;
 }
 
 export function useGraph(): Graph {
@@ -30,7 +33,13 @@ export function useGraph(): Graph {
   const newest = rows.turns.of(lineage.newestOn(lineage.session) ?? -1);
   // A new way only when there is a new row at its end.
   const main = useMemo(() => new Path(rows, newest), [rows, newest]);
-  return { rows, version, main, branchNamed: useBranches(), decisions: useDecisions(rows, version) };
+  return { rows, version, main, branchNamed: useBranches(), decisions: useDecisions(rows, version), isAtWork: useAtWork(lineage, version) };
+}
+
+function useAtWork(lineage: Lineage, version: number): boolean {
+  const { running, isKnown, reread } = useStanding();
+  useAgain(version, reread, 500);
+  return !isKnown || [...running].some((session) => lineage.hasBranch(session));
 }
 
 const mostDecisions = 500;

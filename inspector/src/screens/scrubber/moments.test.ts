@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { branchRows, madeOfBranch } from "../../lineage/branch-rows.ts";
 import { lineageOf } from "../../lineage/lineage-of.ts";
 import { modelCallsOn } from "../call/model-calls.ts";
-import { momentMarks, momentsOn, newestOf, nextMoment, openCalls } from "./moments.ts";
+import { hasMoment, momentMarks, momentsOn, newestOf, nextMoment, openCalls } from "./moments.ts";
 
 const lineage = lineageOf([
   { kind: "session.created", at: 0 },
@@ -36,6 +36,15 @@ describe("moments of a branch", () => {
     expect(next("turn", 11, -1)).toBe(2);
     expect([next("error", 0), next("error", 8)]).toEqual([8, undefined]);
     expect([next("write", 0), next("write", 7), next("write", 10, -1)]).toEqual([7, 10, 7]);
+  });
+
+  it("there is a next moment of a kind just where a step finds one", () => {
+    for (const moment of ["event", "turn", "error", "write"] as const)
+      for (const by of [1, -1] as const)
+        for (const from of rows.keys()) {
+          const found = nextMoment(lineage, rows, { from, moment, by }) !== undefined;
+          expect([moment, by, from, hasMoment(lineage, "s", { from, moment, by, count: rows.length })]).toEqual([moment, by, from, found]);
+        }
   });
 
   it("what had no result at a moment was waited for", () => {

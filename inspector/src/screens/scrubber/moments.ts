@@ -31,6 +31,16 @@ export function nextMoment(
   return undefined;
 }
 
+/** Whether there is a next one: told without looking at all that lies between. */
+export function hasMoment(
+  lineage: Lineage,
+  branch: string,
+  { from, moment, by, count }: { readonly from: number; readonly moment: Moment; readonly by: 1 | -1; readonly count: number },
+): boolean {
+  const places = moment === "event" ? [0, count - 1] : momentsOn(lineage, branch)[moment];
+  return by === 1 ? (places.at(-1) ?? -1) > from : (places[0] ?? count) < from;
+}
+
 const marked = ["turn", "write", "error"] as const;
 
 /** The places of what is marked on a branch. */

@@ -6,7 +6,7 @@ import { neutral } from "../../../../src/wire/neutral.ts";
 import type { Lineage } from "../../lineage/lineage.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { shortId } from "../../parts/short-id.ts";
-import { type Moment, momentMarks, momentsOn } from "./moments.ts";
+import { hasMoment, type Moment, momentMarks, momentsOn } from "./moments.ts";
 import classes from "./scrubber.module.css";
 
 interface Props {
@@ -35,12 +35,16 @@ export function Slider({ lineage, rows, at, branch, slide, step, isNewest, newes
     <section className={classes["slider"]} aria-label="Moments of the branch">
       <h2 className="unseen">Scrubber</h2>
       <div className={classes["steps"]}>
-        {steps.map(([moment, by, name, key]) => (
-          <button key={name} type="button" title={`${name} (${key})`} onClick={() => step(moment, by)}>
-            {moment === "event" || moment === "turn" ? <StepSign moment={moment} by={by} /> : null}
-            <span className={moment === "event" || moment === "turn" ? "unseen" : undefined}>{name}</span>
-          </button>
-        ))}
+        {steps.map(([moment, by, name, key]) => {
+          const isThere = hasMoment(lineage, branch, { from: at, moment, by, count: rows.length });
+          const title = isThere ? `${name} (${key})` : `${name}: there is none ${by === 1 ? "after" : "before"} this step`;
+          return (
+            <button key={name} type="button" title={title} disabled={!isThere} onClick={() => step(moment, by)}>
+              {moment === "event" || moment === "turn" ? <StepSign moment={moment} by={by} /> : null}
+              <span className={moment === "event" || moment === "turn" ? "unseen" : undefined}>{name}</span>
+            </button>
+          );
+        })}
         <button type="button" disabled={isNewest} onClick={newest}>
           Newest
         </button>

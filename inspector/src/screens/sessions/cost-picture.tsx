@@ -2,19 +2,22 @@
 import type { SessionRow } from "../../../../src/client/client.ts";
 import { money } from "../../../../src/wire/format.ts";
 import classes from "./pictures.module.css";
-import { costOverTime, usdOf } from "./sums.ts";
+import { type Counting, costOverTime, isAllCounted, totalUsd } from "./sums.ts";
 
 const [parts, width, height] = [28, 280, 44];
 
-export function CostPicture({ rows, withBranches }: { readonly rows: readonly SessionRow[]; readonly withBranches: boolean }) {
-  const buckets = costOverTime(rows, parts, withBranches);
+export function CostPicture({ rows, counting }: { readonly rows: readonly SessionRow[]; readonly counting: Counting }) {
+  const buckets = costOverTime(rows, parts, counting);
   const most = buckets.reduce((high, { usd }) => Math.max(high, usd), 0);
-  const total = rows.reduce((sum, row) => sum + usdOf(row, withBranches), 0);
+  const total = totalUsd(rows, counting);
   const [first, last] = [buckets[0], buckets.at(-1)];
   return (
     <figure className={classes["picture"]}>
       <figcaption>
-        <strong className="number">{money(total)}</strong> <span className="quiet">cost over time</span>
+        <strong className="number">{money(total)}</strong>{" "}
+        <span className="quiet">
+          cost over time{isAllCounted(rows, counting) ? "" : ", without branches left behind where they are not read yet"}
+        </span>
       </figcaption>
       <svg
         viewBox={`0 0 ${width} ${height}`}

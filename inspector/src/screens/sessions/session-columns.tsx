@@ -4,37 +4,40 @@ import { Link } from "@tanstack/react-router";
 import type { SessionRow } from "../../../../src/client/client.ts";
 import { count, money } from "../../../../src/wire/format.ts";
 import { neutral } from "../../../../src/wire/neutral.ts";
+import { statusOf } from "../../desk/status-of.ts";
 import { Ago } from "../../desk/time-text.tsx";
+import type { Standing } from "../../desk/use-standing.ts";
 import type { Column } from "../../desk/virtual-table.tsx";
 import { agentName } from "../../parts/agent-name.ts";
 import { Badge, StatusBadge } from "../../parts/badge.tsx";
 import classes from "./sessions-screen.module.css";
 import type { SpendingsSeen } from "./spendings.ts";
-import { tokensOf, usdOf } from "./sums.ts";
+import { type Counting, spentOf } from "./sums.ts";
 
 interface Known {
-  /** The sessions that somebody executes now. */
-  readonly running: ReadonlySet<string>;
+  readonly standing: Standing;
   readonly spendings: SpendingsSeen;
-  readonly withBranches: boolean;
+  readonly counting: Counting;
   readonly tag: (tag: string) => void;
   readonly byCost: { readonly on: boolean; readonly toggle: () => void };
 }
 
-export function sessionColumns({ running, spendings, withBranches, tag, byCost }: Known): readonly Column<SessionRow>[] {
+export function sessionColumns({ standing, spendings, counting, tag, byCost }: Known): readonly Column<SessionRow>[] {
   return [
     {
       ...{ name: "Status", width: "5.5rem" },
-      cell: ({ id, status }) =>
-        running.has(id) ? <StatusBadge status="running" /> : status !== undefined && <StatusBadge status={status} />,
+      cell: (row) => {
+        const status = statusOf(row, standing);
+        return status !== undefined && <StatusBadge status={status} />;
+      },
     },
     { name: "Session", width: "minmax(8rem, 3fr)", cell: (row) => <SessionTitle row={row} tag={tag} /> },
     {
       ...{ name: "Waiting", width: "4rem", wide: true },
-      cell: ({ id, waiting = 0, status }) =>
-        waiting > 0 && status === "waiting" && !running.has(id) ? (
-          <Link to="/approvals" search={{ session: id, whose: "all" }} tabIndex={-1} title="What it waits for">
-            <Badge tone="warn">{waiting} open</Badge>
+      cell: (row) =>
+        statusOf(row, standing) === "waiting" ? (
+          <Link to="/approvals" search={{ session: row.id, whose: "all" }} tabIndex={-1} title="What it waits for">
+            <Badge tone="warn">{row.status === "waiting" && row.waiting !== undefined ? `${row.waiting} open` : "open"}</Badge>
           </Link>
         ) : null,
     },
@@ -44,10 +47,10 @@ export function sessionColumns({ running, spendings, withBranches, tag, byCost }
     },
     { name: "Branches", width: "4rem", numeric: true, wide: true, cell: (row) => figure(spendings.of(row)?.branches) },
     { name: "Events", width: "4rem", numeric: true, wide: true, cell: (row) => figure(spendings.of(row)?.events) },
-    { name: "Tokens", width: "5rem", numeric: true, wide: true, cell: (row) => figure(tokensOf(row, withBranches)) },
+    { name: "Tokens", width: "5rem", numeric: true, wide: true, cell: (row) => figure(spentOf(row, counting)?.tokens) },
     {
       ...{ name: "Cost", width: "5rem", numeric: true, order: byCost },
-      cell: (row) => (row.usage === undefined ? "" : cost(usdOf(row, withBranches))),
+      cell: (row) => cost(spentOf(row, counting)?.usd),
     },
     {
       ...{ name: "Changed", width: "5.5rem", numeric: true },
@@ -97,6 +100,7 @@ function figure(value: number | undefined) {
   return value === 0 ? <span className="quiet">0</span> : value === undefined ? "" : count(value);
 }
 
-function cost(usd: number) {
+function cost(usd: number | undefined) {
+  if (usd === undefined) return "";
   return usd === 0 ? <span className="quiet">{money(0)}</span> : money(usd);
 }

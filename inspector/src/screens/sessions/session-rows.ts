@@ -4,7 +4,7 @@ import type { Client, Page, SessionRow } from "../../../../src/client/client.ts"
 import { useClient } from "../../client.tsx";
 import type { Search } from "../../desk/filters.ts";
 import { useLiveRows } from "../../desk/live-rows.ts";
-import { byCost } from "./sums.ts";
+import { byCost, type Counting } from "./sums.ts";
 
 export interface SessionFilters {
   readonly status?: string | undefined;
@@ -28,7 +28,7 @@ const mostRunning = 20;
 /** Of more sessions than this the costliest of the newest ones are shown: what one costs is in its events, and no index has it. */
 export const mostOrdered = 1000;
 
-export function useSessionRows(filters: SessionFilters) {
+export function useSessionRows(filters: SessionFilters, counting: Counting) {
   const client = useClient();
   const { status, tag, title, branches, order } = filters;
   const found = useLiveRows<SessionRow>({
@@ -38,7 +38,7 @@ export function useSessionRows(filters: SessionFilters) {
     one: (id) => client.sessions.get(id),
   });
   const { rows } = found;
-  const ordered = useMemo(() => (order === "cost" ? byCost(rows, branches === "all") : rows), [rows, order, branches]);
+  const ordered = useMemo(() => (order === "cost" ? byCost(rows, counting) : rows), [rows, order, counting]);
   return { ...found, rows: ordered };
 }
 

@@ -1,16 +1,16 @@
 /** What is running, what failed, and what it costs. */
-import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { SessionRow } from "../../../../src/client/client.ts";
 import { plural } from "../../../../src/wire/format.ts";
-import { useClient, useMay } from "../../client.tsx";
+import { useMay } from "../../client.tsx";
 import { useChanged } from "../../desk/changed-sessions.ts";
 import { Choice } from "../../desk/choice.tsx";
 import desk from "../../desk/desk.module.css";
 import { FilterText } from "../../desk/filter-text.tsx";
 import { useFilters } from "../../desk/filters.ts";
 import { LiveSign } from "../../desk/live-sign.tsx";
+import { useStanding } from "../../desk/use-standing.ts";
 import { stepped, VirtualTable } from "../../desk/virtual-table.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -25,7 +25,7 @@ import { filtersOf, mostOrdered, statuses, useSessionRows } from "./session-rows
 import classes from "./sessions-screen.module.css";
 import { useSpendings } from "./spendings.ts";
 import { StartDialog } from "./start-dialog.tsx";
-import { byAgent } from "./sums.ts";
+import { byAgent, type Counting } from "./sums.ts";
 
 const mostAgents = 6;
 const idOf = ({ id }: SessionRow): string => id;
@@ -36,13 +36,16 @@ export function SessionsScreen() {
   const mayWrite = useMay("sessions:write");
   const filters = filtersOf(search);
   const withBranches = filters.branches === "all";
-  const { rows, more, refresh, error, refetch, isPending, hasNextPage, isFetchNextPageError } = useSessionRows(filters);
-  const { running, reread } = useRunning();
+  const spendings = useSpendings();
+  const { of, version } = spendings;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is known of rows grows in one object; the version says that it did
+  const counting = useMemo<Counting>(() => ({ withBranches, spentBy: (row) => of(row)?.spent }), [withBranches, version]);
+  const { rows, more, refresh, error, refetch, isPending, hasNextPage, isFetchNextPageError } = useSessionRows(filters, counting);
+  const standing = useStanding();
   const connection = useChanged(({ sessions }) => {
     void refresh(sessions);
-    reread();
+    standing.reread();
   });
-  const spendings = useSpendings();
   const [seen, setSeen] = useState<readonly SessionRow[]>([]);
   const { see } = spendings;
   const look = useCallback(
@@ -60,8 +63,8 @@ export function SessionsScreen() {
   const isByCost = filters.order === "cost";
   const order = useCallback((): void => set({ order: isByCost ? undefined : "cost" }), [set, isByCost]);
   const columns = useMemo(
-    () => sessionColumns({ running, spendings, withBranches, tag: (tag) => set({ tag }), byCost: { on: isByCost, toggle: order } }),
-    [running, spendings, withBranches, set, isByCost, order],
+    () => sessionColumns({ standing, spendings, counting, tag: (tag) => set({ tag }), byCost: { on: isByCost, toggle: order } }),
+    [standing, spendings, counting, set, isByCost, order],
   );
   const open = (id: string | undefined): void => {
     if (id !== undefined) void navigate({ to: "/s/$session", params: { session: id }, search: {} });
@@ -107,7 +110,7 @@ export function SessionsScreen() {
         )}
       </header>
       <div className={pictures["pictures"]}>
-        {rows.length > 0 && <CostPicture rows={rows} withBranches={withBranches} />}
+        {rows.length > 0 && <CostPicture rows={rows} counting={counting} />}
         {rows.length > 0 && (
           <AgentsPicture agents={agents} sessions={seen.length} known={seen.filter((row) => spendings.of(row) !== undefined).length} />
         )}
@@ -146,20 +149,4 @@ export function SessionsScreen() {
       {starting && <StartDialog close={() => setStarting(false)} />}
     </div>
   );
-}
-
-const mostRunning = 200;
-
-/** The sessions that somebody executes now. */
-function useRunning(): { readonly running: ReadonlySet<string>; readonly reread: () => void } {
-  const { runs } = useClient();
-  const { data, refetch } = useQuery({
-    queryKey: ["runs", "running"],
-    queryFn: async ({ signal }) =>
-      (await runs.list({ status: "running", limit: mostRunning, signal }).page()).items.map(({ session }) => session),
-    enabled: useMay("runs:read"),
-  });
-  const running = useMemo(() => new Set(data), [data]);
-  const reread = useCallback(() => void refetch(), [refetch]);
-  return { running, reread };
 }

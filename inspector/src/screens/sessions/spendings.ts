@@ -3,14 +3,19 @@ import type { Client, SessionRow } from "../../../../src/client/client.ts";
 import { useClient } from "../../client.tsx";
 import { AskedOfRows, useAsked } from "../../desk/asked-of-rows.ts";
 
-export interface AgentSpent {
-  readonly agent: string;
+export interface Spent {
   readonly tokens: number;
   readonly usd: number;
 }
 
+export interface AgentSpent extends Spent {
+  readonly agent: string;
+}
+
 /** Over all its branches. */
 export interface SessionShape {
+  /** What was used; undefined: it could not be read. */
+  readonly spent?: Spent | undefined;
   readonly agents: readonly AgentSpent[];
   readonly branches?: number | undefined;
   readonly events?: number | undefined;
@@ -33,14 +38,16 @@ export function useSpendings(): SpendingsSeen {
   return useAsked(spendings);
 }
 
-async function shapeOf({ sessions }: Client, { id, usage }: SessionRow): Promise<SessionShape> {
-  // Nobody used anything: nobody need be asked.
-  const isUnused = usage !== undefined && usage.input + usage.output === 0;
+async function shapeOf({ sessions }: Client, { id, usage, children }: SessionRow): Promise<SessionShape> {
+  // Nobody used anything, on no branch either: nobody need be asked.
+  const isUnused = usage !== undefined && usage.input + usage.output === 0 && children === 0;
   const [cost, graph] = await Promise.all([
     isUnused ? undefined : sessions.cost(id, { by: "agent" }).catch(() => undefined),
     sessions.graph(id).catch(() => undefined),
   ]);
+  const used = cost?.total.usage;
+  const spent = isUnused ? { tokens: 0, usd: 0 } : used && { tokens: used.input + used.output, usd: used.usd };
   const agents = cost?.rows.map(({ name, usage: used }) => ({ agent: name, tokens: used.input + used.output, usd: used.usd })) ?? [];
-  if (graph === undefined) return { agents };
-  return { agents, branches: graph.nodes.length, events: graph.nodes.reduce((sum, { events }) => sum + events, 0) };
+  if (graph === undefined) return { spent, agents };
+  return { spent, agents, branches: graph.nodes.length, events: graph.nodes.reduce((sum, { events }) => sum + events, 0) };
 }

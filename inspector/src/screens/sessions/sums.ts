@@ -1,7 +1,7 @@
 /** What the rows of the list come to. */
 import type { SessionRow } from "../../../../src/client/client.ts";
 import { agentName } from "../../parts/agent-name.ts";
-import type { AgentSpent } from "./spendings.ts";
+import type { AgentSpent, Spent } from "./spendings.ts";
 
 export interface Bucket {
   readonly from: number;
@@ -10,26 +10,44 @@ export interface Bucket {
   readonly sessions: number;
 }
 
-/** Of a root everything behind it counts; where branches are listed too, each counts what is its own. */
-export function usdOf({ usage, parent }: SessionRow, withBranches: boolean): number {
-  if (usage === undefined) return 0;
-  return withBranches || parent !== undefined ? usage.own.usd : usage.usd;
+/** How rows are counted. */
+export interface Counting {
+  /** Branches are listed too: each row counts what is its own. */
+  readonly withBranches: boolean;
+  /** What all branches of a root used, as far as it was read; until then what lies behind the root counts. */
+  readonly spentBy: (row: SessionRow) => Spent | undefined;
+}
+
+/** What a row counts; undefined: the list does not say. */
+export function spentOf(row: SessionRow, { withBranches, spentBy }: Counting): Spent | undefined {
+  const { usage, parent } = row;
+  const isOwn = withBranches || parent !== undefined;
+  const read = isOwn ? undefined : spentBy(row);
+  if (read !== undefined || usage === undefined) return read;
+  const { input, output, usd } = isOwn ? usage.own : usage;
+  return { tokens: input + output, usd };
+}
+
+function usdOf(row: SessionRow, counting: Counting): number {
+  return spentOf(row, counting)?.usd ?? 0;
+}
+
+export function totalUsd(rows: readonly SessionRow[], counting: Counting): number {
+  return rows.reduce((sum, row) => sum + usdOf(row, counting), 0);
+}
+
+/** Whether all that was spent is counted: what branches that were left behind spent is not, before it was read. */
+export function isAllCounted(rows: readonly SessionRow[], { withBranches, spentBy }: Counting): boolean {
+  return withBranches || rows.every((row) => row.parent !== undefined || row.children === 0 || spentBy(row) !== undefined);
 }
 
 /** The costliest first; of equal ones the one that comes first stays first. */
-export function byCost(rows: readonly SessionRow[], withBranches: boolean): readonly SessionRow[] {
-  return rows.toSorted((a, b) => usdOf(b, withBranches) - usdOf(a, withBranches));
-}
-
-/** Of the same events as the cost. */
-export function tokensOf({ usage, parent }: SessionRow, withBranches: boolean): number | undefined {
-  if (usage === undefined) return undefined;
-  const { input, output } = withBranches || parent !== undefined ? usage.own : usage;
-  return input + output;
+export function byCost(rows: readonly SessionRow[], counting: Counting): readonly SessionRow[] {
+  return rows.toSorted((a, b) => usdOf(b, counting) - usdOf(a, counting));
 }
 
 /** The time between the oldest and the newest change in equal parts, with what the sessions that changed in each of them cost. */
-export function costOverTime(rows: readonly SessionRow[], parts: number, withBranches = false): readonly Bucket[] {
+export function costOverTime(rows: readonly SessionRow[], parts: number, counting: Counting): readonly Bucket[] {
   const times = rows.map(({ changed }) => Date.parse(changed)).filter((time) => !Number.isNaN(time));
   if (times.length === 0) return [];
   const [first, last] = times.reduce(([low, high], time) => [Math.min(low, time), Math.max(high, time)], [times[0] ?? 0, times[0] ?? 0]);
@@ -41,7 +59,7 @@ export function costOverTime(rows: readonly SessionRow[], parts: number, withBra
   for (const row of rows) {
     const sum = sums[Math.min(parts - 1, Math.floor((Date.parse(row.changed) - first) / width))];
     if (sum === undefined) continue;
-    sum.usd += usdOf(row, withBranches);
+    sum.usd += usdOf(row, counting);
     sum.sessions++;
   }
   return sums;

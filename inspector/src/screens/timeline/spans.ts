@@ -23,6 +23,13 @@ export class Spans {
     return this.#length;
   }
 
+  /** The same and more; these stay as they are. */
+  with(more: Iterable<Span>): Spans {
+    const all = new Spans(this.#apart);
+    for (const { from, to } of [...this.#list, ...more]) all.add(from, to);
+    return all;
+  }
+
   add(from: number, to: number): void {
     const list = this.#list;
     let end = list.length;

@@ -4,12 +4,13 @@ import { count, money, seconds } from "../../../../src/wire/format.ts";
 import { laneColours } from "./cost-strip.tsx";
 import type { PlacedLane } from "./lane-order.ts";
 import classes from "./timeline.module.css";
-import type { Lane, Works } from "./work.ts";
+import type { LookedWorks } from "./use-works.ts";
+import type { Lane } from "./work.ts";
 
 const rowsAtFirst = 60;
 const rowsMore = 60;
 
-export function SummaryTable({ works, lanes }: { readonly works: Works; readonly lanes: readonly PlacedLane[] }) {
+export function SummaryTable({ looked: { works, open }, lanes }: { readonly looked: LookedWorks; readonly lanes: readonly PlacedLane[] }) {
   const [most, setMost] = useState(rowsAtFirst);
   const all = lanes.map(({ lane }) => works.lanes[lane] as Lane);
   const greatest = (of: (lane: Lane) => number): number => all.reduce((found, lane) => Math.max(found, of(lane)), 0);
@@ -37,6 +38,7 @@ export function SummaryTable({ works, lanes }: { readonly works: Works; readonly
         {lanes.slice(0, most).map(({ lane: place, by }) => {
           const lane = works.lanes[place] as Lane;
           const tokens = lane.input + lane.output;
+          const waited = works.waitedIn(place, open.get(place));
           return (
             <tr key={by}>
               <th scope="row" className="given">
@@ -46,7 +48,7 @@ export function SummaryTable({ works, lanes }: { readonly works: Works; readonly
               <td>{count(lane.calls)}</td>
               <td>{lane.failed === 0 ? <span className="quiet">0</span> : count(lane.failed)}</td>
               <Cell text={seconds(lane.busy.length)} part={lane.busy.length / mostTime} />
-              <td>{lane.waiting.length < 1 ? <span className="quiet">0</span> : seconds(lane.waiting.length)}</td>
+              <td>{waited < 1 ? <span className="quiet">0</span> : seconds(waited)}</td>
               <Cell text={count(tokens)} part={tokens / mostTokens} />
               <Cell text={money(lane.usd)} part={lane.usd / mostUsd} />
             </tr>

@@ -49,7 +49,7 @@ export function TimelineScreen() {
       <Waterfall looked={looked} lanes={lanes} view={view} zoom={zoom} chosen={chosen} row={row} choose={choose} measured={setWidth} />
       <CostStrip works={works} lanes={lanes} view={view} version={version} />
       {row !== undefined && <ChosenWork lineage={lineage} row={row} work={chosen} />}
-      <SummaryTable works={works} lanes={lanes} />
+      <SummaryTable looked={looked} lanes={lanes} />
     </div>
   );
 }
@@ -91,13 +91,13 @@ function useTimelineKeys({ works }: LookedWorks, zoom: Zoom, row: number | undef
   ]);
 }
 
-function Figures({ looked: { works, axis } }: { readonly looked: LookedWorks }) {
+function Figures({ looked: { works, axis, open } }: { readonly looked: LookedWorks }) {
   const all = axis.to - axis.from;
   const tokens = works.lanes.reduce((sum, { input, output }) => sum + input + output, 0);
   const figures = [
     [seconds(all), "from first to last"],
     [seconds(works.working.length), "working"],
-    [seconds(works.waitingForPeople.length), kindWords.person],
+    [seconds(works.waitedForPeople([...open.values()].flat())), kindWords.person],
     [count(tokens), "tokens"],
     [money(works.usd), "all branches"],
   ] as const;

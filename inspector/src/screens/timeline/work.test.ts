@@ -126,7 +126,11 @@ describe("works", () => {
     const works = new Works().read(lineage).read(lineage);
     expect(works.lanes[0]?.calls).toBe(1);
     expect(works.open(lineage, 500, new Set())).toMatchObject([{ kind: "tool", from: 20, to: 20, open: true }]);
-    expect(works.open(lineage, 500, new Set([lineage.id(2)]))).toMatchObject([{ kind: "person", from: 20, to: 500 }]);
+    const waiting = works.open(lineage, 500, new Set([lineage.id(2)]));
+    expect(waiting).toMatchObject([{ kind: "person", from: 20, to: 500 }]);
+    expect([works.waitedForPeople([]), works.waitedForPeople(waiting)]).toEqual([0, 480]);
+    expect([works.waitedIn(0), works.waitedIn(0, waiting)]).toEqual([0, 480]);
+    expect([works.waitingForPeople.length, works.lanes[0]?.waiting.length]).toEqual([0, 0]);
     lineage.add({
       ...{ id: "f".repeat(64), session: "s", parents: [lineage.id(2)], step: 4, kind: "tool.returned", version: 1, by: "agent" },
       ...{ at: new Date(80).toISOString(), facts: { ms: 60 }, data: {} },

@@ -115,6 +115,16 @@ export class Works {
     });
   }
 
+  /** How long people were waited for, with what is still open. */
+  waitedForPeople(open: readonly Work[]): number {
+    return this.waitingForPeople.with(open.filter(({ kind }) => kind === "person")).length;
+  }
+
+  /** How long a lane waited for whatever it was, with what is still open in it. */
+  waitedIn(lane: number, open: readonly Work[] = []): number {
+    return this.lanes[lane]?.waiting.with(open.filter(({ kind }) => kind === "person" || kind === "wait")).length ?? 0;
+  }
+
   #end(lineage: Lineage, row: number, kindName: string): void {
     const known = lineage.callBehind(row);
     const call = known < 0 ? row : known;

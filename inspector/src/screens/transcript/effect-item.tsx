@@ -23,7 +23,8 @@ export function EffectItem({ item, event, result, missing, choose }: ItemProps) 
   const aside = (
     <>
       {item.result === undefined ? <Badge tone="accent">under way</Badge> : <Outcome trouble={trouble} returned={returned} />}
-      {called?.approval !== undefined && <Badge tone="warn">needs approval</Badge>}
+      {called?.approval !== undefined &&
+        (returned?.answer === undefined ? <Badge tone="warn">needs approval</Badge> : <Badge>needed approval</Badge>)}
       {((result?.facts["attempts"] as number | undefined) ?? 1) > 1 && <Badge>{String(result?.facts["attempts"])} tries</Badge>}
       <span className="quiet small number">{spent !== undefined && spent.ms > 0 && seconds(spent.ms)}</span>
     </>

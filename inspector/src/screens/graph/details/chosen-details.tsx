@@ -92,8 +92,11 @@ function RowFacts({ graph, shown }: { readonly graph: Graph; readonly shown: Sho
         </Fact>
       )}
       <Fact name="branch">
-        <span className="given">{neutral((told?.label ?? "").slice(0, 100))}</span> <code className="quiet">{shortId(branch)}</code>
-        <CopyButton text={branch} what="the id of the branch" />
+        <span className="given">{neutral((told?.label ?? "").slice(0, 100))}</span>{" "}
+        <span className={classes["id"]}>
+          <code className="quiet">{shortId(branch)}</code>
+          <CopyButton text={branch} what="the id of the branch" />
+        </span>
       </Fact>
       <Fact name="event">
         <code>{lineage.id(event).slice(0, 12)}</code>
