@@ -40,6 +40,10 @@ export class Delivery {
   get empty(): boolean {
     return this.#live.length === 0;
   }
+  /** Something is about to be handed over, or was in this turn: the program may go on. */
+  get busy(): boolean {
+    return this.#scheduled;
+  }
 
   /** Nothing is handed over any more; `release` hands over at once what is on disk and waits for its turn, `gone` is told to who waits. */
   close(release: boolean, gone?: Error): void {

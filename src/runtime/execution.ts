@@ -6,6 +6,7 @@
 import { facts } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import type { DataOf, EventKind, Facts, OutcomeType } from "../session/event.ts";
+import { callOf } from "../session/fold.ts";
 import type { Budget, Effect } from "../session/host.ts";
 import { forkId, type Scope, scopeName } from "../session/id.ts";
 import { encode } from "../session/json.ts";
@@ -303,7 +304,9 @@ export class Execution {
   /** Takes an event into the run's order; it is written with the next commit. */
   record(node: Node): void {
     if (this.mode === "replay" || this.closed) return;
-    if (node.log !== this.log && this.recorded?.complete === false) {
+    // What closes a call on record is none of the program's.
+    const closes = node.facts.closed === true && callOf(node).stored;
+    if (node.log !== this.log && this.recorded?.complete === false && !closes) {
       // What a program asks for before it has asked for everything recorded may be a divergence: it is not written until it is none.
       this.#held.push(node);
       return;

@@ -5,6 +5,7 @@ import { stateOf } from "../session/fold.ts";
 import { current, type Node } from "../session/log.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import type { RunRow } from "../store/store.ts";
+import { closeCalls } from "./close-calls.ts";
 import type { Execution, Open } from "./execution.ts";
 import { assertHeld } from "./lease.ts";
 import { adopt } from "./merge.ts";
@@ -81,6 +82,8 @@ async function closeOpen(execution: Execution, reason: string): Promise<void> {
   const until = performance.now() + execution.runtime.times.closeMs;
   while (execution.open.size > 0 && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 5));
   for (const open of execution.open) end(execution, open, "unknown", reason);
+  // What was open on record and the program has not come to again is waited for by nobody.
+  closeCalls(execution, execution.recorded?.unclaimed ?? [], reason);
 }
 
 function end(execution: Execution, open: Open, outcome: "cancelled" | "unknown", reason: string): void {

@@ -2,9 +2,10 @@
  * Recorded work that a run does not ask for again, since somebody let it go on with other code. It stays on record on its branch, equal
  * requests take its results, and its calls are closed; whoever executes the run later does not ask for it either.
  */
-import { isCalled, isReturned, isStarted } from "../session/event.ts";
+import { isReturned } from "../session/event.ts";
 import { callOf } from "../session/fold.ts";
 import type { Node } from "../session/log.ts";
+import { closeCalls } from "./close-calls.ts";
 import type { Execution } from "./execution.ts";
 import { spentOn } from "./recorded.ts";
 import { Reuse } from "./reuse.ts";
@@ -16,13 +17,7 @@ export function leaveBehind(execution: Execution): void {
   const left = (recorded?.unclaimed ?? []).filter((node) => !isReturned(node.kind) || recorded?.stateOf(callOf(node)) !== "asked");
   // First of all: whatever is written after it must find it on record.
   execution.journal("run.forked", { left: rangesOf(left) });
-  const returned = new Set(left.filter(({ kind }) => isReturned(kind)).map(callOf));
-  const begun = new Set(left.filter(({ kind }) => isStarted(kind)).map(callOf));
-  const open = left.filter((call) => isCalled(call.kind) && !returned.has(call));
-  for (const call of open) {
-    const unknown = call.facts.started === true || begun.has(call);
-    execution.closeRecorded(call, unknown ? "unknown" : "cancelled", "the run goes on with other code");
-  }
+  closeCalls(execution, left, "the run goes on with other code");
   letGo(execution, left);
 }
 

@@ -53,7 +53,7 @@ export class OpenEffect implements Open {
   /** The event under which it is pending: its call, or the newest mark that it was started after waiting. */
   #mark: Node;
   #inner: InnerContext | undefined;
-  #closed = false;
+  #closed = false; // it has its result, the only one
 
   constructor(execution: Execution, called: Node, effect: Effect, context: Context, batch?: Batch, after?: Promise<unknown>) {
     this.#execution = execution;
@@ -90,7 +90,6 @@ export class OpenEffect implements Open {
     this.abort(reason);
     if (this.#closed) return;
     this.#link(outcome === "unknown" ? {} : { reason }, toFacts({ outcome, closed: true, call: this.#named }));
-    this.#closed = true;
   }
 
   result(): Promise<Node> {
@@ -489,6 +488,7 @@ export class OpenEffect implements Open {
     const inner = this.#inner?.head;
     const parents = [log.tip as Node, ...(inner === undefined ? [] : [inner]), ...this.#left.map(current)];
     const node = link(this.#execution.runtime, { log, parents, kind, data, by: this.#context.by, facts, at });
+    this.#closed = true;
     this.#execution.record(node);
     return node;
   }

@@ -331,7 +331,8 @@ export class RunExecution {
     if (this.#over || !execution.parkable) return;
     // Renewing took note that it was woken: parked before it is known why, it would not be woken again.
     if (this.#missed) await this.look().catch(() => {});
-    if (this.#looks > 0 || this.#missed) return this.#parkSoon();
+    // A result that is on its way to the program may end all this waiting.
+    if (this.#looks > 0 || this.#missed || execution.delivery.busy) return this.#parkSoon();
     if (this.#over || !execution.parkable) return;
     const open = [...execution.open].filter((effect) => effect.waiting);
     const pending = open.map((effect) => pendingOf(effect.mark, this.#runtime.platform));
@@ -348,6 +349,7 @@ export class RunExecution {
     this.#stop();
     // From here on nothing goes on in this process: an answer that comes now wakes the parked run.
     execution.ending = true;
+    execution.draining = true;
     this.#runtime.answers.drop(execution);
     this.#runtime.mailbox.drop(execution);
     await this.#runtime.closeSandboxes(execution, "the run waits");

@@ -2,11 +2,10 @@
 
 import { counted } from "../session/counted.ts";
 import { RathError } from "../session/errors.ts";
-import { isCalled, isReturned, isStarted } from "../session/event.ts";
-import { callOf } from "../session/fold.ts";
 import type { Node } from "../session/log.ts";
 import type { RunRow, Store } from "../store/store.ts";
 import type { Workflow } from "../workflow/workflow.ts";
+import { closeCalls } from "./close-calls.ts";
 import { Execution } from "./execution.ts";
 import { type Ending, finish } from "./finish.ts";
 import { type HeldLease, held } from "./lease.ts";
@@ -133,13 +132,6 @@ export function unknownWorkflow(name: string): RathError {
 
 /** Ends a run without executing it: its open calls are closed, then it is marked. */
 export async function endUnexecuted(execution: Execution, record: RunRecord, row: RunRow, ending: Ending): Promise<Node> {
-  const returned = new Set(record.program.filter((node) => isReturned(node.kind)).map(callOf));
-  const begun = new Set(record.program.filter((node) => isStarted(node.kind)).map(callOf));
-  const reason = ending.status === "cancelled" ? ending.reason : "the run failed";
-  for (const call of record.program) {
-    if (!isCalled(call.kind) || returned.has(call)) continue;
-    const unknown = call.facts.started === true || begun.has(call);
-    execution.closeRecorded(call, unknown ? "unknown" : "cancelled", reason);
-  }
+  closeCalls(execution, record.program, ending.status === "cancelled" ? ending.reason : "the run failed");
   return finish(execution, ending, row);
 }
