@@ -5,6 +5,7 @@ import type { Node } from "../session/log.ts";
 import type { ReplyPart } from "../session/message.ts";
 import type { Session, Tool } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
+import { asksPerson } from "../tool/asks-person.ts";
 import { type ReadInput, readInput } from "../tool/input.ts";
 import { toolEffect } from "../tool/tool-call.ts";
 import { hookEffect, hookFailed } from "./hooks.ts";
@@ -61,7 +62,7 @@ function effectOf<Output>(
     index,
     by,
     refused: hooked !== null && "refuse" in hooked ? { reason: hooked.refuse, problem: "hook" } : judged.refused,
-    asks: (input) => (needsApproval?.({ tool: call.tool, input }) ? "agent" : judged.asks(input)),
+    asks: (input) => (needsApproval !== undefined && asksPerson(needsApproval({ tool: call.tool, input })) ? "agent" : judged.asks(input)),
     expires: judged.expires,
     after: hooks?.afterTool?.bind(hooks),
     offered: [...tools.keys()],

@@ -83,9 +83,11 @@ export interface Hooks {
 export function checkOptions(options: AgentOptions<never>, name: string): void {
   refuseUnknown(name, "an option", Object.keys(options), known);
   if (options.hooks !== undefined) checkHooks(name, options.hooks);
-  const { instructions } = options;
+  const { instructions, needsApproval } = options;
   if (instructions !== undefined && typeof instructions !== "string" && typeof instructions !== "function")
     throw invalid(name, `has instructions that are ${kindOf(instructions)}: give a string, or a function that gives one`);
+  if (needsApproval !== undefined && typeof needsApproval !== "function")
+    throw invalid(name, `has needsApproval ${shown(needsApproval)}: give a function`);
   for (const list of ["tools", "handoffs"] as const)
     if (options[list] !== undefined && !Array.isArray(options[list]))
       throw invalid(name, `has ${list} that are no list: write ${list}: [a, b]`);

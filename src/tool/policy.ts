@@ -8,6 +8,7 @@ import { shortest } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
 import { givenDuration } from "../session/given.ts";
 import type { Duration } from "../session/session.ts";
+import { asksPerson } from "./asks-person.ts";
 import { type CommandRules, isUnder, readCommand, refusedByRules, refusedRedirection } from "./command-rules.ts";
 import { checkMemoryPolicy, type MemoryPolicy, type MemoryRule, memoryRuleOf } from "./memory-policy.ts";
 import { matches } from "./pattern.ts";
@@ -101,7 +102,9 @@ export class Rules {
   }
 
   asks(call: Judged): boolean {
-    return this.#policies.some((policy) => applies(policy, call) && policy.needsApproval?.(call));
+    return this.#policies.some(
+      (policy) => policy.needsApproval !== undefined && applies(policy, call) && asksPerson(policy.needsApproval(call)),
+    );
   }
 
   /** How long a person has who must say yes, whoever wants that. */
