@@ -253,7 +253,19 @@ describe("what is wrong is said before anything is spent", () => {
   const bad: readonly [string, () => unknown, string, RegExp][] = [
     ["no model", () => new Agent({} as never), "agent.invalid", /has no model: give one/],
     ["an empty list of models", () => new Agent({ model: [] }), "agent.invalid", /has no model/],
-    ["a model that is none", () => new Agent({ model: 7 as never }), "agent.invalid", /a model that is none \(7\)/],
+    [
+      "a model that is none",
+      () => new Agent({ model: 7 as never }),
+      "agent.invalid",
+      /a model that is none \(7\): give "provider\/model",/,
+    ],
+    // Mutant: the whole code of a provider is in the message.
+    [
+      "a provider as model",
+      () => new Agent({ model: (() => scripted()) as never }),
+      "agent.invalid",
+      /a model that is none \(a function\): a provider was given, call it with the id of a model, as in openai\("gpt-5\.5"\)\.$/,
+    ],
     [
       "two tools with one name",
       () => new Agent({ model: scripted(), tools: [weather, weather] }),

@@ -4,7 +4,7 @@ import { RathError } from "../session/errors.ts";
 import { kindOf, shown } from "../session/given.ts";
 import { isScope, memoryScopes, mostHits } from "../session/given-memory.ts";
 import type { ModelRequest, ModelSettings } from "../session/message.ts";
-import { isModelLike, type ModelLike } from "../session/model.ts";
+import { isModelLike, type ModelLike, modelWanted } from "../session/model.ts";
 import type { Duration, Limits, MemoryScope, Session, StandardSchema, Tool, ToolCall } from "../session/session.ts";
 import { type ContextPolicy, checkPolicy } from "./context/policy.ts";
 import { type Handoff, handoffName } from "./handoff.ts";
@@ -238,7 +238,7 @@ export function unknownOption(what: string, given: readonly string[], there: obj
 
 function checkModel(name: string, model: unknown): void {
   if (isModelLike(model)) return;
-  throw invalid(name, `has a model that is none (${String(model)}): give "provider/model", an AI SDK model or a Model`);
+  throw invalid(name, `has a model that is none (${shown(model)}): ${modelWanted(model)}`);
 }
 
 export function invalid(name: string, problem: string): RathError {
