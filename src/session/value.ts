@@ -66,7 +66,7 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
       if (typeof session !== "object" || session === null || !(#node in session))
         throw new RathError(
           "workflow.invalid",
-          `Expected a Session, got ${describe(session)}: give what rath.session(), rath.open() or a verb returned.`,
+          `Expected a Session, got ${describe(session)}: ${session instanceof Promise ? "is an await missing?" : "give what rath.session(), rath.open() or a verb returned."}`,
         );
       const { node, context } = { node: session.#node, context: session.#context };
       return { node: current(node), context };
