@@ -176,7 +176,7 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
     return node === this.#node ? this : new SessionValue(node, this.#context);
   }
   #atStep(step: number): readonly Node[] {
-    const node = step >= 1 && step <= this.step ? this.#node.atStep(step) : undefined;
+    const node = Number.isInteger(step) && step >= 1 && step <= this.step ? this.#node.atStep(step) : undefined;
     return node === undefined ? [] : [node];
   }
 
