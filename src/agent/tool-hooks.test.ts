@@ -314,6 +314,17 @@ describe("afterTool", () => {
     ]);
   });
 
+  // Mutant: what is no object is looked into, and the agent ends with words of the engine.
+  test("that gives neither ends the agent in words; the result of the tool stands", async () => {
+    for (const answer of [null, "changed", { valeu: 1 }]) {
+      const model = scripted({ calls: [{ tool: "say", input: { text: "a" } }] }, "not reached");
+      const agent = new Agent({ model, tools: [say], hooks: { afterTool: () => answer as never } });
+      const error = await failed(agent.forward(testRath().session("go")));
+      expect(error.message).toMatch(/afterTool .* it gave neither \{ value \} nor undefined/);
+      expect(error.session?.calls).toMatchObject([{ outcome: { type: "ok", value: "said a" } }]);
+    }
+  });
+
   test("may take its time", async () => {
     const agent = new Agent({
       model: scripted({ calls: [{ tool: "say", input: { text: "a" } }] }, "done"),

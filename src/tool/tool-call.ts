@@ -241,7 +241,8 @@ async function afterwards(
   try {
     const changed = await after(call);
     if (changed === undefined) return plain();
-    if (!("value" in changed)) throw new Error("it gave neither { value } nor undefined");
+    if (typeof changed !== "object" || changed === null || !("value" in changed))
+      throw new Error("it gave neither { value } nor undefined");
     return new EffectResult("ok", { ...dataOf(changed.value), original: outcome.type === "ok" ? outcome.value : outcome });
   } catch (error) {
     const { outcome: type, data } = plain();
