@@ -35,7 +35,7 @@ export interface AgentOptions<Output = string> {
   readonly settings?: ModelSettings | undefined;
   /** How often a model call is tried before the next model is, and how long it may be silent. */
   readonly retry?: { readonly attempts?: number | undefined; readonly timeout?: Duration | undefined } | undefined;
-  /** Calls for which a person must say yes. */
+  /** Calls for which a person must say yes. It says so at once: where it throws or gives no boolean, the call is denied. */
   readonly needsApproval?: ((call: { readonly tool: string; readonly input: unknown }) => boolean) | undefined;
   /** Functions around its model and tool calls. */
   readonly hooks?: Hooks | undefined;

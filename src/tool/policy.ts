@@ -34,6 +34,7 @@ export interface Policy {
   readonly commands?: { readonly allow?: readonly string[] | undefined; readonly deny?: readonly string[] | undefined } | undefined;
   /** How many calls a run may make. */
   readonly calls?: number | undefined;
+  /** Calls for which a person must say yes. It says so at once: where it throws or gives no boolean, the call is denied. */
   readonly needsApproval?: ((call: { readonly tool: string; readonly input: unknown }) => boolean) | undefined;
   /** How long a person has to say yes; then the call is not made. Of several, the shortest counts. */
   readonly approvalExpires?: Duration | undefined;

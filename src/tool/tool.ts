@@ -21,7 +21,7 @@ export interface ToolOptions<S extends Schema, Output> {
   readonly writes?: "nothing" | "files" | "world" | undefined;
   /** Calls of one round with the same one run one after the other; "*" runs alone. An input that a person changes keeps its place in the order. */
   readonly resource?: ((input: Infer<S>) => string) | undefined;
-  /** A person must say yes first. */
+  /** A person must say yes first. A function says so at once: where it throws or gives no boolean, the call is denied. */
   readonly needsApproval?: boolean | ((input: Infer<S>) => boolean) | undefined;
   /** How long a person has to say yes, from the call; then it is not made. Default: as long as the run. */
   readonly approvalExpires?: Duration | undefined;
