@@ -117,6 +117,10 @@ describe("openrath()", () => {
     ["what is no store", { store: {} }, /^store is an object: give a path/],
     ["a list of workflows", { workflows: [{ forward: () => {} }] }, /^workflows is an array: give an object with a name for each/],
     ["a list of models", { models: ["openai/gpt-5"] }, /^models is an array/],
+    // Mutant: what is no model is kept, and the first call of it fails inside.
+    ["a number as model", { models: { fast: 5 } }, /^models\["fast"\] is 5: give "provider\/model", an AI SDK model or a Model\.$/],
+    ["a model that is not set", { models: { "openai/*": undefined } }, /^models\["openai\/\*"\] is undefined: give/],
+    ["a provider as model", { models: { fast: () => ({}) } }, /^models\["fast"\] is a function: a provider was given, call it with/],
     [
       "a price with a misspelt rate",
       prices({ inptu: 1, output: 10 }),

@@ -4,8 +4,8 @@ import { givenPrices, type Prices } from "./model/prices.ts";
 import type { Telemetry } from "./runtime/telemetry.ts";
 import type { SandboxBackend } from "./sandbox/sandbox.ts";
 import { RathError } from "./session/errors.ts";
-import { kindOf, unsupported } from "./session/given.ts";
-import type { ModelLike } from "./session/model.ts";
+import { kindOf, shown, unsupported } from "./session/given.ts";
+import { isModelLike, type ModelLike, modelWanted } from "./session/model.ts";
 import type { Store } from "./store/store.ts";
 import type { Policy } from "./tool/policy.ts";
 import type { Workflow } from "./workflow/workflow.ts";
@@ -76,6 +76,8 @@ export function checkOptions(options: RathOptions): void {
     if (given === undefined || (typeof given === "object" && given !== null && !Array.isArray(given))) continue;
     throw unsupported(name, `is ${kindOf(given)}`, "give an object with a name for each");
   }
+  for (const [name, model] of Object.entries<unknown>(options.models ?? {}))
+    if (!isModelLike(model)) throw unsupported(`models[${JSON.stringify(name)}]`, `is ${shown(model)}`, modelWanted(model));
   givenPrices(options.prices ?? {});
   const secrets: unknown = options.secrets ?? [];
   if (!Array.isArray(secrets) || secrets.some((secret) => typeof secret !== "string"))

@@ -220,6 +220,12 @@ describe("an agent", () => {
     expect(() => session.output).toThrow(RathError);
   });
 
+  test("the schema of an output may be made of a JSON Schema", async () => {
+    const output = z.fromJSONSchema({ type: "object", properties: { n: { type: "number" } }, required: ["n"] });
+    const agent = new Agent({ model: scripted('{"n":"one"}', '{"n":1}'), output });
+    expect((await agent.forward(testRath().session("go"))).output).toEqual({ n: 1 });
+  });
+
   test("a function writes the instructions once; replay takes what it gave", async () => {
     let written = 0;
     const session = await run({ replies: ["ok"], instructions: () => `call ${++written}` });
@@ -253,7 +259,19 @@ describe("what is wrong is said before anything is spent", () => {
   const bad: readonly [string, () => unknown, string, RegExp][] = [
     ["no model", () => new Agent({} as never), "agent.invalid", /has no model: give one/],
     ["an empty list of models", () => new Agent({ model: [] }), "agent.invalid", /has no model/],
-    ["a model that is none", () => new Agent({ model: 7 as never }), "agent.invalid", /a model that is none \(7\)/],
+    [
+      "a model that is none",
+      () => new Agent({ model: 7 as never }),
+      "agent.invalid",
+      /a model that is none \(7\): give "provider\/model",/,
+    ],
+    // Mutant: the whole code of a provider is in the message.
+    [
+      "a provider as model",
+      () => new Agent({ model: (() => scripted()) as never }),
+      "agent.invalid",
+      /a model that is none \(a function\): a provider was given, call it with the id of a model, as in openai\("gpt-5\.5"\)\.$/,
+    ],
     [
       "two tools with one name",
       () => new Agent({ model: scripted(), tools: [weather, weather] }),
@@ -263,9 +281,16 @@ describe("what is wrong is said before anything is spent", () => {
     ["a tool that is none", () => new Agent({ model: scripted(), tools: [{ name: "x" } as never] }), "agent.invalid", /make it with tool/],
     [
       "an output schema without JSON Schema",
-      () => new Agent({ model: scripted(), output: {} as never }),
+      () => new Agent({ model: scripted(), output: { "~standard": { vendor: "mine" } } as never }),
       "agent.invalid",
-      /cannot give JSON Schema/,
+      /of "mine" that cannot give JSON Schema/,
+    ],
+    // Mutant: whoever gives a JSON Schema is told to take a newer zod.
+    [
+      "a JSON Schema as output",
+      () => new Agent({ model: scripted(), output: { type: "object" } as never }),
+      "agent.invalid",
+      /output that is no Standard Schema: give one of zod 4\.2 or newer; of a JSON Schema, give z\.fromJSONSchema\(schema\)\.$/,
     ],
     ["no rounds", () => new Agent({ model: scripted(), limits: { rounds: 0 } }), "agent.invalid", /whole number from 1/],
     [

@@ -5,9 +5,10 @@ import type { Node } from "../session/log.ts";
 import type { ReplyPart } from "../session/message.ts";
 import type { Session, Tool } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
+import { asksPerson } from "../tool/asks-person.ts";
 import { type ReadInput, readInput } from "../tool/input.ts";
 import { toolEffect } from "../tool/tool-call.ts";
-import { hookEffect, hookFailed } from "./hooks.ts";
+import { hookEffect, hookFailed, refuseMisspelt } from "./hooks.ts";
 import type { AgentOptions } from "./options.ts";
 
 type Call = Extract<ReplyPart, { type: "call" }>;
@@ -26,7 +27,13 @@ export async function callTools<Output>(
   let hooked: readonly Hooked[] = [];
   if (hook !== undefined) {
     const { session: after, given } = await hookEffect(at, "beforeTool", agent, () =>
-      Promise.all(calls.map(async (call, index) => (await hook({ tool: call.tool, input: inputOf(read[index]) })) ?? null)),
+      Promise.all(
+        calls.map(async (call, index) => {
+          const answer = (await hook({ tool: call.tool, input: inputOf(read[index]) })) ?? null;
+          if (answer !== null) refuseMisspelt("beforeTool", agent, answer, ["input"]);
+          return answer;
+        }),
+      ),
     );
     at = after;
     hooked = (given ?? []) as readonly Hooked[];
@@ -61,7 +68,7 @@ function effectOf<Output>(
     index,
     by,
     refused: hooked !== null && "refuse" in hooked ? { reason: hooked.refuse, problem: "hook" } : judged.refused,
-    asks: (input) => (needsApproval?.({ tool: call.tool, input }) ? "agent" : judged.asks(input)),
+    asks: (input) => (needsApproval !== undefined && asksPerson(needsApproval({ tool: call.tool, input })) ? "agent" : judged.asks(input)),
     expires: judged.expires,
     after: hooks?.afterTool?.bind(hooks),
     offered: [...tools.keys()],

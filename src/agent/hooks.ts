@@ -1,6 +1,7 @@
 /** Hooks of an agent. Each runs as an effect: what it gave is recorded, and taken from the record when the agent is entered again. */
 import { RathError } from "../session/errors.ts";
 import { stateOf } from "../session/fold.ts";
+import { kindOf, shown } from "../session/given.ts";
 import { SharedText } from "../session/json.ts";
 import type { ModelRequest, ModelSettings, RequestMessage, RequestTool } from "../session/message.ts";
 import { modelName } from "../session/model.ts";
@@ -87,18 +88,38 @@ function firstModel<Output>({ model }: AgentOptions<Output>) {
   return Array.isArray(model) ? model[0] : model;
 }
 
+const fields = ["instructions", "messages", "tools", "settings"] as const;
+
 /** Only what a hook changed is stored. */
 function differences(request: ModelRequest, given: ModelRequest | { readonly refuse: string } | undefined, agent: string): unknown {
   if (given === undefined) return null;
-  if ("refuse" in given) return { refuse: String(given.refuse) };
+  refuseMisspelt("beforeModel", agent, given, fields);
+  if ("refuse" in given) return { refuse: given.refuse };
   const problem = problemOfSettings(given.settings);
   if (problem !== undefined)
     throw new RathError("agent.hook-failed", `The beforeModel hook of agent "${agent}" gave a request that ${problem}.`);
-  const fields = ["instructions", "messages", "tools", "settings"] as const;
   const changed = fields.filter(
     (field) => given[field] !== request[field] && JSON.stringify(given[field]) !== JSON.stringify(request[field]),
   );
   return changed.length === 0 ? null : Object.fromEntries(changed.map((field) => [field, given[field]]));
+}
+
+/** A refusal that is misspelt would refuse nothing. */
+export function refuseMisspelt(hook: "beforeModel" | "beforeTool", agent: string, given: unknown, wanted: readonly string[]): void {
+  const answer = typeof given === "object" && given !== null ? given : {};
+  const refusal: unknown = "refuse" in answer ? answer.refuse : undefined;
+  if ("refuse" in answer ? typeof refusal === "string" : wanted.some((field) => field in answer)) return;
+  const gave =
+    "refuse" in answer
+      ? `a refusal that is ${shown(refusal)}`
+      : answer === given
+        ? `an object without ${wanted.join(", ")} or refuse`
+        : kindOf(given);
+  const next = hook === "beforeModel" ? "a request" : "{ input }";
+  throw new RathError(
+    "agent.hook-failed",
+    `The ${hook} hook of agent "${agent}" gave ${gave}: give ${next}, { refuse } with the reason, or nothing.`,
+  );
 }
 
 /** Runs a hook as an effect; one that throws is an error of the program. When the work was stopped, what follows is cancelled too. */

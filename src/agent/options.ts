@@ -4,7 +4,7 @@ import { RathError } from "../session/errors.ts";
 import { kindOf, shown } from "../session/given.ts";
 import { isScope, memoryScopes, mostHits } from "../session/given-memory.ts";
 import type { ModelRequest, ModelSettings } from "../session/message.ts";
-import { isModelLike, type ModelLike } from "../session/model.ts";
+import { isModelLike, type ModelLike, modelWanted } from "../session/model.ts";
 import type { Duration, Limits, MemoryScope, Session, StandardSchema, Tool, ToolCall } from "../session/session.ts";
 import { type ContextPolicy, checkPolicy } from "./context/policy.ts";
 import { type Handoff, handoffName } from "./handoff.ts";
@@ -35,7 +35,7 @@ export interface AgentOptions<Output = string> {
   readonly settings?: ModelSettings | undefined;
   /** How often a model call is tried before the next model is, and how long it may be silent. */
   readonly retry?: { readonly attempts?: number | undefined; readonly timeout?: Duration | undefined } | undefined;
-  /** Calls for which a person must say yes. */
+  /** Calls for which a person must say yes. It says so at once: where it throws or gives no boolean, the call is denied. */
   readonly needsApproval?: ((call: { readonly tool: string; readonly input: unknown }) => boolean) | undefined;
   /** Functions around its model and tool calls. */
   readonly hooks?: Hooks | undefined;
@@ -83,9 +83,11 @@ export interface Hooks {
 export function checkOptions(options: AgentOptions<never>, name: string): void {
   refuseUnknown(name, "an option", Object.keys(options), known);
   if (options.hooks !== undefined) checkHooks(name, options.hooks);
-  const { instructions } = options;
+  const { instructions, needsApproval } = options;
   if (instructions !== undefined && typeof instructions !== "string" && typeof instructions !== "function")
     throw invalid(name, `has instructions that are ${kindOf(instructions)}: give a string, or a function that gives one`);
+  if (needsApproval !== undefined && typeof needsApproval !== "function")
+    throw invalid(name, `has needsApproval ${shown(needsApproval)}: give a function`);
   for (const list of ["tools", "handoffs"] as const)
     if (options[list] !== undefined && !Array.isArray(options[list]))
       throw invalid(name, `has ${list} that are no list: write ${list}: [a, b]`);
@@ -236,7 +238,7 @@ export function unknownOption(what: string, given: readonly string[], there: obj
 
 function checkModel(name: string, model: unknown): void {
   if (isModelLike(model)) return;
-  throw invalid(name, `has a model that is none (${String(model)}): give "provider/model", an AI SDK model or a Model`);
+  throw invalid(name, `has a model that is none (${shown(model)}): ${modelWanted(model)}`);
 }
 
 export function invalid(name: string, problem: string): RathError {

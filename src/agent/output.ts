@@ -8,14 +8,19 @@ import { invalid } from "./options.ts";
 /** JSON Schema of an agent's output. */
 export function outputSchemaOf(schema: StandardSchema<unknown, unknown>, agent: string): object {
   const standard = standardOf(schema ?? {});
+  if (standard === undefined)
+    throw invalid(
+      agent,
+      "has an output that is no Standard Schema: give one of zod 4.2 or newer; of a JSON Schema, give z.fromJSONSchema(schema)",
+    );
   try {
-    const json = standard === undefined ? undefined : jsonSchemaOf(standard, "output");
+    const json = jsonSchemaOf(standard, "output");
     if (json !== undefined) return json;
   } catch (cause) {
     throw invalid(agent, `has an output schema that cannot be written as JSON Schema (${textOfThrown(cause)}): use types that JSON has`);
   }
-  const vendor = standard === undefined ? "" : ` of "${standard["~standard"].vendor}"`;
-  throw invalid(agent, `has an output schema${vendor} that cannot give JSON Schema: use zod 4.2 or newer`);
+  const { vendor } = standard["~standard"];
+  throw invalid(agent, `has an output schema of "${vendor}" that cannot give JSON Schema: use zod 4.2 or newer`);
 }
 
 /** The value that an answer stands for, or what is wrong with it, in words a model can act on. */

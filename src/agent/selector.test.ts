@@ -292,6 +292,8 @@ describe("a Selector that cannot work is refused when it is made", () => {
     ["a choice without description", { choices: { mute } as never, choose: (() => "done") as never }, /"mute" has no description/],
     ["a choice named done", { choices: { done: worker("x") } as never, choose: (() => "done") as never }, /cannot be named "done"/],
     ["a choice that is no workflow", { choices: { a: { description: "x" } } as never, choose: (() => "done") as never }, /is no workflow/],
+    // Mutant: what is no model is asked.
+    ["a number that chooses", { choices: { a: worker("x") } as never, choose: 5 as never }, /needs choose/],
     ["nobody who chooses", { choices: { a: worker("x") } as never, choose: undefined as never }, /needs choose/],
   ];
   test.each(bad)("%s", (_, options, message) => {

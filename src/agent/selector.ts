@@ -7,7 +7,7 @@ import { RathError } from "../session/errors.ts";
 import { stateOf } from "../session/fold.ts";
 import { givenScope } from "../session/given-memory.ts";
 import { type Effect, EffectResult, type Host, type InnerEffectContext } from "../session/host.ts";
-import { type ModelLike, modelName } from "../session/model.ts";
+import { isModelLike, type ModelLike, modelName } from "../session/model.ts";
 import type { Limits, MemoryScope, PlacementSpec, Session, StopReason } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
 import { saidText, toParts } from "../session/views.ts";
@@ -156,7 +156,9 @@ function checkChoices<Name extends string>(options: SelectorOptions<Name>): void
     if (typeof choice.description !== "string" || choice.description === "")
       throw new RathError("route.invalid", `Choice "${name}" has no description: say what it is for, since it is chosen by it.`);
   }
-  if (options.choose === undefined) throw new RathError("route.invalid", "A Selector needs choose: a model, or a function of the session.");
+  const { choose }: { readonly choose: unknown } = options;
+  if (typeof choose !== "function" && !isModelLike(choose))
+    throw new RathError("route.invalid", "A Selector needs choose: a model, or a function of the session.");
 }
 
 function asChoice(chosen: string | Choice): Choice {

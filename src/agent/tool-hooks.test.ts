@@ -206,6 +206,21 @@ describe("beforeTool", () => {
     expect([ran, error.session?.calls]).toEqual([[], []]);
   });
 
+  // Mutant: what is neither an input nor a refusal lets the call be, and a misspelt refusal refuses nothing.
+  test.each<readonly [unknown, RegExp]>([
+    [{ refused: "not that" }, /gave an object without input or refuse: give \{ input \}, \{ refuse \} with the reason, or nothing\.$/],
+    [{ refuse: undefined }, /gave a refusal that is undefined: give/],
+    [{ refuse: true }, /gave a refusal that is a boolean: give/],
+    ["not that", /gave a string: give/],
+    [false, /gave a boolean: give/],
+  ])("that gives %j ends the agent before any tool runs", async (answer, told) => {
+    ran = [];
+    const model = scripted({ calls: [{ tool: "say", input: { text: "a" } }] }, "not reached");
+    const agent = new Agent({ model, tools: [say], hooks: { beforeTool: () => answer as never } });
+    const error = await failed(agent.forward(testRath().session("go")));
+    expect([error.code, error.message, ran]).toEqual(["agent.hook-failed", expect.stringMatching(told), []]);
+  });
+
   test("may take its time", async () => {
     ran = [];
     const agent = new Agent({
@@ -297,6 +312,17 @@ describe("afterTool", () => {
       [text],
       [text === "a" ? { type: "ok", value: "said a" } : { type: "error", message: "it failed" }],
     ]);
+  });
+
+  // Mutant: what is no object is looked into, and the agent ends with words of the engine.
+  test("that gives neither ends the agent in words; the result of the tool stands", async () => {
+    for (const answer of [null, "changed", { valeu: 1 }]) {
+      const model = scripted({ calls: [{ tool: "say", input: { text: "a" } }] }, "not reached");
+      const agent = new Agent({ model, tools: [say], hooks: { afterTool: () => answer as never } });
+      const error = await failed(agent.forward(testRath().session("go")));
+      expect(error.message).toMatch(/afterTool .* it gave neither \{ value \} nor undefined/);
+      expect(error.session?.calls).toMatchObject([{ outcome: { type: "ok", value: "said a" } }]);
+    }
   });
 
   test("may take its time", async () => {

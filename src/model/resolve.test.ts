@@ -90,6 +90,9 @@ describe("modelResolver", () => {
   test("what is no model is refused, and a provider in place of its model explained", async () => {
     await expect(resolver()(openai as unknown as ModelLike)).rejects.toThrow(/call it with the id of a model/);
     await expect(resolver()(null as unknown as ModelLike)).rejects.toThrow(/got null/);
+    // Mutant: what it is called is asked of what is no model, and fails inside.
+    for (const none of [5, null, {}, openai] as never[])
+      expect(() => modelName(none)).toThrow(expect.objectContaining({ code: "model.unknown" }));
     await expect(resolver()({} as ModelLike)).rejects.toMatchObject({ code: "model.unknown" });
   });
 });

@@ -1,6 +1,5 @@
 /** From what people write as a model to the model: aliases and substitutes first, then providers. Resolving calls no network. */
-import { RathError } from "../session/errors.ts";
-import type { LanguageModel, Model, ModelLike } from "../session/model.ts";
+import { type LanguageModel, type Model, type ModelLike, notAModel } from "../session/model.ts";
 import { aiSdkModel } from "./ai-sdk.ts";
 import { aliased, type Models } from "./aliases.ts";
 import { knownPrefixes, providerModel, unknownModel } from "./providers.ts";
@@ -55,9 +54,4 @@ function isModel(like: unknown): like is Model {
 
 function isLanguageModel(like: unknown): like is LanguageModel {
   return typeof like === "object" && like !== null && "doStream" in like && typeof like.doStream === "function" && "modelId" in like;
-}
-
-function notAModel(like: unknown): RathError {
-  const hint = typeof like === "function" ? ' A provider was given; call it with the id of a model, as in openai("gpt-5.5").' : "";
-  return new RathError("model.unknown", `Expected a model, got ${like === null ? "null" : typeof like}.${hint}`);
 }

@@ -12,6 +12,7 @@ import { decide, decisionOn } from "./decide.ts";
 import type { EraseOptions, EraseTarget } from "./erase.ts";
 import type { EraseReport } from "./erase-report.ts";
 import type { GcOptions, GcReport } from "./gc.ts";
+import { givenTags } from "./given-about.ts";
 import type { SendOptions } from "./mailbox.ts";
 import { pendingRuns } from "./pending.ts";
 import { givenRunOptions, type RunOptions } from "./queue-run.ts";
@@ -195,7 +196,7 @@ export class RathOnStore implements Rath {
     const { title, tags, principal } = givenOptions(options, ["title", "tags", "principal"], "session");
     const created = this.#runtime.session({
       ...(title === undefined ? {} : { title }),
-      ...(tags === undefined ? {} : { tags: [...tags] }),
+      ...(tags === undefined ? {} : { tags: givenTags(tags) }),
       ...(principal === undefined ? {} : { principal }),
     });
     return message === undefined ? created : created.say(message);

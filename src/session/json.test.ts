@@ -253,6 +253,10 @@ describe("refused, naming the field", () => {
     ["function", () => 1, /is a function/],
     ["symbol", Symbol("s"), /is a symbol/],
     ["class instance", new Point(), /is a Point/],
+    // Mutant: it is named by its constructor, which has no name.
+    ["generator", (function* () {})(), /is a generator, .*store what it gives, as a list/],
+    ["async generator", (async function* () {})(), /is an async generator, .*store what it gives, as a list/],
+    ["instance of a class without a name", new (class {})(), /is an object without a plain prototype, which/],
     ["boxed number", Object(1), /is a Number/],
     ["inherited fields", Object.create({ hidden: 1 }), /is a Object/],
     ["cyclic", cyclic, /contains itself/],

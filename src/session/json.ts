@@ -329,7 +329,8 @@ class Walk {
   }
 
   #refuseInstance(value: object): RathError {
-    const name = value.constructor?.name ?? "object without a plain prototype";
+    // What a generator is made by has no name, and neither has a class without one.
+    const name = generators[Object.prototype.toString.call(value)] ?? (value.constructor?.name || "object without a plain prototype");
     const hints: Record<string, string> = {
       Date: "store a valid one",
       Map: "store Object.fromEntries(map)",
@@ -337,8 +338,13 @@ class Walk {
       URL: "store url.href",
       Blob: "store new Uint8Array(await blob.arrayBuffer())",
       Error: "store error.message",
+      generator: "store what it gives, as a list",
+      "async generator": "store what it gives, as a list",
     };
-    return this.#refuse(`is a ${name}`, hints[name] ?? "store plain data: objects, arrays, strings, numbers, booleans, null, bytes");
+    return this.#refuse(
+      `is ${/^[ao]/.test(name) ? "an" : "a"} ${name}`,
+      hints[name] ?? "store plain data: objects, arrays, strings, numbers, booleans, null, bytes",
+    );
   }
 
   #refuse(problem: string, next: string): RathError {
@@ -347,6 +353,11 @@ class Walk {
     return new RathError("value.unsupported", `${field} ${problem}, which the log cannot keep: ${next}.`, { details: { field } });
   }
 }
+
+const generators: Readonly<Record<string, string>> = {
+  "[object Generator]": "generator",
+  "[object AsyncGenerator]": "async generator",
+};
 
 /** The same for a canonical text that was parsed already. */
 export function restore(value: unknown, platform: Platform, blob: (hash: string) => Uint8Array): unknown {

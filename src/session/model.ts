@@ -1,4 +1,6 @@
 /** The port of models. Adapters are in model/; an AI SDK provider object becomes one when a Rath resolves it. */
+import { RathError } from "./errors.ts";
+import { shown } from "./given.ts";
 import type { ModelReply, ModelRequest } from "./message.ts";
 import type { Session } from "./session.ts";
 
@@ -52,9 +54,21 @@ export function isModelLike(model: unknown): boolean {
   return typeof model === "object" && model !== null && ("doStream" in model || "stream" in model);
 }
 
+/** What to do about what is no model. */
+export function modelWanted(given: unknown): string {
+  return typeof given === "function"
+    ? 'a provider was given, call it with the id of a model, as in openai("gpt-5.5")'
+    : 'give "provider/model", an AI SDK model or a Model';
+}
+
+export function notAModel(given: unknown): RathError {
+  return new RathError("model.unknown", `Expected a model, got ${shown(given)}: ${modelWanted(given)}.`);
+}
+
 /** The name under which a model is asked and recorded. */
 export function modelName(like: ModelLike): string {
   if (typeof like === "string") return like;
+  if (!isModelLike(like)) throw notAModel(like);
   if ("doStream" in like) return `${like.provider.split(".")[0]}/${like.modelId}`;
   return like.id;
 }

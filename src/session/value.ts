@@ -66,7 +66,7 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
       if (typeof session !== "object" || session === null || !(#node in session))
         throw new RathError(
           "workflow.invalid",
-          `Expected a Session, got ${describe(session)}: give what rath.session(), rath.open() or a verb returned.`,
+          `Expected a Session, got ${describe(session)}: ${session instanceof Promise ? "is an await missing?" : "give what rath.session(), rath.open() or a verb returned."}`,
         );
       const { node, context } = { node: session.#node, context: session.#context };
       return { node: current(node), context };
@@ -176,7 +176,7 @@ export class SessionValue<out Output = unknown> implements S.Session<Output> {
     return node === this.#node ? this : new SessionValue(node, this.#context);
   }
   #atStep(step: number): readonly Node[] {
-    const node = step >= 1 && step <= this.step ? this.#node.atStep(step) : undefined;
+    const node = Number.isInteger(step) && step >= 1 && step <= this.step ? this.#node.atStep(step) : undefined;
     return node === undefined ? [] : [node];
   }
 

@@ -183,13 +183,41 @@ describe("who asks for an approval", () => {
     expect(session.calls).toMatchObject([{ outcome: { type: "denied", reason: expect.stringMatching(/needsApproval .*threw: no idea/) } }]);
   });
 
-  test.each<readonly [string, Partial<AgentOptions>, RathOptions, Tool]>([
-    ["a tool", {}, {}, pay({ needsApproval: (async () => true) as never })],
-    ["an agent", { needsApproval: (async () => true) as never }, {}, cheap],
-    ["a policy", {}, { policy: { needsApproval: (async () => true) as never } }, cheap],
-  ])("of %s that gives a promise is not a yes", async (_, agent, rath, used) => {
-    await decided({ tool: used, agent, rath, seen: () => expect(paid).toEqual([]) }, yes);
-    expect(paid).toHaveLength(1);
+  // Mutant: what is no yes is taken for a no, and the call runs without anybody being asked.
+  test.each<readonly [string, (needsApproval: never) => readonly [Partial<AgentOptions>, RathOptions, Tool]]>([
+    ["a tool", (needsApproval) => [{}, {}, pay({ needsApproval })]],
+    [
+      "a tool with a JSON Schema",
+      (needsApproval) => [{}, {}, tool({ ...options(), input: { type: "object" }, run: () => paid.push("run"), needsApproval })],
+    ],
+    ["an agent", (needsApproval) => [{ needsApproval }, {}, cheap]],
+    ["a policy", (needsApproval) => [{}, { policy: { needsApproval } }, cheap]],
+  ])("of %s that says neither yes nor no allows nothing, and says what it gave", async (_, given) => {
+    for (const [says, told] of [
+      [() => undefined, "gave undefined: give a boolean."],
+      [() => null, "gave null: give a boolean."],
+      [() => 0, "gave 0: give a boolean."],
+      [() => "no", 'gave "no": give a boolean.'],
+      [async () => false, "gave a Promise: it cannot be async, give a boolean."],
+      [() => Promise.reject(new Error("nobody waits for it")), "gave a Promise: it cannot be async, give a boolean."],
+    ] as const) {
+      paid = [];
+      const [agent, rath, used] = given(says as never);
+      const model = scripted({ calls: [{ tool: "pay", input: { to: "ann" } }] }, "done");
+      const flow = new Agent({ model, tools: [used], ...agent });
+      const session = await flow.forward(testRath(rath).session("go"));
+      expect([paid, session.calls.map(({ outcome }) => outcome)]).toEqual([[], [{ type: "denied", reason: `needsApproval ${told}` }]]);
+      expect(String(await replay(session, flow))).toMatch(/^identical/);
+    }
+  });
+
+  // Mutant: a word in place of a yes is kept, and said to be no function at each call.
+  test("is refused when it is made with anything but that", () => {
+    for (const needsApproval of ["yes", null, 1, {}] as never[]) {
+      expect(() => pay({ needsApproval })).toThrow(/^needsApproval of tool "pay" is .*: give true, false or a function\.$/);
+      expect(() => new Agent({ model: scripted(), needsApproval })).toThrow(/has needsApproval .*: give a function\.$/);
+      expect(() => testRath({ policy: { needsApproval } })).toThrow(/^policy\.needsApproval is .*: give a function\.$/);
+    }
   });
 
   test("a call from code asks too, and whoever waits goes on with it", async () => {

@@ -8,6 +8,7 @@ import { shortest } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
 import { givenDuration } from "../session/given.ts";
 import type { Duration } from "../session/session.ts";
+import { asksPerson } from "./asks-person.ts";
 import { type CommandRules, isUnder, readCommand, refusedByRules, refusedRedirection } from "./command-rules.ts";
 import { checkMemoryPolicy, type MemoryPolicy, type MemoryRule, memoryRuleOf } from "./memory-policy.ts";
 import { matches } from "./pattern.ts";
@@ -33,6 +34,7 @@ export interface Policy {
   readonly commands?: { readonly allow?: readonly string[] | undefined; readonly deny?: readonly string[] | undefined } | undefined;
   /** How many calls a run may make. */
   readonly calls?: number | undefined;
+  /** Calls for which a person must say yes. It says so at once: where it throws or gives no boolean, the call is denied. */
   readonly needsApproval?: ((call: { readonly tool: string; readonly input: unknown }) => boolean) | undefined;
   /** How long a person has to say yes; then the call is not made. Of several, the shortest counts. */
   readonly approvalExpires?: Duration | undefined;
@@ -101,7 +103,9 @@ export class Rules {
   }
 
   asks(call: Judged): boolean {
-    return this.#policies.some((policy) => applies(policy, call) && policy.needsApproval?.(call));
+    return this.#policies.some(
+      (policy) => policy.needsApproval !== undefined && applies(policy, call) && asksPerson(policy.needsApproval(call)),
+    );
   }
 
   /** How long a person has who must say yes, whoever wants that. */

@@ -9,6 +9,7 @@ import type { Outcome } from "../session/message.ts";
 import type { Duration, Repeat, Tool, ToolCall, Validated } from "../session/session.ts";
 import { isUnknown, textOfThrown } from "../session/thrown.ts";
 import { textOfOutcome } from "../session/views.ts";
+import { asksPerson, isUnsaid } from "./asks-person.ts";
 import type { ReadInput } from "./input.ts";
 import { isLateByChance } from "./schema.ts";
 
@@ -182,15 +183,14 @@ function verdictOn(
 ): { readonly verdict: Verdict; readonly who?: "tool" | "agent" | "policy" | undefined } | undefined {
   if ("problems" in checked) return { verdict: invalid(tool, checked.problems) };
   try {
-    // Anything but a no asks: a promise, which says nothing yet, too.
-    const own = tool["~tool"].needsApproval?.(checked.value as never) ? "tool" : undefined;
-    const who = own ?? request.asks?.(checked.value);
+    const { needsApproval } = tool["~tool"];
+    const own = needsApproval !== undefined && asksPerson(needsApproval(checked.value as never));
+    const who = own ? "tool" : request.asks?.(checked.value);
     return who === undefined ? undefined : { verdict: "ask", who };
   } catch (error) {
     // Whoever cannot say whether it is allowed does not allow it.
-    return {
-      verdict: new EffectResult("denied", { reason: `needsApproval of "${tool.name}" threw: ${textOfThrown(error)}`, problem: "policy" }),
-    };
+    const reason = isUnsaid(error) ? error.message : `needsApproval of "${tool.name}" threw: ${textOfThrown(error)}`;
+    return { verdict: new EffectResult("denied", { reason, problem: "policy" }) };
   }
 }
 
@@ -241,7 +241,8 @@ async function afterwards(
   try {
     const changed = await after(call);
     if (changed === undefined) return plain();
-    if (!("value" in changed)) throw new Error("it gave neither { value } nor undefined");
+    if (typeof changed !== "object" || changed === null || !("value" in changed))
+      throw new Error("it gave neither { value } nor undefined");
     return new EffectResult("ok", { ...dataOf(changed.value), original: outcome.type === "ok" ? outcome.value : outcome });
   } catch (error) {
     const { outcome: type, data } = plain();

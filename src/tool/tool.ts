@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { durationMs } from "../session/duration.ts";
 import { RathError } from "../session/errors.ts";
-import { givenDuration, givenFunction, givenOptions, givenRepeat, givenText } from "../session/given.ts";
+import { givenDuration, givenFunction, givenOptions, givenRepeat, givenText, shown, unsupported } from "../session/given.ts";
 import type { Duration, EffectContext, Infer, InferInput, Repeat, Schema, Tool, ToolContext, ToolDeclaration } from "../session/session.ts";
 import { standardOf } from "../session/standard-schema.ts";
 import { checkable, inputSchemaOf, validating } from "./schema.ts";
@@ -21,7 +21,7 @@ export interface ToolOptions<S extends Schema, Output> {
   readonly writes?: "nothing" | "files" | "world" | undefined;
   /** Calls of one round with the same one run one after the other; "*" runs alone. An input that a person changes keeps its place in the order. */
   readonly resource?: ((input: Infer<S>) => string) | undefined;
-  /** A person must say yes first. */
+  /** A person must say yes first. A function says so at once: where it throws or gives no boolean, the call is denied. */
   readonly needsApproval?: boolean | ((input: Infer<S>) => boolean) | undefined;
   /** How long a person has to say yes, from the call; then it is not made. Default: as long as the run. */
   readonly approvalExpires?: Duration | undefined;
@@ -73,6 +73,8 @@ export function ownTool<S extends Schema, Output>(options: ToolOptions<S, Output
   const repeat = givenRepeat(options.repeat ?? (writes === "nothing" ? "safe" : "once"));
   const schema = inputSchemaOf(name, options.input);
   const { needsApproval } = options;
+  if (needsApproval !== undefined && typeof needsApproval !== "boolean" && typeof needsApproval !== "function")
+    throw unsupported(`needsApproval of tool "${name}"`, `is ${shown(needsApproval)}`, "give true, false or a function");
   const declaration: ToolDeclaration = {
     schema,
     revision: toolRevision(name, description, schema),

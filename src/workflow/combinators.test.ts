@@ -165,6 +165,28 @@ describe("best", () => {
     expect(await branches(other)).toEqual({ one: "idle", two: '"one" was better' });
   });
 
+  // Mutant: an order by what cannot be compared keeps the first, in silence; what is no session fails inside.
+  test("what gives no order, and what is no list of sessions, is refused in words", async () => {
+    const branch = testRath().session("go");
+    const refused: readonly [() => Promise<unknown>, string][] = [
+      [() => best([branch], () => Number.NaN), "by of best gave NaN: give a number."],
+      [() => best([branch], () => undefined as never), "by of best gave undefined: give a number."],
+      [() => best([branch], (async () => 1) as never), "by of best gave a Promise: give a number, it cannot be async."],
+      [
+        () => best([branch], (() => Promise.reject(new Error("late"))) as never),
+        "by of best gave a Promise: give a number, it cannot be async.",
+      ],
+      [
+        () => best([branch], { by: () => 1 } as never),
+        "by of best is an object: give a function of a session that gives a number, as in best(branches, by).",
+      ],
+      [() => best(branch as never), "best needs a list of branches, got an object: write best([a, b])."],
+      [() => best([branch, Promise.resolve(branch)] as never), "Expected a Session, got a Promise: is an await missing?"],
+      [() => best([undefined] as never), expect.stringMatching(/^Expected a Session, got undefined: give what/)],
+    ];
+    for (const [ask, message] of refused) await expect(ask()).rejects.toMatchObject({ code: "workflow.invalid", message });
+  });
+
   test("of one branch rejects nobody; of none it fails", async () => {
     const only = await testRath()
       .session()
@@ -185,6 +207,12 @@ describe("race", () => {
     expect(performance.now() - start).toBeLessThan(2000);
     expect([done.text, done.stop]).toEqual(["quick", "finished"]);
     expect(await branches(rath)).toEqual({ slow: '"quick" was first', quick: "idle", slower: '"quick" was first' });
+  });
+
+  // Mutant: nobody can win, and what it rejects with is undefined.
+  test("of none is refused when it is made", () => {
+    const message = "race was given no branches: give it at least one, by name.";
+    for (const none of [{}, []]) expect(() => race(none as never)).toThrow(expect.objectContaining({ code: "workflow.invalid", message }));
   });
 
   test("one that fails is skipped, and says so", async () => {
@@ -264,6 +292,19 @@ describe("loop", () => {
     const three = await run(loop(step, { until: (session) => (session.output as number) >= 3, max: 10 }));
     expect(three.output).toBe(3);
     expect((await run(loop(step, { until: () => false, max: 2 }))).output).toBe(2);
+  });
+
+  // Mutant: a promise, which is no yes, ends it after one turn, and nothing never does.
+  test.each<readonly [string, () => unknown, string]>([
+    ["a promise", async () => false, "a Promise: give a boolean, it cannot be async."],
+    ["a promise that fails", () => Promise.reject(new Error("late")), "a Promise: give a boolean, it cannot be async."],
+    ["nothing", () => undefined, "undefined: give a boolean."],
+    ["a word", () => "done", '"done": give a boolean.'],
+  ])("a condition that gives %s is refused, with the session so far", async (_, until, told) => {
+    const error = await loop(does("x"), { until: until as never, max: 3 })
+      .forward(testRath().session())
+      .catch((caught: unknown) => caught);
+    expect(error).toMatchObject({ code: "workflow.invalid", message: `until of loop gave ${told}`, session: { output: "x" } });
   });
 
   test("needs a whole number of turns", () => {

@@ -1,5 +1,6 @@
 /** Workflows made of workflows and plain functions. */
 import { RathError } from "../session/errors.ts";
+import { kindOf, shown } from "../session/given.ts";
 import type { Session } from "../session/session.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
 import { leaveUnnamed } from "./children.ts";
@@ -76,6 +77,8 @@ export function parallel<Output, Joined>(
  * const quickest = race({ fast: sketcher, careful: thinker });
  */
 export function race<Output>(flows: Readonly<Record<string, Flow<Output>>>): Composed<Output> {
+  if (Object.keys((flows ?? [flows]) as object).length === 0)
+    throw new RathError("workflow.invalid", "race was given no branches: give it at least one, by name.");
   return composed("race", flows, async (session) => {
     const { host } = placeOf(session).context;
     const stops = new Map<string, AbortController>();
@@ -141,9 +144,15 @@ export function loop<Output>(
     throw new RathError("workflow.invalid", "loop needs until: a function that says of a session whether it is done.");
   return composed("loop", [flow], async (session) => {
     let at = (await step(flow, session)) as Session<Output>;
-    for (let turn = 1; turn < options.max && !options.until(at); turn++) at = (await step(flow, at)) as Session<Output>;
+    for (let turn = 1; turn < options.max && !isDone(options.until(at), at); turn++) at = (await step(flow, at)) as Session<Output>;
     return at;
   });
+}
+
+/** Whoever says neither yes nor no would end it, or never. */
+function isDone(said: unknown, session: Session): boolean {
+  if (typeof said === "boolean") return said;
+  throw new RathError("workflow.invalid", `until of loop gave ${answerOf(said)}: give a boolean${soon(said)}.`, { session });
 }
 
 /**
@@ -157,9 +166,21 @@ export async function best<Output>(
   branches: readonly Session<Output>[],
   by?: (session: Session<Output>) => number,
 ): Promise<Session<Output>> {
-  const [first] = branches;
+  if (!Array.isArray(branches))
+    throw new RathError("workflow.invalid", `best needs a list of branches, got ${answerOf(branches)}: write best([a, b]).`);
+  for (const branch of branches) placeOf(branch);
+  if (by !== undefined && typeof by !== "function")
+    throw new RathError(
+      "workflow.invalid",
+      `by of best is ${kindOf(by)}: give a function of a session that gives a number, as in best(branches, by).`,
+    );
+  const [first] = branches as readonly Session<Output>[];
   if (first === undefined) throw new RathError("workflow.invalid", "best was given no branches: give it at least one session.");
-  const ranked = branches.map((branch, index) => ({ branch, index, rank: by === undefined ? rankOf(branch) : [by(branch)] }));
+  const ranked = branches.map((branch, index) => ({
+    branch,
+    index,
+    rank: by === undefined ? rankOf(branch) : [numberOf(by(branch), branch)],
+  }));
   const order = ranked.toSorted((a, b) => compare(b.rank, a.rank) || a.index - b.index);
   const winner = order[0]?.branch ?? first;
   const reason = `${nameOf(winner)} was better`;
@@ -171,6 +192,22 @@ export async function best<Output>(
     if ((execution as { readonly mode?: string }).mode === "effects") await host.save(rejected);
   }
   return winner;
+}
+
+/** What cannot be compared would leave the order to chance. */
+function numberOf(said: unknown, session: Session): number {
+  if (typeof said === "number" && !Number.isNaN(said)) return said;
+  throw new RathError("workflow.invalid", `by of best gave ${answerOf(said)}: give a number${soon(said)}.`, { session });
+}
+
+function answerOf(said: unknown): string {
+  return said instanceof Promise ? "a Promise" : shown(said);
+}
+
+function soon(said: unknown): string {
+  if (!(said instanceof Promise)) return "";
+  said.catch(() => {}); // nobody waits for what it comes to
+  return ", it cannot be async";
 }
 
 function rankOf(branch: Session): readonly number[] {

@@ -146,6 +146,23 @@ const cases: readonly (readonly [string, () => unknown, string, RegExp])[] = [
     "agent.hook-failed",
     message,
   ]),
+  // Mutant: a refusal that is misspelt refuses nothing, and the model is asked.
+  ...(
+    [
+      [
+        { refused: "no" },
+        /gave an object without instructions, messages, tools, settings or refuse: give a request, \{ refuse \} with the/,
+      ],
+      [{ refuse: false }, /gave a refusal that is a boolean: give/],
+      ["no", /^The beforeModel hook of agent "writer" gave a string: give a request/],
+      [null, /gave null: give a request/],
+    ] as const
+  ).map(([answer, message]): (typeof cases)[number] => [
+    `a hook that gives ${JSON.stringify(answer)}`,
+    () => hooked(() => answer),
+    "agent.hook-failed",
+    message,
+  ]),
   [
     "a hook that throws",
     () =>

@@ -332,6 +332,9 @@ describe("options that are not known", () => {
       "do.repat": () => done.do("y", () => 1, { repat: "safe" } as never),
       "ask.expire": () => done.ask("?", undefined, { expire: "1s" } as never),
       "session.titel": () => rath.session("go", { titel: "t" } as never),
+      // Mutant: a text is kept as the list of its letters.
+      tags: () => rath.session("go", { tags: "abc" as never }),
+      tag: () => rath.session("go", { tags: ["a", 5] as never }),
       "run.kye": () => rath.run(new Flow((session) => session), done, { kye: "k" } as never),
       key: () => rath.run(new Flow((session) => session), done, { key: "" }),
       "run.queue": () => rath.run(new Flow((session) => session), done, { queue: "yes" as never }),

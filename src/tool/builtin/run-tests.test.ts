@@ -7,6 +7,12 @@ import { runTests } from "./run-tests.ts";
 const written = (exitCode: number, stdout: string, stderr = "") =>
   runTests("tests")({ sandbox: { exec: async () => ({ exitCode, stdout, stderr, durationMs: 1 }) } } as unknown as EffectContext);
 
+// Mutant: the sandbox is asked to run nothing, and the check fails with its words.
+test("a command that is none is refused when the check is made", () => {
+  for (const none of [undefined, 5, ["npm", "test"], " "])
+    expect(() => runTests(none as never)).toThrow(/^the command of runTests is .*: give (a string|one, like "npm test")\.$/);
+});
+
 describe("the verdict", () => {
   test.each([
     ["TAP that passes", 0, "ok 1 - a\nok 2 - b\n1..2\n", "", { passed: true, score: 1, reason: "all 2 tests pass" }],

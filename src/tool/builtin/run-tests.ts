@@ -1,4 +1,5 @@
 /** A check by a command: the tests of a repository judge the files of a session, in its sandbox. */
+import { givenText, unsupported } from "../../session/given.ts";
 import type { CheckResult, CommandResult, EffectContext } from "../../session/session.ts";
 
 /**
@@ -11,6 +12,8 @@ import type { CheckResult, CommandResult, EffectContext } from "../../session/se
  * if (!judged.checks.at(-1)?.passed) session = judged.say(`The tests fail: ${judged.checks.at(-1)?.reason}`);
  */
 export function runTests(command: string): (context: EffectContext) => Promise<CheckResult> {
+  if (givenText(command, "the command of runTests").trim() === "")
+    throw unsupported("the command of runTests", "is empty", 'give one, like "npm test"');
   return async ({ sandbox }) => verdict(await sandbox.exec(command));
 }
 
