@@ -195,6 +195,46 @@ describe("a rerun of an agent", () => {
     expect([again.reused, again.of, asked]).toEqual([5, 5, 1]);
   });
 
+  // Mutants: the place after the last result of a round stands for that of its source, which may have come earlier; no result of a
+  // round stands for its source, whose nested work a reused one has not.
+  test.each([
+    ["tools", false],
+    ["agents as tools", true],
+  ])("what follows a round of %s whose results came in another order than their calls is not done again", async (_, nested) => {
+    const done: string[] = [];
+    let slow = "";
+    const takes = (name: string) => async () => {
+      done.push(name);
+      await new Promise((resolve) => setTimeout(resolve, name === slow ? 30 : 1));
+      return name;
+    };
+    const plain = (name: string) =>
+      tool({ name, description: name, input: z.object({ task: z.string() }), repeat: "safe", writes: "nothing", run: takes(name) });
+    const asked = (name: string) =>
+      tool({
+        name,
+        description: name,
+        input: z.object({ task: z.string() }),
+        repeat: "safe",
+        run: async (_input, { session }) => (await session.do(`in ${name}`, takes(name), { repeat: "safe" })).output,
+      });
+    const names = ["first", "second", "third"];
+    const agent = new Agent({
+      model: scripted({ calls: names.map((name) => ({ tool: name, input: { task: "x" } })) }, "done"),
+      tools: names.map((name) => (nested && name !== "third" ? asked(name) : plain(name))),
+    });
+    const flow = new Flow(async (session) => (await agent.forward(session)).do("book", () => done.push("book"), { repeat: "safe" }));
+    for (slow of names) {
+      const session = await flow.forward(testRath().session("go"));
+      done.length = 0;
+      const again = await rerun(session, flow);
+      expect([done, again.reused, again.split]).toEqual([[], again.of, undefined]);
+      // A rerun of the rerun reuses what was reused.
+      const third = await rerun(again.session, flow);
+      expect([done, third.split]).toEqual([[], undefined]);
+    }
+  });
+
   // Mutant: of a merge the whole history of its branches counts, from the root on: a fork on which a run is done again differs there.
   test.each([
     ["with labels", "in", undefined],
