@@ -244,6 +244,34 @@ describe("a Selector", () => {
     expect(String(await replay(stopped, slow))).toMatch(/^identical/);
   });
 
+  // Mutant: what a receiver stopped with is asked of the session alone, which forgets it as soon as something is said.
+  test.each([
+    ["says something more", async (stopped: Session) => stopped.say("noted")],
+    [
+      "takes in what was done beside it",
+      async (stopped: Session) =>
+        stopped.merge(
+          await stopped
+            .at(1)
+            .fork("side")
+            .do("side", () => 1),
+        ),
+    ],
+  ])("a receiver that %s after an agent stopped has stopped so", async (_, then) => {
+    class Half extends Workflow {
+      readonly description = "Says half.";
+      readonly agent = new Agent({ model: scripted({ text: "half an ans", finish: "length" }) });
+      async forward(session: Session): Promise<Session> {
+        return then(await this.agent.forward(session));
+      }
+    }
+    const stopped = await route(
+      new Selector({ choices: { half: new Half() }, choose: ({ routes }) => (routes.length === 0 ? "half" : "done") }),
+    );
+    expect(stopped.stop).toBe("length");
+    expect(() => stopped.output).toThrow();
+  });
+
   test("select gives one choice and runs nothing", async () => {
     const chosen = await new Selector({ choices: choices(), choose: routing() }).select(testRath().session("Please."));
     expect(chosen.output).toEqual({ choice: "fix", reason: "route 0" });

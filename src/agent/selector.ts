@@ -219,8 +219,10 @@ function handed(host: Host, chosen: Session<Choice>): Session {
 
 /** What the last receiver came to is what the Selector came to. */
 function finished(host: Host, chosen: Session, before: Session): Session {
-  const { stop = "finished" } = before;
   const { output, said } = stateOf(placeOf(before).node);
+  // Whatever was said or merged since, what there is of it is what the receiver left.
+  const left = output?.kind === "agent.stopped" ? output.data<"agent.stopped">(host.platform)?.stop : before.stop;
+  const stop = left ?? "finished";
   const good = output?.kind === "agent.stopped" ? stop === "finished" : output?.facts.outcome === "ok";
   const value = good ? before.output : undefined;
   return host.add(chosen, "agent.stopped", { stop, ...(value === undefined || value === saidText(said, host.platform) ? {} : { value }) });

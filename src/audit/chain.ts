@@ -122,7 +122,7 @@ function sortOf(kind: string): LogAbout["log"] {
   return ofRuns.test(kind) ? "run" : kind === "answer.given" || kind === "signal.sent" ? "answer" : "session";
 }
 
-/** A result has a call; an answer it names is the answer to that call, or to what became of it. An answer is alone in the log of its question. */
+/** A result has a call; an answer it names is the answer to that call, or to what became of it, or what its source was answered. An answer is alone in the log of its question. */
 function checkAnswers(platform: Platform, gathered: Gathered, log: GatheredLog, entries: readonly Entry[]): Finding[] {
   const findings: Finding[] = [];
   const called = new Set<string>();
@@ -158,7 +158,9 @@ function checkAnswers(platform: Platform, gathered: Gathered, log: GatheredLog, 
     const answers = (question: string | undefined): boolean =>
       question === asked || (question !== undefined && marks.get(question) === asked);
     const answer = names.answer === undefined ? undefined : gathered.entries.get(names.answer);
-    if (answer?.kind !== undefined && (answer.kind !== "answer.given" || !answers(answer.names.question ?? asked))) {
+    if (answer?.kind === undefined) return;
+    const isAnswer = entry.source === undefined ? answers(answer.names.question ?? asked) : answersSource(gathered, entry, answer);
+    if (answer.kind !== "answer.given" || !isAnswer) {
       findings.push({
         event: id,
         problem: `it names ${answer.id} as its answer, which is not the answer to its question`,
@@ -168,6 +170,37 @@ function checkAnswers(platform: Platform, gathered: Gathered, log: GatheredLog, 
     }
   });
   return findings;
+}
+
+/** What a rerun reuses keeps the answer of its source, which is checked where it lies: another one was never given to it. */
+function answersSource({ entries, logs }: Gathered, result: Entry, answer: Entry): boolean {
+  const seen = new Set<string>();
+  let at = result;
+  while (at.source !== undefined) {
+    const source = entries.get(at.source);
+    if (source?.kind === undefined) return true; // gathering has said so
+    if (source.kind !== result.kind || seen.has(source.id)) return false;
+    if (!source.erased) return source.names.answer === answer.id;
+    seen.add(source.id);
+    at = source;
+  }
+  // Which answer it named was erased, and not what it was called for.
+  const { question } = answer.names;
+  return question === undefined || questionsOf(logs.get(at.session), at).has(question);
+}
+
+/** Under which a person can have been asked about the call of a result: its own id, and the marks that it was started after waiting. */
+function questionsOf(log: GatheredLog | undefined, result: Entry): ReadonlySet<string> {
+  const before = log?.entries.slice(0, result.index) ?? [];
+  const call = result.call ?? before.findLast(({ kind }) => kind !== undefined && isCalled(kind))?.id;
+  const questions = new Set<string>(call === undefined ? [] : [call]);
+  let last: string | undefined;
+  for (const { id, kind, call: named } of before) {
+    if (kind === undefined) continue;
+    if (isCalled(kind)) last = id;
+    if (isStarted(kind) && (named ?? last) === call) questions.add(id);
+  }
+  return questions;
 }
 
 /** A signal lies in the mailbox of its name and run. Who takes it waits for that name in that run, and nobody else takes it there. */

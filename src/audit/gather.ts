@@ -180,7 +180,16 @@ class Gathering {
             ? { as: "the input of the run", field: "data.input" }
             : { as: "what it was detached from", field: "data.from" }),
         });
-      if (answer !== undefined) this.#want(answer, { by: entry.id, as: "the answer it names", field: "data.answer" });
+      if (answer !== undefined) {
+        this.#want(answer, { by: entry.id, as: "the answer it names", field: "data.answer" });
+        // Only where it was given can be seen what was asked.
+        if (entry.source !== undefined)
+          this.#want(entry.source, {
+            by: entry.id,
+            as: "the result it was taken from, which was answered,",
+            field: "envelope.facts.source",
+          });
+      }
       if (signal !== undefined) this.#want(signal, { by: entry.id, as: "the signal it took", field: "data.signal" });
       if (entry.run !== undefined && !this.#asked.has(entry.run)) {
         this.#asked.add(entry.run);

@@ -13,7 +13,7 @@ import { current, type Node } from "../session/log.ts";
 import type { Platform } from "../session/platform.ts";
 import { stagedAt } from "../session/remembered.ts";
 import { contextWhat } from "../session/request.ts";
-import { type Whats, whatOf } from "../session/what.ts";
+import { type Whats, whatOf, whatOfResult } from "../session/what.ts";
 import { emptyTree } from "../workspace/tree.ts";
 import type { Captured, Services } from "./services.ts";
 
@@ -41,7 +41,10 @@ export class Reuse {
   /** Results of nested work, by the call they are inside. */
   readonly #inside = new Map<string, Node[]>();
   readonly #whats: Whats = new Map();
+  /** Results of batches that stand for their sources, each by itself. */
+  readonly #results: Whats = new Map();
   readonly #contexts = new WeakMap<Chain, string>();
+  readonly #text = (node: Node): string => this.#runtime.textOf(node);
   readonly #effects: "ask" | "live";
   /** Calls that were started and have no known result. */
   readonly #doubts = new Map<string, Node>();
@@ -152,7 +155,10 @@ export class Reuse {
 
   /** With an equal history before it, a reused result stands for its source: inner work is not done again and still counts. */
   reused(called: Node, returned: Node, source: Node): void {
-    if (this.#what(called) === this.#what(callOf(source))) this.standsFor(returned, source);
+    if (this.#what(called) !== this.#what(callOf(source))) return;
+    // In a batch the place after a result holds those that came before it, in an order of its own.
+    if (returned.facts.call === undefined) this.standsFor(returned, source);
+    else this.#results.set(returned, whatOfResult(source, this.#runtime.platform, this.#text, this.#whats, this.#results));
   }
 
   /** An effect that may not be repeated and finds no equal result stops and asks. */
@@ -213,10 +219,7 @@ export class Reuse {
       case "model.called": {
         // The whole request by its contents: the digest in the call is over ids.
         const { request: _, changed: __, ...asked } = JSON.parse(text) as Record<string, unknown>;
-        return [
-          JSON.stringify(asked),
-          contextWhat(stateOf(head).context, this.#runtime.platform, this.#contexts, (at) => this.#runtime.textOf(at)),
-        ];
+        return [JSON.stringify(asked), contextWhat(stateOf(head).context, this.#runtime.platform, this.#contexts, this.#text)];
       }
       case "recall.called":
         // What is found depends on what is asked, on the store and on what is staged on the branch.
@@ -239,7 +242,7 @@ export class Reuse {
   }
 
   #what(node: Node): string {
-    return whatOf(node, this.#runtime.platform, (at) => this.#runtime.textOf(at), this.#whats);
+    return whatOf(node, this.#runtime.platform, this.#text, this.#whats, this.#results);
   }
 }
 

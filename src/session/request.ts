@@ -11,7 +11,7 @@ import type { Node } from "./log.ts";
 import type { ModelRequest, ModelSettings, RequestMessage, RequestTool } from "./message.ts";
 import type { Platform } from "./platform.ts";
 import { rendered, renderedEvent, resultOf } from "./render.ts";
-import { whatOf, whatOfEvent } from "./what.ts";
+import { whatOfEvent } from "./what.ts";
 
 /** How messages are made of events; part of the digest, so that a request is never checked against another rendering. */
 const rendering = "openrath request 1";
@@ -105,11 +105,18 @@ function viewWhat({ nodes, cuts }: View, platform: Platform, what: (node: Node, 
 
 /** What is read of one event, as contents. */
 function whatIsRead(node: Node, cut: number | undefined, platform: Platform, text: (node: Node) => string): string {
-  if (node.kind === "session.merged") return whatOf(node, platform, text, new Map());
+  if (node.kind === "session.merged") return platform.sha256(mergedText(node, platform));
   if (node.kind === "context.compressed" || node.kind === "recall.returned")
     return platform.sha256(JSON.stringify(renderedEvent(node, platform)));
   if (cut === undefined) return whatOfEvent(node, platform, text);
   return platform.sha256(JSON.stringify([whatOfEvent(callOf(node), platform, text), resultOf(node, "", cut, platform)]));
+}
+
+/** What is read of a merge, which is of other branches' histories only so much. One without a label is named by an id, another one each time. */
+function mergedText(node: Node, platform: Platform): string {
+  let text = JSON.stringify(renderedEvent(node, platform));
+  for (const [index, { log }] of node.parents.slice(1).entries()) if (!log.fork?.label) text = text.replaceAll(log.id, `branch ${index}`);
+  return text;
 }
 
 /** Folds along a chain from its start, or from the newest message that a model reads nothing before; remembers each link. */

@@ -10,9 +10,15 @@ import { replacementOf } from "./remembered.ts";
 
 /** Remembers digests of places; a caller may seed it, so that one place counts as another. */
 export type Whats = Map<Node, string>;
+/** Digests of single results of batches, where one counts as another. */
+type Results = ReadonlyMap<Node, string>;
+
+const noResults: Results = new Map();
+
+type Text = (node: Node) => string;
 
 /** Digest of an event and everything before it. */
-export function whatOf(node: Node, platform: Platform, text: (node: Node) => string, known: Whats): string {
+export function whatOf(node: Node, platform: Platform, text: Text, known: Whats, results = noResults): string {
   const waiting: Node[] = [node];
   for (let next = waiting.at(-1); next !== undefined; next = waiting.at(-1)) {
     const before = placesBefore(next);
@@ -22,23 +28,28 @@ export function whatOf(node: Node, platform: Platform, text: (node: Node) => str
       waiting.pop();
       // That an effect had to wait before it started changes nothing about what happened.
       if (isStarted(next.kind)) known.set(next, known.get(next.parent as Node) as string);
-      else if (!known.has(next)) known.set(next, digest(next, before, platform, text, known));
+      else if (!known.has(next)) known.set(next, digest(next, before, platform, text, known, results));
     }
   }
   return known.get(node) as string;
 }
 
-function digest(node: Node, before: readonly Node[], platform: Platform, text: (node: Node) => string, known: Whats): string {
-  if (isReturned(node.kind) && node.facts.call !== undefined) return digestInBatch(node, platform, text, known);
+function digest(node: Node, before: readonly Node[], platform: Platform, text: Text, known: Whats, results: Results): string {
+  if (isReturned(node.kind) && node.facts.call !== undefined) return digestInBatch(node, platform, text, known, results);
   return platform.sha256(JSON.stringify([...contentOf(node, platform, text), before.map((parent) => known.get(parent))]));
 }
 
+/** Digest of a result of a batch by itself: it stands on its call and on its nested work, whenever it came. */
+export function whatOfResult(result: Node, platform: Platform, text: Text, known: Whats, results = noResults): string {
+  const standsFor = results.get(result);
+  if (standsFor !== undefined) return standsFor;
+  const [call, ...inner] = [callOf(result), ...result.parents.slice(1)].map((place) => whatOf(place, platform, text, known, results));
+  return platform.sha256(JSON.stringify([...contentOf(result, platform, text), call, inner]));
+}
+
 /** Results of a batch come in any order: each stands on its call, and the last one on all of them in call order. */
-function digestInBatch(node: Node, platform: Platform, text: (node: Node) => string, known: Whats): string {
-  const alone = (result: Node): string => {
-    const inner = result.parents.slice(1).map((parent) => known.get(parent));
-    return platform.sha256(JSON.stringify([...contentOf(result, platform, text), known.get(callOf(result)), inner]));
-  };
+function digestInBatch(node: Node, platform: Platform, text: Text, known: Whats, stand: Results): string {
+  const alone = (result: Node): string => whatOfResult(result, platform, text, known, stand);
   const results: Node[] = [];
   for (let at: Node | undefined = node; at !== undefined && (isReturned(at.kind) || isStarted(at.kind)); at = at.prior)
     if (isReturned(at.kind)) results.push(at);
@@ -49,18 +60,18 @@ function digestInBatch(node: Node, platform: Platform, text: (node: Node) => str
 }
 
 /** What one event says, without what came before it. */
-export function whatOfEvent(node: Node, platform: Platform, text: (node: Node) => string): string {
+export function whatOfEvent(node: Node, platform: Platform, text: Text): string {
   const call = isReturned(node.kind) && node.kind !== "model.returned" ? contentOf(callOf(node), platform, text) : [];
   return platform.sha256(JSON.stringify([...call, ...contentOf(node, platform, text)]));
 }
 
 /** What an event says by itself: kind, version, outcome and data without ids. */
-function contentOf(node: Node, platform: Platform, text: (node: Node) => string): readonly unknown[] {
+function contentOf(node: Node, platform: Platform, text: Text): readonly unknown[] {
   return [node.kind, node.version, node.facts.outcome ?? "", dataOf(node, platform, text)];
 }
 
 /** Data whose ids are named by the parents instead. */
-function dataOf(node: Node, platform: Platform, text: (node: Node) => string): unknown {
+function dataOf(node: Node, platform: Platform, text: Text): unknown {
   if (node.erased) return "erased";
   switch (node.kind) {
     case "session.forked": {

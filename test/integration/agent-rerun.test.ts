@@ -11,6 +11,7 @@ import type { Session } from "../../src/session/session.ts";
 import { testRath } from "../../src/testing/test-rath.ts";
 import { tool } from "../../src/tool/tool.ts";
 import { parallel, sequence } from "../../src/workflow/combinators.ts";
+import { Flow } from "../support/flow.ts";
 import { attempts, noUsage, pricedRath, says } from "../support/models.ts";
 
 function world() {
@@ -192,6 +193,86 @@ describe("a rerun of an agent", () => {
     const session = await agent.forward(testRath().session("go"));
     const again = await rerun(session, agent);
     expect([again.reused, again.of, asked]).toEqual([5, 5, 1]);
+  });
+
+  // Mutants: the place after the last result of a round stands for that of its source, which may have come earlier; no result of a
+  // round stands for its source, whose nested work a reused one has not.
+  test.each([
+    ["tools", false],
+    ["agents as tools", true],
+  ])("what follows a round of %s whose results came in another order than their calls is not done again", async (_, nested) => {
+    const done: string[] = [];
+    let slow = "";
+    const takes = (name: string) => async () => {
+      done.push(name);
+      await new Promise((resolve) => setTimeout(resolve, name === slow ? 30 : 1));
+      return name;
+    };
+    const plain = (name: string) =>
+      tool({ name, description: name, input: z.object({ task: z.string() }), repeat: "safe", writes: "nothing", run: takes(name) });
+    const asked = (name: string) =>
+      tool({
+        name,
+        description: name,
+        input: z.object({ task: z.string() }),
+        repeat: "safe",
+        run: async (_input, { session }) => (await session.do(`in ${name}`, takes(name), { repeat: "safe" })).output,
+      });
+    const names = ["first", "second", "third"];
+    const agent = new Agent({
+      model: scripted({ calls: names.map((name) => ({ tool: name, input: { task: "x" } })) }, "done"),
+      tools: names.map((name) => (nested && name !== "third" ? asked(name) : plain(name))),
+    });
+    const flow = new Flow(async (session) => (await agent.forward(session)).do("book", () => done.push("book"), { repeat: "safe" }));
+    for (slow of names) {
+      const session = await flow.forward(testRath().session("go"));
+      done.length = 0;
+      const again = await rerun(session, flow);
+      expect([done, again.reused, again.split]).toEqual([[], again.of, undefined]);
+      // A rerun of the rerun reuses what was reused.
+      const third = await rerun(again.session, flow);
+      expect([done, third.split]).toEqual([[], undefined]);
+    }
+  });
+
+  // Mutant: of a merge the whole history of its branches counts, from the root on: a fork on which a run is done again differs there.
+  test.each([
+    ["with labels", "in", undefined],
+    ["without labels", undefined, undefined],
+    ["with all that was said", "in", "all"],
+    ["as a function tells it", "in", (others: readonly Session[]) => others.map(({ text }) => `They came to ${text}.`).join(" ")],
+  ] as const)("branches that were merged %s are read again as they were, and nobody is asked", async (_, label, context) => {
+    const { done, agent } = world();
+    const flow = new Flow(async (session) => {
+      const named = (name: string) => (label === undefined ? session.fork() : session.fork(`${label} ${name}`));
+      const [a, b, c] = await Promise.all(
+        ["a", "b", "c"].map((name) => named(name).do(name, () => `result of ${name}`, { repeat: "safe" })),
+      );
+      return agent().forward(await (a as Session).merge([b, c] as Session[], context === undefined ? {} : { context }));
+    });
+    const rath = testRath();
+    const session = await flow.forward(rath.session("Where to?"));
+    done.length = 0;
+    const again = await rerun(session, flow);
+    expect([done, again.reused, again.split]).toEqual([[], 6, undefined]);
+  });
+
+  // Mutant: a merge is not read by its contents, and what another branch came to makes no difference.
+  test("what a merged branch came to is read: another result asks the model again", async () => {
+    const { done, agent } = world();
+    const flow = new Flow(async (session) => {
+      const [a, b, c] = await Promise.all(
+        ["a", "b", "c"].map((name) => session.fork(name).do(name, () => `result of ${name}`, { repeat: "safe", input: name })),
+      );
+      return agent().forward(await (a as Session).merge([b, c] as Session[]));
+    });
+    const session = await flow.forward(testRath().session("Where to?"));
+    done.length = 0;
+    const made = [...session.events()].find((event) => event.kind === "session.merged") as Event;
+    const event = made.parents[1] as string;
+    const again = await rerun(session, flow, { change: { event, output: "rain" } });
+    expect(done).toEqual(["plan", "weather Lisbon", "answer"]);
+    expect((await again.session.request()).messages[1]).toMatchObject({ parts: [{ text: expect.stringContaining("rain") }] });
   });
 
   test("the money it saved is said", async () => {
