@@ -126,6 +126,7 @@ function sortOf(kind: string): LogAbout["log"] {
 function checkAnswers(platform: Platform, gathered: Gathered, log: GatheredLog, entries: readonly Entry[]): Finding[] {
   const findings: Finding[] = [];
   const called = new Set<string>();
+  const returned = new Set<string>();
   /** Marks that a call was started after waiting: a question about it may be asked under them. */
   const marks = new Map<string, string | undefined>();
   let last: string | undefined;
@@ -155,6 +156,9 @@ function checkAnswers(platform: Platform, gathered: Gathered, log: GatheredLog, 
         field: "envelope.facts.call",
         kind: "moved",
       });
+    else if (returned.has(asked))
+      findings.push({ event: id, problem: `it is a second result of the call ${asked}`, field: "envelope.facts.call", kind: "moved" });
+    else returned.add(asked);
     const answers = (question: string | undefined): boolean =>
       question === asked || (question !== undefined && marks.get(question) === asked);
     const answer = names.answer === undefined ? undefined : gathered.entries.get(names.answer);
