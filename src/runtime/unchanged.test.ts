@@ -2,7 +2,9 @@
 import { expect, test } from "vitest";
 import { Flow } from "../../test/support/flow.ts";
 import { otherProcess } from "../../test/support/other-process.ts";
+import type { Session } from "../session/session.ts";
 import { memoryStore } from "../store/memory.ts";
+import { best } from "../workflow/combinators.ts";
 import { replay } from "./replay.ts";
 
 /** What a run that asks comes to when it is answered and gone on with in another process, by the same code. */
@@ -33,4 +35,14 @@ test("a workflow that gives back a value from before it was entered is the same 
     ...{ status: "done", diverged: undefined },
     replayed: expect.stringMatching(/^identical/),
   });
+});
+
+// Mutant: the winner is named by its id, which is another one when its fork is made again.
+test("best over branches without labels gives the same reason when its run goes on", async () => {
+  const flow = new Flow(async (session) => {
+    const tries = [session.fork("one").note("a").fork().note("b"), session.fork("two").note("c")] as readonly [Session, Session];
+    expect((await best(tries)).head).toBe(tries[0].head);
+    return session.ask("go on?");
+  });
+  expect(await goneOnWith(flow)).toMatchObject({ status: "done", diverged: undefined });
 });
