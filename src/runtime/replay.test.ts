@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Flow } from "../../test/support/flow.ts";
+import { Agent } from "../agent/agent.ts";
+import { scripted } from "../model/scripted.ts";
 import { composeRath } from "../openrath.ts";
 import type { Session } from "../session/session.ts";
 import { memoryStore } from "../store/memory.ts";
@@ -114,6 +116,48 @@ describe("replay", () => {
     expect((await replay(second, two)).identical).toBe(true);
     expect((await replay(second, one)).identical).toBe(false);
     expect((await replay(second, one, { from: first.step })).identical).toBe(true);
+  });
+
+  // Mutant: what causes no effect counts as new although nothing came after it that it could be written with.
+  test.each(["waits", "was cancelled"])(
+    "finds a run that %s identical, also where a branch ended with what is not written",
+    async (how) => {
+      await using rath = memory();
+      const agent = new Agent({ name: "a", model: scripted("hello") });
+      const flow = (more: (session: Session) => Session | Promise<Session>): Flow =>
+        new Flow(async (session) => {
+          const both = [session.fork("p").ask("go?"), agent.forward(session.fork("q")).then(more)] as const;
+          return (await both[0]).merge(await both[1]);
+        });
+      const same = flow((session) => session.note("last words"));
+      const run = await rath.run(same, rath.session("go"));
+      const waiting = await run.settle();
+      if (how === "was cancelled") await run.cancel("enough");
+      const { session } = how === "was cancelled" ? await run.settle() : waiting;
+      expect(String(await replay(session, same))).toMatch(/^identical/);
+      // One more effect is no last word; what is named is where the program leaves its record.
+      const more = flow((before) => before.note("last words").do("more", () => 1));
+      expect(await replay(session, more)).toMatchObject({
+        identical: false,
+        at: { kind: "model.returned" },
+        got: { kind: "agent.stopped" },
+      });
+      const less = flow((before) => before.fork("other"));
+      expect((await replay(session, less)).identical).toBe(true);
+      expect((await replay(session, new Flow((only) => only.fork("p").ask("go?")))).identical).toBe(false);
+    },
+  );
+
+  // Mutant: of a run that ended, too, what causes no effect is passed over.
+  test("tells of a run that ended what is new, although it causes no effect", async () => {
+    await using rath = memory();
+    const start = await rath.save(rath.session("go"));
+    const flow = (then: (session: Session) => Promise<Session>) => new Flow(async (session) => then(await session.do("x", () => 1)));
+    const failing = flow(() => Promise.reject(new Error("no")));
+    await expect(failing.forward(start)).rejects.toThrow("no");
+    const waits = flow((session) => new Promise(() => session.note("new")));
+    const got = { kind: "note.added", text: "new" };
+    expect(await replay(await rath.open(start.id), waits)).toMatchObject({ identical: false, got });
   });
 
   test("of something no workflow made says so", async () => {
