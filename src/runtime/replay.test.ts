@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Flow } from "../../test/support/flow.ts";
+import { otherProcess } from "../../test/support/other-process.ts";
 import { Agent } from "../agent/agent.ts";
 import { scripted } from "../model/scripted.ts";
 import { composeRath } from "../openrath.ts";
@@ -158,6 +159,56 @@ describe("replay", () => {
     const waits = flow((session) => new Promise(() => session.note("new")));
     const got = { kind: "note.added", text: "new" };
     expect(await replay(await rath.open(start.id), waits)).toMatchObject({ identical: false, got });
+  });
+
+  // Mutants: a branch beyond its record goes on in an implicit fork (and loses its label); every verb there begins one; a fork, too.
+  test("what is made and dropped stands where it stood, on the branches of the record and on others", async () => {
+    await using rath = memory();
+    const seen: unknown[] = [];
+    const see = ({ step, lineage, messages }: Session): void =>
+      void seen.push([step, lineage.label, lineage.implicit, messages.map(({ text }) => text)]);
+    const flow = new Flow(async (session) => {
+      const done = await session.fork("work").do("x", () => 1);
+      const asked = await session
+        .fork("asked")
+        .say("a")
+        .do("y", () => 2);
+      const [first, second] = [done.say("1").say("2"), done.say("3").say("4")];
+      const tried = session.fork("try").say("5").say("6");
+      for (const each of [first, second, tried, first.merge(tried), second.merge(asked), done.merge(asked), session.fork("m").merge(asked)])
+        see(await each);
+      return asked;
+    });
+    const done = await flow.forward(rath.session("go"));
+    const live = seen.splice(0);
+    expect(live.map((each) => (each as unknown[])[1])).toEqual(["work", undefined, "try", "work", undefined, undefined, "m"]);
+    expect(String(await replay(done, flow))).toMatch(/^identical/);
+    expect(seen).toEqual(live);
+  });
+
+  // Mutant: a replay goes on in the logs that others hold.
+  test("leaves the branches that others hold as they are, and is the same again", async () => {
+    const store = memoryStore();
+    await using first = otherProcess(store);
+    const made: Session[] = [];
+    const flow = new Flow(async (session) => {
+      const done = await session.fork("b").do("x", () => 1);
+      made.push(done.note("dropped").note("dropped too"));
+      return session.do("y", () => 2);
+    });
+    const { id } = await flow.forward(first.session("go"));
+    const branch = made[0]?.id as string;
+    await using rath = otherProcess(store, {}, { stillReplayMs: 30 });
+    const [done, held] = [await rath.open(id), await rath.open(branch)];
+    for (let times = 0; times < 2; times++) expect(String(await replay(done, flow))).toMatch(/^identical/);
+    expect(made.map(({ id: on, step }) => [on, step])).toEqual(made.map(() => [branch, held.step + 2]));
+    expect((await rath.open(branch)).head).toBe(held.head);
+    // Who goes on with it goes on with itself, and what comes after the run is nothing to its replay.
+    const next = await held.do("next", () => 3);
+    expect([next.id, next.step, next.lineage.implicit]).toEqual([branch, held.step + 2, false]);
+    expect(String(await replay(done, flow))).toMatch(/^identical/);
+    expect([made.at(-1)?.id, made.at(-1)?.step]).toEqual([branch, held.step + 2]);
+    expect((await rath.open(branch)).head).toBe(next.head);
   });
 
   test("of something no workflow made says so", async () => {
