@@ -1,6 +1,6 @@
 /** Where a program, executed again, left its record: what was expected there, what it asked for, and which field differs. */
-import type { Event } from "../session/event.ts";
-import type { Node } from "../session/log.ts";
+import { type Event, isCalled } from "../session/event.ts";
+import { isAncestor, type Node } from "../session/log.ts";
 import type { Platform } from "../session/platform.ts";
 import type { Execution, Stray } from "./execution.ts";
 
@@ -29,9 +29,15 @@ export function divergenceOf(platform: Platform, execution: Execution): Divergen
   if (side?.instead !== undefined) return noting(side.instead, compare(platform, side.instead, side.stray));
   const [missing] = unclaimed;
   if (missing !== undefined) return noting(missing, describe(missing.event(platform), "event", brief(missing, platform), undefined));
-  const extra = execution.strays[0];
+  const extra = firstOf(execution.strays);
   if (extra !== undefined) return describe(extra.head.event(platform), "event", undefined, { kind: extra.kind, ...(extra.data as object) });
   throw new Error("nothing diverged");
+}
+
+/** What led to the first effect that was never recorded; what causes none may only be unwritten. */
+function firstOf(strays: readonly Stray[]): Stray | undefined {
+  const called = strays.find(({ kind }) => isCalled(kind));
+  return called === undefined ? strays[0] : strays.find(({ head }) => isAncestor(head, called.head));
 }
 
 /** Where something was erased, the program is not to blame: it could not be given again what it had been given. */

@@ -62,6 +62,8 @@ function within(execution: Execution, node: Node, context: Context, { name, work
   const work = async (): Promise<Session> => forward(inner);
   const left = (telemetry === undefined || execution.mode === "replay" ? work() : telemetry.workflow(entered, work)).then((returned) => {
     const place = placeOfReturned(returned, execution, name);
+    // Leaving names the entering: where nothing that is written stands on it, it would be made again under another id.
+    if (!isAncestor(current(entered), current(place))) execution.record(current(entered));
     const left = execution.add(place, context.scope, "workflow.left", { entered: current(entered).id }, path);
     if (unwatch !== undefined) execution.record(left);
     return new SessionValue(left, context);

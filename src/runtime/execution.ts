@@ -5,7 +5,7 @@
 
 import { facts } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
-import type { DataOf, EventKind, Facts, OutcomeType } from "../session/event.ts";
+import type { DataOf, EventKind, OutcomeType } from "../session/event.ts";
 import { callOf } from "../session/fold.ts";
 import type { Budget, Effect } from "../session/host.ts";
 import { forkId, type Scope, scopeName } from "../session/id.ts";
@@ -13,9 +13,11 @@ import { encode } from "../session/json.ts";
 import { current, isAncestor, Log, type Node } from "../session/log.ts";
 import type { StreamPart } from "../session/stream.ts";
 import { textOfThrown } from "../session/thrown.ts";
+import { Beyond } from "./beyond.ts";
 import { Delivery } from "./delivery.ts";
 import type { HeldLease } from "./lease.ts";
 import { link } from "./link.ts";
+import { pureFacts } from "./pure-facts.ts";
 import { Recorded } from "./recorded.ts";
 import type { Reuse } from "./reuse.ts";
 import type { Services } from "./services.ts";
@@ -55,20 +57,7 @@ export interface Open {
   close(outcome: OutcomeType, reason: string): void;
 }
 
-const alone = Object.freeze({ alone: true } as const);
-const outside = Object.freeze({ outside: true } as const);
-const files = Object.freeze({ files: true } as const);
 const past = Object.freeze({ past: true } as const);
-
-/** What folds must know of an event without reading its data. */
-function pureFacts(kind: EventKind, data: unknown): Facts | undefined {
-  if (kind === "message.added") {
-    const { alone: stands, outside: brings } = data as DataOf<"message.added">;
-    return stands === true ? alone : brings === true ? outside : undefined;
-  }
-  if (kind === "placement.changed") return (data as DataOf<"placement.changed">).spec["workspace"] === undefined ? undefined : files;
-  return undefined;
-}
 
 /** Gets a part, and the call that it belongs to where it is no event. */
 type Watcher = (part: StreamPart, call?: string) => void;
@@ -88,6 +77,7 @@ export class Execution {
   lease: HeldLease | undefined;
   recorded: Recorded | undefined;
   reuse: Reuse | undefined;
+  #beyond: Beyond | undefined;
   /** What it recorded and does not ask for again. */
   left: readonly Node[] = [];
   /** The limits of the whole run. */
@@ -158,6 +148,7 @@ export class Execution {
     recorded.onSkipped = (call) => this.runtime.recount(call, (rule) => this.count(rule));
     this.recorded = recorded;
     this.delivery.recorded = recorded;
+    if (this.mode === "replay") this.#beyond = new Beyond(this, events);
     recorded.onProgress = () => {
       this.stillness.moved();
       this.delivery.schedule();
@@ -174,9 +165,11 @@ export class Execution {
       if (kind === "workflow.entered") this.entered ??= recorded;
       return recorded;
     }
-    const parent = this.claim(head, scope, kind === "workflow.left" ? by : undefined);
+    const log = this.#beyond?.after(head);
+    const parent = log === undefined ? this.claim(head, scope, kind === "workflow.left" ? by : undefined) : head;
     const facts = pureFacts(kind, data);
-    const node = link(this.runtime, { log: parent.log, parents: [parent], kind, data, by, pure: this.mode !== "effects", encoded, facts });
+    const made = { log: log ?? parent.log, parents: [parent], kind, data, by, pure: this.mode !== "effects", encoded, facts };
+    const node = link(this.runtime, made);
     if (kind === "workflow.entered") this.entered ??= node;
     if (kind === "session.rejected" && this.mode !== "effects") this.record(node);
     return node;
@@ -201,7 +194,7 @@ export class Execution {
   claim(head: Node, scope: Scope, returnedBy?: string): Node {
     const { log } = head;
     const free = log.tip === head && (log.owner === undefined || log.owner === this) && log.open === 0;
-    if (free && this.mode !== "replay") {
+    if (free && (this.mode !== "replay" || log.owner === this)) {
       if (this.mode !== "effects") this.own(log);
       return head;
     }
@@ -232,6 +225,7 @@ export class Execution {
     const { platform } = this.runtime;
     const log = new Log(id ?? forkId(platform, { session: head.log.id, head: head.id }, fork.scope, "implicit", fork.ordinal));
     log.fork = fork;
+    if (this.mode === "replay") this.own(log);
     const marks = {
       ...(fork.implicit ? { implicit: true } : {}),
       ...(fork.nested ? { nested: true } : {}),

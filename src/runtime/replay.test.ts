@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { Flow } from "../../test/support/flow.ts";
+import { otherProcess } from "../../test/support/other-process.ts";
+import { Agent } from "../agent/agent.ts";
+import { scripted } from "../model/scripted.ts";
 import { composeRath } from "../openrath.ts";
 import type { Session } from "../session/session.ts";
 import { memoryStore } from "../store/memory.ts";
@@ -114,6 +117,98 @@ describe("replay", () => {
     expect((await replay(second, two)).identical).toBe(true);
     expect((await replay(second, one)).identical).toBe(false);
     expect((await replay(second, one, { from: first.step })).identical).toBe(true);
+  });
+
+  // Mutant: what causes no effect counts as new although nothing came after it that it could be written with.
+  test.each(["waits", "was cancelled"])(
+    "finds a run that %s identical, also where a branch ended with what is not written",
+    async (how) => {
+      await using rath = memory();
+      const agent = new Agent({ name: "a", model: scripted("hello") });
+      const flow = (more: (session: Session) => Session | Promise<Session>): Flow =>
+        new Flow(async (session) => {
+          const both = [session.fork("p").ask("go?"), agent.forward(session.fork("q")).then(more)] as const;
+          return (await both[0]).merge(await both[1]);
+        });
+      const same = flow((session) => session.note("last words"));
+      const run = await rath.run(same, rath.session("go"));
+      const waiting = await run.settle();
+      if (how === "was cancelled") await run.cancel("enough");
+      const { session } = how === "was cancelled" ? await run.settle() : waiting;
+      expect(String(await replay(session, same))).toMatch(/^identical/);
+      // One more effect is no last word; what is named is where the program leaves its record.
+      const more = flow((before) => before.note("last words").do("more", () => 1));
+      expect(await replay(session, more)).toMatchObject({
+        identical: false,
+        at: { kind: "model.returned" },
+        got: { kind: "agent.stopped" },
+      });
+      const less = flow((before) => before.fork("other"));
+      expect((await replay(session, less)).identical).toBe(true);
+      expect((await replay(session, new Flow((only) => only.fork("p").ask("go?")))).identical).toBe(false);
+    },
+  );
+
+  // Mutant: of a run that ended, too, what causes no effect is passed over.
+  test("tells of a run that ended what is new, although it causes no effect", async () => {
+    await using rath = memory();
+    const start = await rath.save(rath.session("go"));
+    const flow = (then: (session: Session) => Promise<Session>) => new Flow(async (session) => then(await session.do("x", () => 1)));
+    const failing = flow(() => Promise.reject(new Error("no")));
+    await expect(failing.forward(start)).rejects.toThrow("no");
+    const waits = flow((session) => new Promise(() => session.note("new")));
+    const got = { kind: "note.added", text: "new" };
+    expect(await replay(await rath.open(start.id), waits)).toMatchObject({ identical: false, got });
+  });
+
+  // Mutants: a branch beyond its record goes on in an implicit fork (and loses its label); every verb there begins one; a fork, too.
+  test("what is made and dropped stands where it stood, on the branches of the record and on others", async () => {
+    await using rath = memory();
+    const seen: unknown[] = [];
+    const see = ({ step, lineage, messages }: Session): void =>
+      void seen.push([step, lineage.label, lineage.implicit, messages.map(({ text }) => text)]);
+    const flow = new Flow(async (session) => {
+      const done = await session.fork("work").do("x", () => 1);
+      const asked = await session
+        .fork("asked")
+        .say("a")
+        .do("y", () => 2);
+      const [first, second] = [done.say("1").say("2"), done.say("3").say("4")];
+      const tried = session.fork("try").say("5").say("6");
+      for (const each of [first, second, tried, first.merge(tried), second.merge(asked), done.merge(asked), session.fork("m").merge(asked)])
+        see(await each);
+      return asked;
+    });
+    const done = await flow.forward(rath.session("go"));
+    const live = seen.splice(0);
+    expect(live.map((each) => (each as unknown[])[1])).toEqual(["work", undefined, "try", "work", undefined, undefined, "m"]);
+    expect(String(await replay(done, flow))).toMatch(/^identical/);
+    expect(seen).toEqual(live);
+  });
+
+  // Mutant: a replay goes on in the logs that others hold.
+  test("leaves the branches that others hold as they are, and is the same again", async () => {
+    const store = memoryStore();
+    await using first = otherProcess(store);
+    const made: Session[] = [];
+    const flow = new Flow(async (session) => {
+      const done = await session.fork("b").do("x", () => 1);
+      made.push(done.note("dropped").note("dropped too"));
+      return session.do("y", () => 2);
+    });
+    const { id } = await flow.forward(first.session("go"));
+    const branch = made[0]?.id as string;
+    await using rath = otherProcess(store, {}, { stillReplayMs: 30 });
+    const [done, held] = [await rath.open(id), await rath.open(branch)];
+    for (let times = 0; times < 2; times++) expect(String(await replay(done, flow))).toMatch(/^identical/);
+    expect(made.map(({ id: on, step }) => [on, step])).toEqual(made.map(() => [branch, held.step + 2]));
+    expect((await rath.open(branch)).head).toBe(held.head);
+    // Who goes on with it goes on with itself, and what comes after the run is nothing to its replay.
+    const next = await held.do("next", () => 3);
+    expect([next.id, next.step, next.lineage.implicit]).toEqual([branch, held.step + 2, false]);
+    expect(String(await replay(done, flow))).toMatch(/^identical/);
+    expect([made.at(-1)?.id, made.at(-1)?.step]).toEqual([branch, held.step + 2]);
+    expect((await rath.open(branch)).head).toBe(next.head);
   });
 
   test("of something no workflow made says so", async () => {

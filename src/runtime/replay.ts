@@ -1,7 +1,7 @@
 /** Executes a workflow against its record and compares: it never calls the world, writes nothing, and reports the first difference. */
 import { counted } from "../session/counted.ts";
 import { RathError } from "../session/errors.ts";
-import type { Event } from "../session/event.ts";
+import { type Event, isCalled } from "../session/event.ts";
 import type { Node } from "../session/log.ts";
 import type { Session } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
@@ -146,9 +146,12 @@ async function execute(runtime: Runtime, execution: Execution, record: RunRecord
 
 /** Nothing moves: the program asks for something else, or waits as it waited when the run was parked, cancelled or killed. */
 function stillWaiting(runtime: Runtime, execution: Execution, record: RunRecord): Divergence | undefined {
-  if (execution.recorded?.complete !== true || execution.strays.length > 0) return divergenceOf(runtime.platform, execution);
   const was = record.ended?.status;
-  if (was === undefined || was === "cancelled") return undefined;
+  const ended = was === "done" || was === "failed";
+  // What causes no effect is written with what follows it: where nothing came after it any more, it is not on record.
+  const more = execution.strays.some(({ kind }) => ended || isCalled(kind));
+  if (execution.recorded?.complete !== true || more) return divergenceOf(runtime.platform, execution);
+  if (!ended) return undefined;
   return describe((record.program.at(-1) ?? record.input).event(runtime.platform), "status", was, "waiting");
 }
 

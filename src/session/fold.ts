@@ -457,7 +457,8 @@ function joinedUsage(state: State, node: Node): Totals {
   for (const other of node.parents.slice(1)) {
     const theirs = ancestorsOf(other);
     for (const { key: log, newest, before } of theirs.since(known)) {
-      for (let at = placeIn(log, newest); at !== undefined && at.seq > before; at = at.prior) {
+      // A replay goes on with a branch in a log of its own, which begins where the recorded one is left.
+      for (let at = placeIn(log, newest); at?.log === log && at.seq > before; at = at.prior) {
         if (at.facts.usage !== undefined) total = addTotals(total, at.facts.usage);
       }
     }

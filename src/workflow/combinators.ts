@@ -228,8 +228,9 @@ function why(branch: Session, reason: string): string {
     : `${reason}; "${check.name}" failed${check.reason === undefined ? "" : `: ${check.reason}`}`;
 }
 
-function nameOf(session: Session): string {
-  return session.lineage.label === undefined ? `session ${session.id.slice(0, 8)}` : `"${session.lineage.label}"`;
+/** Never by its id: a fork of what is not written has another one when the program is executed again, and would be another reason. */
+function nameOf({ lineage: { label } }: Session): string {
+  return label === undefined ? "another branch" : `"${label}"`;
 }
 
 async function step(flow: Flow, session: Session): Promise<Session> {
