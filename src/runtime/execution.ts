@@ -165,11 +165,9 @@ export class Execution {
       if (kind === "workflow.entered") this.entered ??= recorded;
       return recorded;
     }
-    const log = this.#beyond?.after(head);
-    const parent = log === undefined ? this.claim(head, scope, kind === "workflow.left" ? by : undefined) : head;
+    const { log, parent } = this.next(head, scope, kind === "workflow.left" ? by : undefined);
     const facts = pureFacts(kind, data);
-    const made = { log: log ?? parent.log, parents: [parent], kind, data, by, pure: this.mode !== "effects", encoded, facts };
-    const node = link(this.runtime, made);
+    const node = link(this.runtime, { log, parents: [parent], kind, data, by, pure: this.mode !== "effects", encoded, facts });
     if (kind === "workflow.entered") this.entered ??= node;
     if (kind === "session.rejected" && this.mode !== "effects") this.record(node);
     return node;
@@ -188,6 +186,14 @@ export class Execution {
     if (found !== undefined && found.by !== by) this.renames.set(found.by, by);
     if (found === undefined && (this.mode === "replay" || !this.recorded.complete)) this.strays.push({ head, kind, data: encoded.value });
     return found;
+  }
+
+  /** Where a new event goes that causes no effect. */
+  next(head: Node, scope: Scope, returnedBy?: string): { readonly log: Log; readonly parent: Node } {
+    const beyond = this.#beyond?.after(head);
+    if (beyond !== undefined) return { log: beyond, parent: head };
+    const parent = this.claim(head, scope, returnedBy);
+    return { log: parent.log, parent };
   }
 
   /** The place after which a new event goes: the head itself when it is the tip of a branch nobody else writes, else a new implicit fork. */

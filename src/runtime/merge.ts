@@ -74,9 +74,9 @@ function join(execution: Execution, head: Node, parents: readonly Node[], data: 
   const encoded = encode(data, runtime.platform, runtime.redact, kind);
   const recorded = execution.find(head, scope, kind, encoded, by);
   if (recorded !== undefined) return recorded;
-  const place = execution.claim(head, scope);
+  const { log, parent: place } = execution.next(head, scope);
   return link(runtime, {
-    log: place.log,
+    log,
     parents: parents.map((parent) => (parent === head ? place : parent)),
     kind,
     data,

@@ -187,6 +187,20 @@ describe("replay", () => {
   });
 
   // Mutant: a replay goes on in the logs that others hold.
+  // Mutant: a merge that nothing follows is made on an implicit fork, a step further.
+  test("a merge that is made and dropped stands where it stood", async () => {
+    await using rath = memory();
+    const flow = new Flow(async (session) => {
+      const [left, right] = await Promise.all(["left", "right"].map((label) => session.fork(label).do(label, () => label)));
+      const merged = await (left as Session).merge([right as Session]);
+      return merged
+        .at(merged.step - 1)
+        .fork("past")
+        .do("look", () => 1);
+    });
+    expect(String(await replay(await flow.forward(rath.session("go")), flow))).toMatch(/^identical/);
+  });
+
   test("leaves the branches that others hold as they are, and is the same again", async () => {
     const store = memoryStore();
     await using first = otherProcess(store);
