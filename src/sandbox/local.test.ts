@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { holdNamespaces } from "../workspace/namespace.ts";
 import { type Spawner, spawner } from "../workspace/spawner.ts";
@@ -117,8 +116,11 @@ describe.skipIf(impossible !== undefined)("a local sandbox", () => {
     const left = () => readdirSync(tmpdir()).filter((name) => name.startsWith(`openrath-etc-${process.pid}-`));
     const before = left();
     const sandbox = await open();
-    const running = sandbox.exec("sleep 30");
-    await sleep(50);
+    let running: Promise<unknown> | undefined;
+    // One that has not begun would be refused instead.
+    await new Promise<void>((begun) => {
+      running = sandbox.exec("echo begun; sleep 30", { onOutput: () => begun() });
+    });
     await sandbox[Symbol.asyncDispose]();
     expect(await running).toMatchObject({ stopped: "cancelled" });
     expect(left().filter((name) => !before.includes(name))).toEqual([]);
