@@ -1,7 +1,7 @@
 // One durable effect and one tool round against one raw commit of the same bytes, in turns within the same loop.
 import { join } from "node:path";
 import { sqliteStore } from "../../dist/store/sqlite.js";
-import { inDirectory, median, now, progress, settleHeap } from "../measure.mjs";
+import { inDirectory, median, now, progress } from "../measure.mjs";
 import { rawCommits } from "../raw.mjs";
 import { row } from "../report.mjs";
 import { effect, finish, openDurable, Repeated, toolRound } from "./rounds.mjs";
@@ -13,6 +13,8 @@ const WINDOWS = [
   [800, 700, 900],
   [3000, 2800, 3000],
 ];
+/** After so many rounds nothing is compiled any more; before, what a figure shows is how warm the process was, not how long the session is. */
+const WARM_UP = 8000;
 
 export async function measure({ quick }) {
   const windows = quick ? WINDOWS.slice(0, 3) : WINDOWS;
@@ -23,7 +25,8 @@ export async function measure({ quick }) {
     ["effect", effect, undefined],
   ]) {
     const bytes = await bytesOf(step);
-    await interleaved(step, bytes, 300); // warm-up
+    progress(`${name}, warm-up`);
+    await interleaved(step, bytes, quick ? WARM_UP / 4 : WARM_UP);
     const passes = [];
     for (let i = 0; i < repeats; i++) {
       progress(`${name} against raw commit of ${bytes} bytes, pass ${i + 1} of ${repeats}`);
@@ -57,7 +60,7 @@ function interleaved(step, bytes, times) {
       raw.commit(body);
       spent.raw.push(now() - begin);
     };
-    settleHeap();
+    // No forced collection here: it would throw compiled code away with the garbage.
     await finish(rath, new Repeated(times, step, { before, spent: spent.ours }));
     await rath.close();
     raw.close();
