@@ -105,8 +105,15 @@ export class Finding implements Found {
     if (roots.size > 0) await this.#takeSessions(roots);
     else if (matching !== undefined) for (const row of this.#rows.values()) if (row.log !== "erasure") await this.#takeLog(row.id);
     if (this.words !== undefined) await this.#searchKeys(this.words);
-    this.memories = await this.#findMemories(await memory());
+    this.memories = await this.#findMemories(await memory(), new Set(this.#wanted.memories), this.left);
     return this;
+  }
+
+  /** What was remembered after the look, and would have gone too. */
+  async rememberedMeanwhile(memory: MemoryStore): Promise<readonly Left[]> {
+    const names = [...(this.#wanted.memories ?? []), ...this.memories.map(versionName)];
+    const since = await this.#findMemories(memory, new Set(names), []);
+    return since.map((record) => ({ what: "memory", id: versionName(record), why: "it was written meanwhile: erase once more" }));
   }
 
   /** A fork belongs to whom its source belongs, and has its tags. */
@@ -250,10 +257,9 @@ export class Finding implements Found {
     return holds;
   }
 
-  /** In the order of their writes, so that what was made of one comes after it. */
-  async #findMemories(memory: MemoryStore): Promise<readonly MemoryRecord[]> {
-    const { memories = [], matching, sessions } = this.#wanted;
-    const names = new Set(memories);
+  /** In the order of their writes, so that what was made of one comes after it: `names` grows by what is found. */
+  async #findMemories(memory: MemoryStore, names: Set<string>, left: Left[]): Promise<readonly MemoryRecord[]> {
+    const { matching, sessions } = this.#wanted;
     const found: MemoryRecord[] = [];
     for await (const record of memory.list({ asOf: "all" })) {
       const named = names.has(record.uri) || names.has(versionName(record));
@@ -262,10 +268,8 @@ export class Finding implements Found {
       if (record.erased === undefined && (named || (matching === undefined ? ours : holds && ours))) {
         found.push(record);
         names.add(versionName(record));
-        if (this.words?.isIn(record.uri) === true)
-          this.left.push({ what: "memory", id: versionName(record), why: "its name holds the text" });
-      } else if (record.erased === undefined && holds)
-        this.left.push({ what: "memory", id: versionName(record), why: "it holds the text too" });
+        if (this.words?.isIn(record.uri) === true) left.push({ what: "memory", id: versionName(record), why: "its name holds the text" });
+      } else if (record.erased === undefined && holds) left.push({ what: "memory", id: versionName(record), why: "it holds the text too" });
     }
     return found;
   }

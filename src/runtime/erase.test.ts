@@ -246,6 +246,24 @@ describe("erase", () => {
     }
   });
 
+  test("says what of memory was written between the look and the removal", async () => {
+    const store = lasting(memoryStore());
+    const memory = { ...volatileMemory(), [Symbol.asyncDispose]: async () => {} };
+    await using other = testRath({ store, memory });
+    const slow = async (versions: readonly { uri: string; version: number }[], entry: string): Promise<void> => {
+      const late = await other.session("s").remember({ key: "late", content: "the PIN is 4711", publish: "now" });
+      await other.save(await late.remember({ key: "lamp", content: "bright", publish: "now" }));
+      await memory.erase?.(versions, entry);
+    };
+    await using rath = testRath({ store, memory: { ...memory, erase: slow } });
+    await rath.session("s").remember({ key: "door", content: "it opens with 4711", publish: "now" });
+    const report = await rath.erase({ matching: "4711" }, who);
+    expect(report.memories).toEqual(["memory://project/door@1"]);
+    const why = "it was written meanwhile: erase once more";
+    expect(report.left.filter(({ what }) => what === "memory")).toEqual([{ what: "memory", id: "memory://project/late@1", why }]);
+    expect((await rath.erase({ matching: "4711" }, who)).memories).toEqual(["memory://project/late@1"]);
+  });
+
   test("several at once give one chain of entries, and each event names one that lists it", async () => {
     const store = memoryStore();
     const shared = lasting(store);

@@ -102,6 +102,7 @@ export async function erase(
       ...found.left,
       ...survey.left,
       ...(entries.length === 0 ? [] : await begunMeanwhile(store, survey, shared)),
+      ...(entries.length === 0 ? [] : await found.rememberedMeanwhile(await runtime.memories.store())),
       ...(await recalledElsewhere(runtime, memories, found.events)),
       ...guessable(found, survey),
       ...(tables.length === 0 ? [] : [unused(tables)]),
