@@ -32,7 +32,7 @@ function process(options: RathOptions = {}): Rath {
 const workflows: Record<string, Workflow> = {
   asks: new Flow(async (session) => (await session.ask("May I?")).do("echo", () => "went on", { repeat: "safe" })),
   hears: new Flow((session) => session.receive("paid")),
-  naps: new Flow(async (session) => (await session.wait("1500ms")).do("up", () => "up", { repeat: "safe" })),
+  naps: new Flow(async (session) => (await session.wait("3s")).do("up", () => "up", { repeat: "safe" })),
   steps: new Flow(async (session) => {
     let now = session;
     for (let i = 0; i < 5; i++) now = await now.do(`step ${i}`, () => i, { repeat: "once" });

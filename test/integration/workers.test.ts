@@ -6,6 +6,7 @@ import { memoryStore } from "../../src/store/memory.ts";
 import type { Store } from "../../src/store/store.ts";
 import { Flow } from "../support/flow.ts";
 import { cut, doomed, never, process, said, stopped, until, warned, working } from "../support/processes.ts";
+import { standingClock } from "../support/standing-clock.ts";
 
 afterEach(stopped);
 
@@ -217,9 +218,11 @@ describe("a queued run", () => {
       begun++;
       return (await session.wait("1200ms")).do("awake", () => "up");
     });
-    const stop = working(process(store, { workflows: { nap } }));
+    const clock = standingClock();
+    const stop = working(process(store, { workflows: { nap } }, {}, clock));
     const run = await client.run("nap", client.session("x"), { queue: true });
     expect((await run.settle()).status).toBe("waiting");
+    clock.go();
     await stop();
     working(process(store, { workflows: { nap } }));
     expect((await run.result()).output).toBe("up");
