@@ -19,7 +19,12 @@ export function kept(store: Store): Store {
 }
 
 /** A Rath of another process, dead for whoever comes later. It waits for nothing longer than a test must. */
-export function otherProcess(store: Store | string, options: RathOptions = {}, times: object = {}, on: { readonly platform?: Platform } = {}): Rath {
+export function otherProcess(
+  store: Store | string,
+  options: RathOptions = {},
+  times: object = {},
+  on: { readonly platform?: Platform } = {},
+): Rath {
   return composeRath(
     { implicitForks: "allow", ...options, store: typeof store === "string" ? store : kept(store) },
     {
