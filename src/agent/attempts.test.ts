@@ -164,17 +164,17 @@ describe("a model call that fails", () => {
     const start = performance.now();
     await stream.cancel("not needed any more");
     const session = await stream.result();
-    expect(performance.now() - start).toBeLessThan(1000);
+    expect(performance.now() - start).toBeLessThan(6000);
     expect([session.stop, session.status, model.asked.length]).toEqual(["cancelled", "cancelled", 1]);
     expect(returned(session)).toMatchObject({ outcome: "cancelled", reason: "not needed any more" });
     expect(String(await replay(session, agent))).toMatch(/^identical/);
   });
 
   test("a time limit that ends within a wait ends it: nobody waits for nothing", async () => {
-    const model = attempts("m", [breaks(busy(6000))]);
+    const model = attempts("m", [breaks(busy(50_000))]);
     const start = performance.now();
-    const session = await ask(model, { limits: { time: "2s" } });
-    expect(performance.now() - start).toBeLessThan(1000);
+    const session = await ask(model, { limits: { time: "25s" } });
+    expect(performance.now() - start).toBeLessThan(5000);
     expect([session.stop, model.asked.length]).toEqual(["budget", 1]);
   });
 

@@ -2,12 +2,14 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { Flow } from "../../test/support/flow.ts";
 import { type Attempt, attempts, breaks, noUsage, pricedRath, says } from "../../test/support/models.ts";
+import { napping } from "../../test/support/napping.ts";
 import { until } from "../../test/support/other-process.ts";
 import { sharedStore } from "../../test/support/shared-store.ts";
 import { volatileMemory } from "../memory/volatile.ts";
 import { modelFailed } from "../model/failure.ts";
 import { scripted } from "../model/scripted.ts";
 import { composeRath } from "../openrath.ts";
+import { nodePlatform } from "../runtime/platform.ts";
 import type { Rath } from "../runtime/rath.ts";
 import { replay } from "../runtime/replay.ts";
 import { loadRun } from "../runtime/run-record.ts";
@@ -202,18 +204,21 @@ describe("limits of an agent", () => {
   });
 
   test("time: a model that takes too long is stopped, as budget", async () => {
-    const slow = scripted({ text: "late", delay: 5000 });
+    const slow = scripted({ text: "late", delay: 60_000 });
     const start = performance.now();
     const session = await ask({ model: slow, limits: { time: "50ms" } });
-    expect([session.stop, performance.now() - start < 2000]).toEqual(["budget", true]);
+    expect([session.stop, performance.now() - start < 10_000]).toEqual(["budget", true]);
     expect(denied(session)).toMatchObject([{ data: { reason: "budget: the time is over" } }]);
   });
 
   test("time: begins when the agent does, not when the session was made", async () => {
-    const rath = composeRath({ store: "memory" }, {});
+    let ago = 3_600_000;
+    const elapsed = (): number => performance.now() - ago;
+    const time = (): string => new Date(Date.now() - ago).toISOString();
+    const rath = composeRath({ store: "memory" }, { platform: { ...nodePlatform, time, elapsed } });
     const old = await rath.save(rath.session("go"));
-    await new Promise((resolve) => setTimeout(resolve, 350));
-    const session = await new Agent({ model: scripted("ok"), limits: { time: "300ms" } }).forward(old);
+    ago = 0;
+    const session = await new Agent({ model: scripted("ok"), limits: { time: "1m" } }).forward(old);
     expect(session.stop).toBe("finished");
   });
 
@@ -262,16 +267,16 @@ describe("a model that does not say what it took", () => {
   test("nor by others under the same limit, also when the run is resumed", async () => {
     const store = sharedStore();
     const model = attempts("m", [says("ok")], { free: false });
+    const { nap, naps } = napping();
     const flow = new Flow(async (session) => {
       const first = await session.do("ask", ({ session: inner }) => new Agent({ name: "a", model }).forward(inner).then(() => 1), {
         repeat: "nested",
       });
-      const rested = await first.do("nap", () => new Promise((resolve) => setTimeout(resolve, 100, 1)), { repeat: "safe" });
-      return new Agent({ name: "b", model }).forward(rested.say("more"));
+      return new Agent({ name: "b", model }).forward((await nap(first)).say("more"));
     }, "flow");
     const first = testRath({ store, workflows: { flow } });
     const run = await first.run("flow", first.session("go"), { limits: { tokens: 100_000 } });
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await until("the nap", () => naps() === 1);
     await first.close();
     await using second = testRath({ store, workflows: { flow } });
     const done = await (await second.resume(run.id)).result();
@@ -404,13 +409,15 @@ describe("limits of a run that is resumed", () => {
       const inner = new Agent({ name: "inner", model: worst(), settings: { maxOutputTokens: 200 } });
       const ask = inner.asTool({ name: "ask", description: "Asks." });
       const call = { calls: [{ tool: "ask", input: { task: "x".repeat(400) } }], usage: { input: 10, output: 10 } };
-      const replies = Array.from({ length: 30 }, (_, n) => (n === 2 ? { ...call, delay: 100 } : call));
+      let thirds = 0;
+      const third = () => (++thirds === 1 && interrupt ? { ...call, delay: 600_000 } : call);
+      const replies = Array.from({ length: 30 }, (_, n) => (n === 2 ? third : call));
       const flow = new Agent({ model: scripted(...replies), tools: [ask], settings: { maxOutputTokens: 100 } });
       const workflows = { flow };
       const first = testRath({ store, workflows });
       const run = await first.run("flow", first.session("go"), { limits: { tokens: 6000 } });
       if (interrupt) {
-        await new Promise((resolve) => setTimeout(resolve, 70));
+        await until("the third call", () => thirds === 1);
         await first.close();
       }
       await using second = interrupt ? testRath({ store, workflows }) : first;
@@ -428,19 +435,20 @@ describe("limits of a run that is resumed", () => {
       const tries = { a: worst(), b: worst(), c: worst() };
       const agents = Object.entries(tries).map(([name, model]) => [name, new Agent({ name, model, settings: { maxOutputTokens: 200 } })]);
       const three = parallel(Object.fromEntries(agents), best);
+      const { nap, naps } = napping(interrupt);
       const flow = new Flow(async (session) => {
         let at = session;
         for (let n = 0; n < 9; n++) {
           at = await at.do("try", ({ session: inner }) => three.forward(inner).then(() => 1), { repeat: "nested", input: n });
-          if (n === 1) at = await at.do("nap", () => new Promise((resolve) => setTimeout(resolve, 100, 1)), { repeat: "safe" });
+          if (n === 1) at = await nap(at);
         }
         return at;
       }, "flow");
       const first = testRath({ store, workflows: { flow } });
       const run = await first.run("flow", first.session("go"), { limits: { tokens: 4000 } });
       if (interrupt) {
-        await until("the nap", () => Object.values(tries).every(({ asked }) => asked.length === 2));
-        await new Promise((resolve) => setTimeout(resolve, 40));
+        await until("the nap", () => naps() === 1);
+        expect(Object.values(tries).map(({ asked }) => asked.length)).toEqual([2, 2, 2]);
         await first.close();
       }
       await using second = interrupt ? testRath({ store, workflows: { flow } }) : first;
@@ -454,7 +462,7 @@ describe("limits of a run that is resumed", () => {
   test("a refusal stays a refusal, and a crossing is told once", async () => {
     const store = sharedStore();
     const model = spends(10, 10);
-    const nap = (session: Session) => session.do("nap", () => new Promise((resolve) => setTimeout(resolve, 100, 1)), { repeat: "safe" });
+    const { nap, naps } = napping();
     class Flow extends Workflow {
       readonly poor = new Agent({ model, limits: { tokens: 5 } });
       readonly short = new Agent({ model: scripted({ calls: [{ tool: "none", input: {} }] }), limits: { rounds: 1 } });
@@ -465,7 +473,7 @@ describe("limits of a run that is resumed", () => {
     const workflows = { flow: new Flow() };
     const first = testRath({ store, workflows });
     const run = await first.run("flow", first.session("go"));
-    await new Promise((resolve) => setTimeout(resolve, 40));
+    await until("the nap", () => naps() === 1);
     await first.close();
     // Now there would be enough: what was refused is refused.
     await using second = testRath({ store, workflows });

@@ -283,8 +283,10 @@ describe("a Selector", () => {
   test("is resumed in the middle of its choices without choosing again", async () => {
     const store = sharedStore();
     const seen: ModelRequest[] = [];
+    let fixes = 0;
+    const fixing = () => ({ text: "fixed", ...(++fixes === 1 ? { delay: 600_000 } : {}) });
     const team = new Selector({
-      choices: { fix: worker("Fixes.", { text: "fixed", delay: 300 }), docs: choices().docs },
+      choices: { fix: worker("Fixes.", fixing), docs: choices().docs },
       choose: routing(seen),
     });
     const first = testRath({ store, workflows: { team } });

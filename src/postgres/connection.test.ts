@@ -124,18 +124,20 @@ test("what reads is asked again after its connection was cut, what writes is not
   const cutting = (sql: string) => `WITH cut AS MATERIALIZED (SELECT pg_terminate_backend(pg_backend_pid())) ${sql}`;
   await connection.open();
   let cuts = 0;
-  const cutOnce = async (): Promise<void> => {
-    await withClient(url, async (client) => {
-      for (; cuts === 0; ) {
-        const { rows } = await client.query(
-          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%${name}%' AND wait_event = 'PgSleep'`,
-        );
-        cuts += rows.length;
-      }
-    });
-  };
-  const [rows] = await Promise.all([connection.read("SELECT no, pg_sleep(0.3)::text AS slept FROM openrath.things"), cutOnce()]);
-  expect(rows).toMatchObject([{ no: 1 }]);
+  const rows = await withClient(url, async (client) => {
+    // Who reads it waits for this lock, however long it takes to be found.
+    await client.query(`BEGIN; LOCK TABLE "${name}".things IN ACCESS EXCLUSIVE MODE`);
+    const reading = connection.read("SELECT no FROM openrath.things");
+    for (; cuts === 0; ) {
+      const { rows: cut } = await client.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%${name}%' AND wait_event_type = 'Lock'`,
+      );
+      cuts += cut.length;
+    }
+    await client.query("COMMIT");
+    return reading;
+  });
+  expect(rows).toEqual([{ no: 1 }]);
   expect(cuts).toBe(1);
   const failed = connection.write(cutting("UPDATE openrath.things SET no = 2 FROM cut"));
   await expect(failed).rejects.toMatchObject({ code: "store.unavailable", retryable: true });

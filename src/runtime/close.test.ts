@@ -27,7 +27,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 async function outcome(work: Promise<unknown>): Promise<string> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<string>((resolve) => {
-    timer = setTimeout(resolve, 2000, "hangs");
+    timer = setTimeout(resolve, 20_000, "hangs");
   });
   const ended = work.then(
     () => "done",

@@ -46,7 +46,12 @@ test("closing does not wait for a store that never tells", async () => {
   const hints = new Hints({ store: async () => store, warn: () => warned++ } as unknown as Services);
   hints.listen(() => {});
   await until("the first attempt", () => warned === 1);
-  const began = performance.now();
+  // It would ask again after 200 ms. To close takes no turn of the loop, in which a busy machine could be late.
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+  }, 100);
   await hints.close();
-  expect(performance.now() - began).toBeLessThan(150);
+  clearTimeout(timer);
+  expect(late).toBe(false);
 });

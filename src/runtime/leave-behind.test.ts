@@ -1,6 +1,8 @@
 /** A run that somebody let go on with other code: it goes on that way whoever executes it, waits, dies and is replayed. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { until } from "../../test/support/other-process.ts";
+import { recorded } from "../../test/support/said.ts";
 import { Agent } from "../agent/agent.ts";
 import { verify } from "../audit/audit.ts";
 import type { ModelLike } from "../model/model.ts";
@@ -88,7 +90,8 @@ describe("a run that goes on with other code", () => {
       return quoted.do("never", () => new Promise(() => {}), { repeat: "safe" });
     };
     await process(store, new Order("new", dying)).resume(id, { onDivergence: "fork" });
-    await sleep(400);
+    // The old quote, the new one, and what it dies in.
+    await until("what it dies in", async () => (await recorded(store, "do.called")) === 3);
     shipped = [];
     const rath = process(
       store,
@@ -160,15 +163,20 @@ describe("a call of which nobody knows what became", () => {
     };
 
   async function interrupted(store: Store): Promise<string> {
+    let begun = false;
+    const pay = (): Promise<never> => {
+      begun = true;
+      return new Promise(() => {});
+    };
     const dead = process(
       store,
       new Order("x", async (session) => {
         const noted = await session.do("note", () => "old", { repeat: "safe", input: "old" });
-        return noted.do("pay", () => new Promise(() => {}), { repeat: "once", input: { eur: 12 } });
+        return noted.do("pay", pay, { repeat: "once", input: { eur: 12 } });
       }),
     );
     const run = await dead.run("order", dead.session("x"));
-    await sleep(50);
+    await until("the payment", () => begun);
     return run.id;
   }
 

@@ -1,9 +1,8 @@
 /** A run's record is what its program made: what others had not saved is stored with it, and is not asked for when it is executed again. */
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { Flow } from "../../test/support/flow.ts";
 import { cut, doomed, never, process, stopped, until, working } from "../../test/support/processes.ts";
-import { begun } from "../../test/support/said.ts";
+import { begun, recorded } from "../../test/support/said.ts";
 import type { Session } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
 import { memoryStore } from "../store/memory.ts";
@@ -116,8 +115,7 @@ describe("a replay is identical", () => {
       const life = cut(store);
       doomed(life.store, { workflows: { flow } });
       const run = await rath.run("flow", base, { queue: true });
-      await until(() => done.includes("waits"), "it waits");
-      await sleep(20);
+      await until(async () => done.includes("waits") && (await recorded(store, "do.returned")) > 0, "it waits, and its past is on record");
       life.cut();
       isAlive = false;
       const heir = process(store, { workflows: { flow } });
@@ -233,8 +231,7 @@ test("a run goes on in another process though its input was detached from what n
   const life = cut(store);
   const run = await rath.run("flow", base.fork("try").say("draft").detach().say("go"), { queue: true });
   doomed(life.store, { workflows: { flow: flow(never) } });
-  await until(() => calls === 1, "the effect ran");
-  await sleep(20);
+  await until(async () => (await recorded(store, "do.returned")) === 1, "the effect ran");
   life.cut();
   working(process(store, { workflows: { flow: flow(async () => {}) } }));
   expect(await run.settle()).toMatchObject({ status: "done" });

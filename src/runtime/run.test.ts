@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Flow } from "../../test/support/flow.ts";
 import { until } from "../../test/support/other-process.ts";
+import { standingClock } from "../../test/support/standing-clock.ts";
 import { composeRath } from "../openrath.ts";
 import type { RathOptions } from "../rath-options.ts";
 import { memoryStore } from "../store/memory.ts";
@@ -23,10 +24,10 @@ function kept(store: Store): Store {
 }
 
 /** A Rath of another process, dead for whoever comes later. */
-function process(store: Store, options: RathOptions = {}, times: object = {}): Rath {
+function process(store: Store, options: RathOptions = {}, times: object = {}, on: object = {}): Rath {
   return composeRath(
     { implicitForks: "allow", ...options, store: kept(store) },
-    { worker: `${machine()}:${1_999_000_000 + processes++}:t`, times: { parkGraceMs: 1, closeMs: 50, stillResumeMs: 200, ...times } },
+    { ...on, worker: `${machine()}:${1_999_000_000 + processes++}:t`, times: { parkGraceMs: 1, closeMs: 50, stillResumeMs: 200, ...times } },
   );
 }
 
@@ -78,9 +79,13 @@ describe("a run", () => {
   test("on a session that another run writes continues its own fork", async () => {
     await using rath = process(memoryStore());
     const start = await rath.save(rath.session("go"));
-    const gate = new Promise<void>((resolve) => setTimeout(resolve, 20));
+    let open = (): void => {};
+    const gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
     const slow = new Flow((session) => session.do("slow", () => gate, { repeat: "safe" }));
     const [a, b] = await Promise.all([rath.run(slow, start), rath.run(slow, start)]);
+    open();
     expect(a.session).toBe(start.id);
     expect(b.session).not.toBe(start.id);
     expect((await b.result()).id).toBe(b.session);
@@ -265,9 +270,11 @@ describe("a run that waits", () => {
   });
 
   test("for a timer wakes by itself", async () => {
-    await using rath = process(memoryStore());
-    const run = await rath.run(new Flow((session) => session.wait("1200ms")), rath.session());
+    const clock = standingClock();
+    await using rath = process(memoryStore(), {}, {}, clock);
+    const run = await rath.run(new Flow((session) => session.wait("1s")), rath.session());
     expect((await run.settle()).status).toBe("waiting");
+    clock.go();
     expect((await run.result()).status).toBe("idle");
   });
 
@@ -351,15 +358,20 @@ describe("resuming", () => {
     const blocked = new Promise<void>((resolve) => {
       release = resolve;
     });
+    let begun = 0;
     const flow = (gate: Promise<void>) =>
       new Flow(async (session) => {
         const forked = session.fork("side");
-        const one = await forked.do("one", () => gate, { repeat: "safe" });
+        const work = (): Promise<void> => {
+          begun++;
+          return gate;
+        };
+        const one = await forked.do("one", work, { repeat: "safe" });
         return one.do("two", () => "done");
       });
     const zombie = process(store);
     const run = await zombie.run(flow(blocked), zombie.session());
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await until("the first effect", () => begun === 1);
     await using heir = process(store, { workflows: { flow: flow(Promise.resolve()) } });
     const done = await (await heir.resume(run.id)).result();
     release();
@@ -375,8 +387,14 @@ describe("resuming", () => {
 describe("a program that takes another way", () => {
   async function interrupted(store: Store): Promise<string> {
     const first = process(store);
-    const run = await first.run(new Flow(async (session) => (await session.do("a", () => 1)).do("b", never)), first.session());
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    let begun = false;
+    const last = (): Promise<never> => {
+      begun = true;
+      return never();
+    };
+    const run = await first.run(new Flow(async (session) => (await session.do("a", () => 1)).do("b", last)), first.session());
+    // It begins once its intent is written, and so is what came before.
+    await until("the second effect", () => begun);
     void first.close();
     return run.id;
   }

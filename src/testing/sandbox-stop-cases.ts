@@ -1,10 +1,21 @@
 /** The sandbox contract: commands that are ended by a limit or by whoever asked. */
 
+import type { OpenSandbox } from "../sandbox/sandbox.ts";
 import { pause, rejects, type SandboxCase, timed } from "./sandbox-case.ts";
 import { expect } from "./vitest.ts";
 
 /** Far less than the commands here take when nobody ends them. */
 const soonMs = 10_000;
+
+/** Says that it runs, then takes long. One that is stopped before it began may be refused instead. */
+const begins = "echo begun > begun.txt; sleep 60";
+
+/** Returns once that command runs. */
+async function begun(sandbox: OpenSandbox): Promise<void> {
+  for (const from = performance.now(); performance.now() - from < soonMs; await pause(20))
+    if ((await sandbox.read("begun.txt").catch(() => "")).length > 0) return;
+  throw new Error("the command never began");
+}
 
 export const stopCases: readonly SandboxCase[] = [
   {
@@ -13,8 +24,11 @@ export const stopCases: readonly SandboxCase[] = [
       const sandbox = await open();
       await sandbox.exec("true");
       const abort = new AbortController();
-      setTimeout(() => abort.abort(), 200);
-      const { value, ms } = await timed(sandbox.exec("sleep 60", { signal: abort.signal }));
+      const running = sandbox.exec(begins, { signal: abort.signal });
+      running.catch(() => {});
+      await begun(sandbox);
+      abort.abort();
+      const { value, ms } = await timed(running);
       expect(value.stopped).toBe("cancelled");
       expect(value.exitCode).not.toBe(0);
       expect(ms).toBeLessThan(soonMs);
@@ -80,10 +94,10 @@ export const stopCases: readonly SandboxCase[] = [
     async run({ open }) {
       const sandbox = await open();
       await sandbox.exec("true");
-      const running = timed(sandbox.exec("sleep 60").catch(() => undefined));
-      await pause(200);
-      await sandbox[Symbol.asyncDispose]();
-      expect((await running).ms).toBeLessThan(soonMs);
+      const running = sandbox.exec(begins).catch(() => undefined);
+      await begun(sandbox);
+      const { ms } = await timed(Promise.all([running, sandbox[Symbol.asyncDispose]()]));
+      expect(ms).toBeLessThan(soonMs);
     },
   },
 ];

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Flow } from "../../test/support/flow.ts";
 import { attempts, noUsage, pricedRath, says as speaks } from "../../test/support/models.ts";
+import { until } from "../../test/support/other-process.ts";
 import { sharedStore } from "../../test/support/shared-store.ts";
 import { Agent } from "../agent/agent.ts";
 import { type Script, scripted } from "../model/scripted.ts";
@@ -201,10 +202,10 @@ describe("race", () => {
     const rath = testRath({ implicitForks: "error" });
     const start = performance.now();
     const done = await run(
-      race({ slow: does("slow", 1, 5000), quick: says({ text: "quick", delay: 5 }), slower: says({ text: "x", delay: 5000 }) }),
+      race({ slow: does("slow", 1, 30_000), quick: says({ text: "quick", delay: 5 }), slower: says({ text: "x", delay: 30_000 }) }),
       rath.session("go"),
     );
-    expect(performance.now() - start).toBeLessThan(2000);
+    expect(performance.now() - start).toBeLessThan(6000);
     expect([done.text, done.stop]).toEqual(["quick", "finished"]);
     expect(await branches(rath)).toEqual({ slow: '"quick" was first', quick: "idle", slower: '"quick" was first' });
   });
@@ -237,17 +238,20 @@ describe("race", () => {
     const flow = race({ person: (session) => session.ask("Well?"), clock: does("clock", "tick", 10) });
     const start = performance.now();
     const done = await flow.forward(rath.session("go"));
-    expect([done.output, performance.now() - start < 2000]).toEqual(["tick", true]);
+    expect([done.output, performance.now() - start < 10_000]).toEqual(["tick", true]);
   });
 
   test("nor does a durable run wait for that person, then or when it is resumed", async () => {
-    const flow = sequence(race({ person: (session) => session.ask("Well?"), clock: does("clock", "tick", 10) }), does("after", "done", 40));
+    let afters = 0;
+    // The second time its process is left in it.
+    const after: Step = (session) => session.do("after", () => (++afters === 2 ? new Promise(() => {}) : "done"), { repeat: "safe" });
+    const flow = sequence(race({ person: (session) => session.ask("Well?"), clock: does("clock", "tick", 10) }), after);
     const store = sharedStore();
     await using first = testRath({ store, workflows: { flow } });
     const started = await first.run("flow", first.session("go"));
     expect((await started.settle()).status).toBe("done");
     const again = await first.run("flow", first.session("go"));
-    await new Promise((resolve) => setTimeout(resolve, 35));
+    await until("what comes after", () => afters === 2);
     await first.close();
     await using second = testRath({ store, workflows: { flow } });
     expect(await (await second.resume(again.id)).settle()).toMatchObject({ status: "done", session: { output: "done" } });

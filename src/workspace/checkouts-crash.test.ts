@@ -81,7 +81,7 @@ function traces(home: string): number[] {
     });
 }
 async function until(what: string, holds: () => boolean): Promise<void> {
-  for (let wait = 0; wait < 500; wait++) {
+  for (const start = performance.now(); performance.now() - start < 20_000; ) {
     if (holds()) return;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }

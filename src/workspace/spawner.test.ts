@@ -224,9 +224,8 @@ test("many run at once", async () => {
 test("nothing is left in the temporary directory", async () => {
   const left = () => readdirSync(tmpdir()).filter((name) => /^openrath-(pipes|input)-/.test(name));
   const now = left();
-  // Those of other processes come and go.
-  await new Promise((resolve) => setTimeout(resolve, 200));
-  expect(left().filter((name) => now.includes(name))).toEqual([]);
+  // Those of other processes come and go: what nobody uses any more stays.
+  await expect.poll(() => left().filter((name) => now.includes(name)), { timeout: 10_000 }).toEqual([]);
 });
 
 /** State, parent, group and so on: the fields after the name. */

@@ -11,6 +11,7 @@ import type { Session } from "../../src/session/session.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { Workflow } from "../../src/workflow/workflow.ts";
 import { Flow } from "../support/flow.ts";
+import { until } from "../support/other-process.ts";
 import { killEverywhere } from "./kill.ts";
 import { programs } from "./program.ts";
 import { Life, rathOf } from "./world.ts";
@@ -84,12 +85,15 @@ async function anotherWay(): Promise<string[]> {
   const store = memoryStore();
   const ran: string[] = [];
   const mortal = rathOf(store, new Life());
-  const started = await mortal.run(
-    new Flow(async (session) => (await session.do("one", () => 1)).do("two", () => new Promise(() => {}))),
-    mortal.session("go"),
-    { key: "k" },
-  );
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  let begun = false;
+  const two = (): Promise<never> => {
+    begun = true;
+    return new Promise(() => {});
+  };
+  const started = await mortal.run(new Flow(async (session) => (await session.do("one", () => 1)).do("two", two)), mortal.session("go"), {
+    key: "k",
+  });
+  await until("the second effect", () => begun);
   void mortal.close();
   const other = new Flow((session) => session.do("another", () => ran.push("another")));
   const heir = rathOf(store, new Life(), { workflows: { flow: other } });

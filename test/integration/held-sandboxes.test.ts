@@ -11,13 +11,21 @@ import { tool } from "../../src/tool/tool.ts";
 import { Flow } from "../support/flow.ts";
 import { until } from "../support/other-process.ts";
 
-/** A backend that says which of its sandboxes are open, and takes its time to open one. */
-function counted(openMs = 0): { readonly backend: SandboxBackend; readonly open: Set<string>; opened: number; readonly ran: string[] } {
+interface Counts {
+  readonly backend: SandboxBackend;
+  readonly open: Set<string>;
+  opened: number;
+  closed: number;
+  readonly ran: string[];
+}
+
+/** A backend that says which of its sandboxes are open, and opens one when it may. */
+function counted(mayOpen = Promise.resolve()): Counts {
   const memory = memorySandbox();
-  const counts = { backend: memory, open: new Set<string>(), opened: 0, ran: [] as string[] };
+  const counts = { backend: memory, open: new Set<string>(), opened: 0, closed: 0, ran: [] as string[] };
   const open: SandboxBackend["open"] = async (spec) => {
     counts.opened++;
-    await new Promise((resolve) => setTimeout(resolve, openMs));
+    await mayOpen;
     const sandbox = await memory.open(spec);
     counts.open.add(sandbox.id);
     return new Proxy(sandbox, {
@@ -26,6 +34,7 @@ function counted(openMs = 0): { readonly backend: SandboxBackend; readonly open:
           return async () => {
             counts.open.delete(target.id);
             await target[Symbol.asyncDispose]();
+            counts.closed++;
           };
         if (name === "exec")
           return (...[command, options]: Parameters<OpenSandbox["exec"]>) => {
@@ -49,14 +58,22 @@ const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 describe("a sandbox", () => {
   test("that is only just opening when its run is cancelled is closed all the same", async () => {
-    const counts = counted(200);
+    let goOn = (): void => {};
+    const counts = counted(
+      new Promise<void>((resolve) => {
+        goOn = resolve;
+      }),
+    );
     await using rath = testRath({ sandboxes: { counted: counts.backend } });
     const run = await rath.run(new Flow((session) => session.call(shell, { command: "true" })), rath.session("go").to("counted", {}));
     await until("the opening", () => counts.opened > 0);
-    await run.cancel("enough");
+    const cancelling = run.cancel("enough");
+    await sleep(50);
+    goOn();
+    await cancelling;
     expect((await run.settle()).status).toBe("cancelled");
-    await sleep(300);
-    expect([...counts.open]).toEqual([]);
+    await until("its end", () => counts.closed === 1);
+    expect([counts.opened, ...counts.open]).toEqual([1]);
   });
 
   test("that was put away while a tool held it is opened again and closed with its run", async () => {
@@ -82,16 +99,21 @@ describe("a sandbox", () => {
 
   test("is not used by an effect that ended while it waited for its turn", async () => {
     const counts = counted();
+    let hastySignal: AbortSignal | undefined;
     const long = acts(
       "long",
       async ({ sandbox }) => {
         await sandbox.exec("echo long > long");
-        await sleep(300);
+        await until("the end of the other's time", () => hastySignal?.aborted);
         return "long";
       },
       { resource: () => "file:long" }, // who does not say which files it changes runs alone
     );
-    const hasty = acts("hasty", ({ sandbox }) => sandbox.exec("echo hasty > hasty"), { timeout: "50ms", resource: () => "file:hasty" });
+    const hasten = ({ sandbox, signal }: ToolContext) => {
+      hastySignal = signal;
+      return sandbox.exec("echo hasty > hasty");
+    };
+    const hasty = acts("hasty", hasten, { timeout: "50ms", resource: () => "file:hasty" });
     const agent = new Agent({
       name: "both",
       model: scripted(
@@ -116,25 +138,26 @@ describe("a sandbox", () => {
 
   test("is not opened for an effect whose run has ended", async () => {
     const counts = counted();
-    let ended = false;
+    let [begun, ended] = [false, false];
     const late = acts("late", async ({ sandbox }) => {
+      begun = true;
       while (!ended) await sleep(5);
       return sandbox.exec("echo late > late");
     });
     const later = acts("later", async (context) => {
+      begun = true;
       while (!ended) await sleep(5);
       return context.sandbox.exec("echo later > later");
     });
     await using rath = testRath({ sandboxes: { counted: counts.backend } });
     for (const straggler of [late, later]) {
-      ended = false;
+      [begun, ended] = [false, false];
       const flow = new Flow(async (session: Session) => {
         const opened = await session.call(shell, { command: "true" });
         return opened.call(straggler, {});
       });
       const run = await rath.run(flow, rath.session("go").to("counted", {}));
-      await until("the first", () => counts.ran.includes("true"));
-      await sleep(20);
+      await until("the straggler", () => begun);
       await run.cancel("enough");
       ended = true;
       await sleep(100);

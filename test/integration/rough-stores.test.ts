@@ -12,6 +12,7 @@ import { memoryStore } from "../../src/store/memory.ts";
 import type { Store, Write, Written } from "../../src/store/store.ts";
 import { machine } from "../../src/workspace/machine.ts";
 import { Flow } from "../support/flow.ts";
+import { standingClock } from "../support/standing-clock.ts";
 
 let processes = 0;
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -30,9 +31,10 @@ function slow(store: Store, ms: number): Store {
   });
 }
 
-function rathOn(store: Store, options: RathOptions = {}): Rath {
+function rathOn(store: Store, options: RathOptions = {}, on: object = {}): Rath {
   const worker = `${machine()}:${1_997_000_000 + processes++}:t`;
-  return composeRath({ implicitForks: "allow", ...options, store }, { worker, times: { parkGraceMs: 1, closeMs: 50, stillReplayMs: 50 } });
+  const times = { parkGraceMs: 1, closeMs: 50, stillReplayMs: 50 };
+  return composeRath({ implicitForks: "allow", ...options, store }, { ...on, worker, times });
 }
 
 async function isSound(store: Store, id: string): Promise<void> {
@@ -171,10 +173,13 @@ describe("one run", () => {
   test("parked replays as identical; a question in it expires by itself", async () => {
     const store = memoryStore();
     const flow = new Flow((session) => session.ask("soon?", undefined, { expires: "1200ms" }));
-    const rath = rathOn(like(store), { workflows: { flow } });
+    const clock = standingClock();
+    const rath = rathOn(like(store), { workflows: { flow } }, clock);
     const run = await rath.run(flow, rath.session());
     const waiting = await run.settle();
+    expect(waiting.status).toBe("waiting");
     expect(await replay(waiting.session, flow)).toMatchObject({ identical: true });
+    clock.go();
     await expect(run.result()).rejects.toMatchObject({ code: "effect.expired" });
     await rath.close();
   });
@@ -182,15 +187,20 @@ describe("one run", () => {
   test("gives no value away while it runs: outside it may only be forked", async () => {
     const rath = rathOn(memoryStore());
     let leaked: Session | undefined;
+    let goOn = (): void => {};
+    const meanwhile = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
     const flow = new Flow(async (session) => {
       leaked = await session.do("one", () => 1);
-      await pause(40);
+      await meanwhile;
       return leaked.do("two", () => 2);
     });
     const run = await rath.run(flow, rath.session());
     while (leaked === undefined) await pause(2);
     await expect(leaked.do("outside", () => 0)).rejects.toMatchObject({ code: "session.outer-scope" });
     expect((await leaked.fork("mine").do("outside", () => 5)).output).toBe(5);
+    goOn();
     expect((await run.result()).output).toBe(2);
     await rath.close();
   });

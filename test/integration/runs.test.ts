@@ -10,6 +10,7 @@ import type { Store } from "../../src/store/store.ts";
 import { Workflow } from "../../src/workflow/workflow.ts";
 import { Flow } from "../support/flow.ts";
 import { cut, doomed, never, process, said, stopped, until, working } from "../support/processes.ts";
+import { standingClock } from "../support/standing-clock.ts";
 
 afterEach(stopped);
 
@@ -32,11 +33,12 @@ describe("a deadline", () => {
   });
 
   test("ends a run that waits for a person, and the question with it", async () => {
-    const store = memoryStore();
-    const rath = process(store);
+    const clock = standingClock();
+    const rath = process(memoryStore(), {}, {}, clock);
     const run = await rath.run(new Flow((session) => session.ask("May I?")), rath.session("x"), { deadline: new Date(Date.now() + 1300) });
     const settled = await run.settle();
     expect(settled.status).toBe("waiting");
+    clock.go();
     await expect(run.result()).rejects.toMatchObject({ code: "run.deadline" });
     expect(await rath.pending()).toEqual([]);
     if (settled.status === "waiting")

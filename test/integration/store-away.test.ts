@@ -5,7 +5,8 @@ import { RathError } from "../../src/session/errors.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import type { Store } from "../../src/store/store.ts";
 import { Flow } from "../support/flow.ts";
-import { process, stopped, warned } from "../support/processes.ts";
+import { process, stopped, until, warned } from "../support/processes.ts";
+import { standingClock } from "../support/standing-clock.ts";
 
 afterEach(stopped);
 
@@ -54,17 +55,19 @@ class Away {
   }
 }
 
-const waits = new Flow(async (session) => (await session.wait("2s")).do("up", () => "up", { repeat: "safe" }));
+const waits = new Flow(async (session) => (await session.wait("1s")).do("up", () => "up", { repeat: "safe" }));
 const asks = new Flow(async (session) => (await session.ask("Go on?")).do("up", () => "up", { repeat: "safe" }));
 
 test("a timer that comes meanwhile is heard, and said to be late once", async () => {
   const away = new Away();
-  const rath = process(away.store);
+  const clock = standingClock();
+  const rath = process(away.store, {}, {}, clock);
   const texts = warned();
   const run = await rath.run(waits, rath.session("go"));
   expect((await run.settle()).status).toBe("waiting");
   away.away = true;
-  await sleep(2200);
+  clock.go();
+  await until(() => away.asked > 1, "it was asked for in vain, and again");
   away.away = false;
   expect((await run.result()).output).toBe("up");
   expect((await texts()).filter((text) => text.includes("could not go on"))).toEqual([
@@ -85,11 +88,15 @@ test("an answer is heard, also when the run was claimed and could not be read", 
 
 test("it is asked less and less often, and not any more once the Rath is closed", async () => {
   const away = new Away();
-  const rath = process(away.store, {}, { lookMs: 10 });
+  const clock = standingClock();
+  const rath = process(away.store, {}, { lookMs: 10 }, clock);
   const run = await rath.run(waits, rath.session("go"));
   expect((await run.settle()).status).toBe("waiting");
   away.away = true;
-  await sleep(3000);
+  clock.go();
+  await until(() => away.asked > 0, "it was asked for in vain");
+  await sleep(1000);
+  await until(() => away.asked > 2, "it was asked for again");
   const asked = away.asked;
   expect(asked).toBeGreaterThan(2);
   expect(asked).toBeLessThan(15);

@@ -43,12 +43,17 @@ export interface Wanted extends Partial<Scope> {
   readonly expires?: string;
 }
 
-/** A key for a server, made as whoever operates it does. */
-export async function keyFor(server: Server, role: Role | readonly Role[] = "admin", wanted: Wanted = {}): Promise<string> {
+/** A key for a server, made as whoever operates it does, now or then. */
+export async function keyFor(
+  server: Server,
+  role: Role | readonly Role[] = "admin",
+  wanted: Wanted = {},
+  made = new Date(),
+): Promise<string> {
   const { projects, access } = servedBy(server);
   const { tenant, project } = projects.own;
   const asked = { tenant, project, identity: "human:ada", by: "test", ...wanted, roles: typeof role === "string" ? [role] : role };
-  return (await makeKey(await access(), asked, new Date())).token;
+  return (await makeKey(await access(), asked, made)).token;
 }
 
 export function accessOf(server: Server): Promise<AccessStore> {

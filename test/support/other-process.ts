@@ -1,6 +1,7 @@
 import { composeRath } from "../../src/openrath.ts";
 import type { RathOptions } from "../../src/rath-options.ts";
 import type { Rath } from "../../src/runtime/rath.ts";
+import type { Platform } from "../../src/session/platform.ts";
 import type { Store } from "../../src/store/store.ts";
 import { machine } from "../../src/workspace/machine.ts";
 
@@ -18,10 +19,19 @@ export function kept(store: Store): Store {
 }
 
 /** A Rath of another process, dead for whoever comes later. It waits for nothing longer than a test must. */
-export function otherProcess(store: Store | string, options: RathOptions = {}, times: object = {}): Rath {
+export function otherProcess(
+  store: Store | string,
+  options: RathOptions = {},
+  times: object = {},
+  on: { readonly platform?: Platform } = {},
+): Rath {
   return composeRath(
     { implicitForks: "allow", ...options, store: typeof store === "string" ? store : kept(store) },
-    { worker: `${machine()}:${1_998_000_000 + processes++}:t`, times: { parkGraceMs: 1, closeMs: 50, stillResumeMs: 300, ...times } },
+    {
+      ...on,
+      worker: `${machine()}:${1_998_000_000 + processes++}:t`,
+      times: { parkGraceMs: 1, closeMs: 50, stillResumeMs: 300, ...times },
+    },
   );
 }
 

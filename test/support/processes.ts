@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { composeRath } from "../../src/openrath.ts";
 import type { RathOptions } from "../../src/rath-options.ts";
 import type { Rath } from "../../src/runtime/rath.ts";
+import type { Platform } from "../../src/session/platform.ts";
 import type { Session } from "../../src/session/session.ts";
 import type { Store } from "../../src/store/store.ts";
 
@@ -21,10 +22,11 @@ function kept(store: Store): Store {
 }
 
 /** A Rath of another process on the same store; it is taken for dead by whoever comes later only if it says so. */
-export function process(store: Store, options: RathOptions = {}, times: object = {}): Rath {
+export function process(store: Store, options: RathOptions = {}, times: object = {}, on: { readonly platform?: Platform } = {}): Rath {
   const rath = composeRath(
     { implicitForks: "allow", ...options, store: kept(store) },
     {
+      ...on,
       worker: `elsewhere-${processes++}:1:${randomUUID().slice(0, 8)}`,
       times: { parkGraceMs: 1, closeMs: 50, stillResumeMs: 200, leaseMs: 400, lookMs: 20, ...times },
     },

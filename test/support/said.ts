@@ -33,6 +33,14 @@ export async function said(store: Store, text: string): Promise<number> {
   return count;
 }
 
+/** How many events of a kind are stored. */
+export async function recorded(store: Store, kind: string): Promise<number> {
+  let count = 0;
+  for await (const { id } of store.sessions({}))
+    for await (const { envelope } of store.events({ session: id })) if (Buffer.from(envelope).includes(`"kind":"${kind}"`)) count++;
+  return count;
+}
+
 /** Whether an event of a write says this. */
 export function says(write: Write, text: string): boolean {
   return write.branches.some(({ events }) => events.some(({ data }) => holds(data, text)));
