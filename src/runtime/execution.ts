@@ -13,6 +13,7 @@ import { encode } from "../session/json.ts";
 import { current, isAncestor, Log, type Node } from "../session/log.ts";
 import type { StreamPart } from "../session/stream.ts";
 import { textOfThrown } from "../session/thrown.ts";
+import { Beside } from "./beside.ts";
 import { Beyond } from "./beyond.ts";
 import { Delivery } from "./delivery.ts";
 import type { HeldLease } from "./lease.ts";
@@ -74,6 +75,7 @@ export class Execution {
   readonly signer: Signer;
   readonly stillness: Stillness;
   readonly open = new Set<Open>();
+  readonly beside = new Beside();
   lease: HeldLease | undefined;
   recorded: Recorded | undefined;
   reuse: Reuse | undefined;

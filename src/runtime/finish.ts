@@ -19,6 +19,8 @@ export type Ending =
 
 /** Returns the place the run has come to. Everything is on disk then. */
 export async function finish(execution: Execution, ending: Ending, row?: RunRow): Promise<Node> {
+  // Whoever cancels a run ends what was stopped in it as well.
+  if (ending.status !== "cancelled") await othersEnd(execution);
   execution.ending = true;
   const key = await execution.runtime.key();
   await closeOpen(
@@ -72,12 +74,17 @@ function verdict(ending: Ending, result: Node | undefined): object {
   }
 }
 
+/** What was stopped before says what became of it, and its frames hear of that. */
+async function othersEnd({ beside, scope, open, runtime }: Execution): Promise<void> {
+  const until = performance.now() + runtime.times.closeMs;
+  await beside.ended(scope, () => performance.now() < until && [...open].some((effect) => !isHarmless(effect)));
+}
+
 /** Effects that may be repeated are cancelled at once; the others get a moment to say what became of them, else they are unknown. */
 async function closeOpen(execution: Execution, reason: string): Promise<void> {
   for (const open of execution.open) {
     open.abort(reason);
-    const harmless = open.waiting || open.effect.run === undefined || open.effect.repeat === "safe" || open.effect.repeat === "nested";
-    if (harmless) end(execution, open, "cancelled", reason);
+    if (isHarmless(open)) end(execution, open, "cancelled", reason);
   }
   const until = performance.now() + execution.runtime.times.closeMs;
   while (execution.open.size > 0 && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -89,4 +96,8 @@ async function closeOpen(execution: Execution, reason: string): Promise<void> {
 function end(execution: Execution, open: Open, outcome: "cancelled" | "unknown", reason: string): void {
   open.close(outcome, reason);
   execution.open.delete(open);
+}
+
+function isHarmless({ waiting, effect: { run, repeat } }: Open): boolean {
+  return waiting || run === undefined || repeat === "safe" || repeat === "nested";
 }

@@ -295,7 +295,7 @@ export class OpenEffect implements Open {
   /** Its code, until it takes too long or somebody stops it. */
   #guarded(run: EffectCode, inner: InnerContext): Promise<unknown> {
     const execution = this.#execution;
-    const value = inside.run({ execution, scope: inner.scope }, async () => run(inner));
+    const value = inside.run({ execution, scope: inner.scope }, () => execution.beside.during(inner.scope, async () => run(inner)));
     const { repeat, op } = this.effect;
     const timeoutMs = timeLimitOf(this.effect, this.#context);
     // Nested work stops by itself, since its own effects are under the same signal; so does a model, which records how far it came.

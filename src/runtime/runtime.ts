@@ -253,6 +253,10 @@ export class Runtime implements Host, Services {
     }
   }
 
+  beside(session: Session, stopped: Promise<unknown>): void {
+    (placeOf(session).context.execution as Execution).beside.add(placeOf(session).context.scope, stopped);
+  }
+
   /** The same runtime with other parts. */
   with(parts: Partial<RuntimeOptions>): Runtime {
     return new Runtime({ ...this.#options, ...parts });

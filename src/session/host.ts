@@ -199,6 +199,8 @@ export interface Host {
   call(session: Session, tool: Tool, input: unknown): Promise<Session>;
   /** Enters a workflow, calls `forward` with the session inside it, and leaves. Claims the head before it returns. */
   enter(session: Session, workflow: object, forward: (session: Session) => Promise<Session>, how?: Entering): Promise<Session>;
+  /** What was stopped, and nobody waits for: before the work around it ends, it has a moment to come to its own end. */
+  beside(session: Session, stopped: Promise<unknown>): void;
   /** The model behind a name or object. */
   model(like: ModelLike): Promise<Model>;
   /** Text without the secrets that must not enter the log. */

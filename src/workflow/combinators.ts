@@ -62,7 +62,7 @@ export function parallel<Output, Joined>(
       await Promise.all(branches);
     } catch (error) {
       for (const stop of stops) stop.abort(new Error("a branch beside it failed"));
-      await Promise.race([Promise.allSettled(branches), aMoment()]);
+      placeOf(session).context.host.beside(session, Promise.allSettled(branches));
       throw error;
     }
     return join(await Promise.all(branches));
@@ -70,8 +70,9 @@ export function parallel<Output, Joined>(
 }
 
 /**
- * Each on a fork of its own; the first that comes through wins, the others are stopped and, when they come to their end, rejected. One
- * that heeds no signal keeps nobody waiting: its branch stays as it is. Fails when all fail.
+ * Each on a fork of its own; the first that comes through wins, the others are stopped and, when they come to their end, rejected. The
+ * winner waits for none of them, only the end of the run or effect around it does, for a moment: the branch of one that never ends
+ * stays as it is. Fails when all fail.
  *
  * @example
  * const quickest = race({ fast: sketcher, careful: thinker });
@@ -96,8 +97,8 @@ export function race<Output>(flows: Readonly<Record<string, Flow<Output>>>): Com
       const reason = `"${label}" was first`;
       for (const [other, stop] of stops) if (other !== label) stop.abort(new Error(reason));
       const losers = Object.keys(flows).flatMap((other, index) => (other === label ? [] : [lost(running[index], reason)]));
-      // Stopped branches come to their end at once and say that they lost; one that cannot be stopped does not keep the winner.
-      await Promise.race([Promise.all(losers), aMoment()]);
+      // Waiting for those that end soon would let time decide when the winner comes: a replay could not do the same.
+      host.beside(session, Promise.all(losers));
       return ended as Session<Output>;
     } catch (error) {
       if (error instanceof AggregateError) throw error.errors.at(-1);
@@ -111,11 +112,6 @@ function stoppable(session: Session, stop: AbortSignal): Session {
   const { node, context } = placeOf(session);
   const signal = context.signal === undefined ? stop : AbortSignal.any([context.signal, stop]);
   return new SessionValue(node, { ...context, signal });
-}
-
-/** Enough turns of the event loop to hand over the results of what was stopped, and too short for a run to be parked meanwhile. */
-async function aMoment(): Promise<void> {
-  for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** A branch that lost says so, when it comes to its end. */
