@@ -2,8 +2,12 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { z } from "zod";
 import { freshDatabase } from "../test/support/postgres.ts";
+import { Agent } from "./agent/agent.ts";
+import { scripted } from "./model/scripted.ts";
 import { openrath } from "./openrath.ts";
+import { tool } from "./tool/tool.ts";
 
 let folder = "";
 const before = process.env["OPENRATH_HOME"];
@@ -139,6 +143,19 @@ describe("openrath()", () => {
     expect(() => openrath(options)).toThrow(
       expect.objectContaining({ code: "value.unsupported", message: expect.stringMatching(message) }),
     );
+  });
+
+  test("a script costs what prices say of it by its id, so that a limit in dollars can be tried; by no other name", async () => {
+    const model = scripted(() => ({ calls: [{ tool: "look", input: {} }], usage: { input: 100_000, output: 1000 } }));
+    const look = tool({ name: "look", description: "Looks.", input: z.object({}), writes: "nothing", run: () => "nothing new" });
+    const spends = async (prices: Readonly<Record<string, { input: number; output: number }>>) => {
+      await using rath = openrath({ store: "memory", models: { "openai/*": model }, prices });
+      const agent = new Agent({ model: "openai/gpt-5.5", tools: [look], limits: { usd: 0.5, rounds: 8 } });
+      const { stop, usage } = await agent.forward(rath.session("go"));
+      return [stop, usage.usd];
+    };
+    expect(await spends({ scripted: { input: 1, output: 10 } })).toEqual(["budget", expect.closeTo(0.44, 9)]);
+    expect(await spends({ "openai/gpt-5.5": { input: 1, output: 10 } })).toEqual(["rounds", 0]);
   });
 
   test("open says that it was given no id", async () => {

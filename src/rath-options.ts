@@ -23,7 +23,7 @@ export interface RathOptions {
   readonly models?: Readonly<Record<string, ModelLike>> | undefined;
   /** More placements for `session.to(name)`. Built-in names work without being listed. */
   readonly sandboxes?: Readonly<Record<string, SandboxBackend>> | undefined;
-  /** US dollars for a million tokens, for models whose price is not known or differs. */
+  /** US dollars for a million tokens, for models whose price is not known or differs. A price for "scripted" lets tests reach limits in dollars. */
   readonly prices?: Prices | undefined;
   /** Where memories are kept. Default: beside the store, in its file's folder or its database; of a store in memory or one of your own, in memory. */
   readonly memory?: MemoryStore | undefined;

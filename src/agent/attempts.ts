@@ -7,6 +7,7 @@ import type { ModelReply, ModelRequest } from "../session/message.ts";
 import { type Model, type ModelLike, type ModelPart, modelName } from "../session/model.ts";
 import type { Duration, Session, Totals } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
+import { priceOfFree } from "./reservation.ts";
 import { Shown } from "./shown.ts";
 
 interface Trying {
@@ -159,7 +160,7 @@ function answered(
   attempts: number,
   trying: Trying,
 ): EffectResult {
-  const price = model.free === true ? undefined : priceFor(reply, model, name, trying.host);
+  const price = model.free === true ? priceOfFree(model, trying.host, reply.usage.input) : priceFor(reply, model, name, trying.host);
   // Whoever is asked something has read something.
   const said = model.free === true || reply.usage.input > 0;
   const usage = said ? { ...reply.usage, usd: price === undefined ? 0 : cost(price, reply.usage) } : undefined;

@@ -5,7 +5,7 @@
 import { durationMs } from "../session/duration.ts";
 import { type Budget, EffectResult, type Host, type Price } from "../session/host.ts";
 import type { ModelRequest, RequestMessage } from "../session/message.ts";
-import { type ModelLike, modelName } from "../session/model.ts";
+import { type Model, type ModelLike, modelName } from "../session/model.ts";
 import type { Totals } from "../session/session.ts";
 
 /** How long an answer may be when nobody says, and the shortest that is worth asking for. */
@@ -101,7 +101,11 @@ export class Reservation {
     let dearest: Price | undefined;
     for (const like of this.#likes) {
       const model = await this.#host.model(like).catch(() => undefined);
-      if (model?.free === true) continue;
+      if (model?.free === true) {
+        const own = priceOfFree(model, this.#host, input);
+        if (own !== undefined) dearest = dearest === undefined ? own : dearer(dearest, own);
+        continue;
+      }
       const price = this.#host.price(model?.id ?? modelName(like), input) ?? this.#host.price(modelName(like), input);
       if (price === undefined) return "unknown";
       dearest = dearest === undefined ? price : dearer(dearest, price);
@@ -137,6 +141,12 @@ function highestInput(price: Price): number {
 function outputFor(usd: number, input: number, price: Price): number {
   const rest = usd * 1_000_000 - input * highestInput(price);
   return rest < 0 ? -1 : price.output === 0 ? Number.MAX_SAFE_INTEGER : rest / price.output;
+}
+
+/** What costs nothing costs what `openrath({ prices })` says of it by its own id: so a script can stand in for money that is spent. */
+export function priceOfFree({ id }: Model, host: Host, input: number): Price | undefined {
+  const price = host.price(id, input);
+  return price?.table === "own" ? price : undefined;
 }
 
 function dearer(a: Price, b: Price): Price {

@@ -13,6 +13,16 @@ function memory() {
 }
 
 describe("replay", () => {
+  test("refuses the name of a workflow, and what is none", async () => {
+    await using rath = memory();
+    const done = await new Flow((session) => session.do("a", () => 1)).forward(rath.session("go"));
+    await expect(replay(done, "flow" as never)).rejects.toMatchObject({
+      code: "value.unsupported",
+      message: expect.stringMatching(/^workflow is "flow": give the workflow itself/),
+    });
+    await expect(replay(done, undefined as never)).rejects.toMatchObject({ message: expect.stringMatching(/^workflow is undefined: /) });
+  });
+
   test("calls nothing, writes nothing, and finds the same program identical", async () => {
     await using rath = memory();
     let calls = 0;

@@ -2,6 +2,7 @@
 import { counted } from "../session/counted.ts";
 import { RathError } from "../session/errors.ts";
 import { type Event, isCalled } from "../session/event.ts";
+import { shown, unsupported } from "../session/given.ts";
 import type { Node } from "../session/log.ts";
 import type { Session } from "../session/session.ts";
 import { textOfThrown } from "../session/thrown.ts";
@@ -58,11 +59,22 @@ export async function replay(
   options: { readonly from?: number | undefined; readonly signal?: AbortSignal | undefined } = {},
 ): Promise<ReplayReport> {
   const runtime = runtimeOf(session);
+  givenWorkflow(workflow);
   const { node } = placeOf(options.from === undefined ? session : session.at(options.from));
   await flushBehind(session);
   const record = await runBehind(runtime, node);
   refuseErased(record);
   return replayRun(runtime, record, workflow, options.signal);
+}
+
+/** What is executed again must be there: runs are started by name, but a replay compares the code it is given. */
+export function givenWorkflow(workflow: Workflow): void {
+  if (typeof (workflow as Partial<Workflow> | null | undefined)?.forward !== "function")
+    throw unsupported(
+      "workflow",
+      `is ${shown(workflow)}`,
+      "give the workflow itself: an Agent, or an instance of a class that extends Workflow",
+    );
 }
 
 /** Executes one run against its record. */

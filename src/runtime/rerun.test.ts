@@ -148,6 +148,33 @@ describe("rerun", () => {
     expect(unnamed.session.messages[0]).toMatchObject({ text: "go back", by: "human:bob" });
   });
 
+  test.each([
+    ["a text", "Go on.", /^rerun\.change is a string: give \{ event, output \}, /],
+    [
+      "a field that is not there",
+      { message: "Go on." },
+      /^rerun\.change\.message is not known: use one of event, output, model, instructions/,
+    ],
+    ["a misspelt output", { event: "e", ouput: 1 }, /^rerun\.change\.ouput is not known/],
+    ["no event", { output: 1 }, /^rerun\.change\.event is undefined: give a string/],
+  ])("a change that is %s is refused: nothing would be changed", async (_, change, message) => {
+    await using rath = memory();
+    const flow = twenty([]);
+    const done = await flow.forward(rath.session("go"));
+    await expect(rerun(done, flow, { change: change as never })).rejects.toMatchObject({
+      code: "value.unsupported",
+      message: expect.stringMatching(message),
+    });
+  });
+
+  test("the name of a workflow is refused: what it does is needed", async () => {
+    await using rath = memory();
+    const done = await twenty([]).forward(rath.session("go"));
+    await expect(rerun(done, "twenty" as never)).rejects.toMatchObject({
+      message: expect.stringMatching(/^workflow is "twenty": give the workflow itself/),
+    });
+  });
+
   test("an event of another run is refused", async () => {
     await using rath = memory();
     const flow = new Flow((session) => session.do("one", () => 1));

@@ -1,7 +1,7 @@
 /** Executes a workflow again on a fork with one thing changed; every result whose inputs are equal is reused. */
 import { RathError } from "../session/errors.ts";
 import type { Event } from "../session/event.ts";
-import { givenOneOf, givenOptions } from "../session/given.ts";
+import { givenOneOf, givenOptions, givenText, kindOf, unsupported } from "../session/given.ts";
 import { history, type Node } from "../session/log.ts";
 import type { Session, Usage } from "../session/session.ts";
 import { placeOf, SessionValue } from "../session/value.ts";
@@ -10,7 +10,7 @@ import { conclude } from "./enter.ts";
 import { Execution } from "./execution.ts";
 import { askedInstead, insteadOf } from "./instead.ts";
 import { firstRevision } from "./memories.ts";
-import { flushBehind, runtimeOf } from "./replay.ts";
+import { flushBehind, givenWorkflow, runtimeOf } from "./replay.ts";
 import { Reuse } from "./reuse.ts";
 import { type RunRecord, refuseErased, runBehind } from "./run-record.ts";
 import type { Runtime } from "./runtime.ts";
@@ -77,6 +77,8 @@ interface Beginning extends RerunOptions {
 /** Begins one and does not wait for its end. */
 export async function beginRerun<W extends Workflow>(session: Session, workflow: W, options: Beginning): Promise<BegunRerun<OutputOf<W>>> {
   const runtime = runtimeOf(session);
+  givenWorkflow(workflow);
+  givenChange(options.change);
   givenOneOf(options.effects, ["ask", "live"], "rerun.effects");
   givenOneOf(options.memory, ["recorded", "latest"], "rerun.memory");
   await flushBehind(session);
@@ -135,6 +137,19 @@ export async function beginRerun<W extends Workflow>(session: Session, workflow:
     await execution.writer.flush();
   };
   return { run: execution.id, session: given.id, ended: ended(), stored };
+}
+
+/** A change that is none would be a rerun in which nothing is changed, in silence. */
+function givenChange(change: RerunOptions["change"]): void {
+  if (change === undefined || typeof change === "function") return;
+  if (typeof change !== "object" || change === null)
+    throw unsupported(
+      "rerun.change",
+      `is ${kindOf(change)}`,
+      "give { event, output }, { event, model?, instructions? }, or a function of the session",
+    );
+  givenOptions<object>(change, ["event", "output", "model", "instructions"] as never, "rerun.change");
+  givenText(change.event, "rerun.change.event");
 }
 
 /** The last thing said replaced; where the program holds a later value, something more is said. */

@@ -83,6 +83,7 @@ export function givenVerdict(value: CheckResult): Readonly<Record<string, unknow
 /** What is stored of a time to wait for: a date as it is, a duration to be counted from the call. */
 export function givenTime(time: Duration | Date): { readonly until: string } | { readonly for: Duration } {
   if (!(time instanceof Date)) return { for: givenDuration(time) };
+  if (Number.isNaN(time.getTime())) throw unsupported("time", "is an invalid Date", "give a valid one, or a duration");
   const year = time.getUTCFullYear();
   if (!(year >= 0 && year <= 9999))
     throw unsupported("time", `("${String(time)}") is no time before the year 10000`, "give an earlier one");

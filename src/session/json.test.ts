@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { nodePlatform } from "../runtime/platform.ts";
 import { redactor } from "../runtime/redact.ts";
+import { testRath } from "../testing/test-rath.ts";
 import { RathError } from "./errors.ts";
 import { blobsIn, blobThreshold, decode, type Encoded, encode } from "./json.ts";
 
@@ -244,12 +245,13 @@ describe("refused, naming the field", () => {
     ["Map", new Map(), /is a Map.*fromEntries/],
     ["Set", new Set(), /is a Set/],
     ["RegExp", /x/, /is a RegExp/],
-    ["Error", new Error("no"), /is a Error.*message/],
+    ["Error", new Error("no"), /is an Error.*message/],
     ["URL", new URL("https://example.com"), /is a URL/],
     ["Blob", new Blob(["x"]), /is a Blob/],
-    ["ArrayBuffer", new ArrayBuffer(2), /is a ArrayBuffer/],
+    ["ArrayBuffer", new ArrayBuffer(2), /is an ArrayBuffer/],
     ["Float64Array", new Float64Array(2), /is a Float64Array/],
-    ["Promise", Promise.resolve(1), /is a Promise/],
+    ["Promise", Promise.resolve(1), /is a Promise.*await it first/],
+    ["Session", testRath().session("go"), /is a Session,.*store its output, its text or its id/],
     ["function", () => 1, /is a function/],
     ["symbol", Symbol("s"), /is a symbol/],
     ["class instance", new Point(), /is a Point/],
@@ -258,7 +260,7 @@ describe("refused, naming the field", () => {
     ["async generator", (async function* () {})(), /is an async generator, .*store what it gives, as a list/],
     ["instance of a class without a name", new (class {})(), /is an object without a plain prototype, which/],
     ["boxed number", Object(1), /is a Number/],
-    ["inherited fields", Object.create({ hidden: 1 }), /is a Object/],
+    ["inherited fields", Object.create({ hidden: 1 }), /is an Object/],
     ["cyclic", cyclic, /contains itself/],
     // biome-ignore lint/suspicious/noSparseArray: the hole is the point
     ["sparse array", [1, , 3], /hole in a sparse array/],

@@ -338,11 +338,13 @@ class Walk {
       URL: "store url.href",
       Blob: "store new Uint8Array(await blob.arrayBuffer())",
       Error: "store error.message",
+      Promise: "await it first",
+      SessionValue: "store its output, its text or its id",
       generator: "store what it gives, as a list",
       "async generator": "store what it gives, as a list",
     };
     return this.#refuse(
-      `is ${/^[ao]/.test(name) ? "an" : "a"} ${name}`,
+      `is ${/^[aeio]/i.test(name) ? "an" : "a"} ${name === "SessionValue" ? "Session" : name}`,
       hints[name] ?? "store plain data: objects, arrays, strings, numbers, booleans, null, bytes",
     );
   }

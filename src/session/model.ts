@@ -29,7 +29,7 @@ export interface ModelOptions {
 export interface Model {
   /** "provider/model", or any name for models of one's own. */
   readonly id: string;
-  /** Costs nothing: its price is known to be 0. */
+  /** Costs nothing, unless `openrath({ prices })` names its id. */
   readonly free?: boolean | undefined;
   /** How many tokens it reads and writes at most in one call; nothing is checked when it is not given. */
   readonly contextWindow?: number | undefined;

@@ -30,8 +30,9 @@ export interface Stream<out Output = unknown> extends AsyncIterable<StreamPart>,
   /** Stops the work; what was done stays on record. */
   cancel(reason?: string): Promise<void>;
   /**
-   * For a web handler: server-sent events (default), plain text, or the stream that `useChat` of the AI SDK reads. Work that
-   * fails ends them with the event "failed", by breaking off, or with an error.
+   * For a web handler: server-sent events (default), plain text, or the stream that `useChat` of the AI SDK reads. Server-sent
+   * events have every part, so also every event on record, with the instructions of agents, inputs of tools and nested work: they are for those who
+   * may read the session. Work that fails ends them with the event "failed", by breaking off, or with an error.
    */
   toResponse(options?: {
     readonly format?: "sse" | "text" | "ai-sdk" | undefined;

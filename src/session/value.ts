@@ -338,5 +338,7 @@ function named<T extends { readonly name: string }>(called: T, run: unknown): T 
 }
 
 function describe(value: unknown): string {
-  return value === null || typeof value !== "object" ? String(value) : `a ${value.constructor?.name ?? "plain object"}`;
+  if (value === null || typeof value !== "object") return String(value);
+  const name = value.constructor?.name ?? "plain object";
+  return `${/^[aeio]/i.test(name) ? "an" : "a"} ${name}`;
 }

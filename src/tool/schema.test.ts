@@ -107,6 +107,7 @@ describe("an input schema", () => {
       /cannot be written as JSON Schema/,
     ],
     ["is for no object", standard(() => ({}), { type: "string" }), /no type "object"/],
+    ["is a zod shape without z.object", { city: z.string() } as never, /no type "object", .*give z\.object\(\{ … \}\) or/],
     ["is a cycle", cycle(), /not plain JSON/],
   ])("that %s is refused when the tool is made", (_, schema, message) => {
     expect(() => echo(schema)).toThrow(RathError);

@@ -11,7 +11,8 @@ export function inputSchemaOf(tool: string, schema: Schema): object {
   if (schema === null) throw invalid(tool, "is null");
   const standard = standardOf(schema);
   const json = standard === undefined ? schema : converted(tool, standard);
-  if (!isObjectSchema(json)) throw invalid(tool, `has no type "object", which every provider needs`);
+  if (!isObjectSchema(json))
+    throw invalid(tool, `has no type "object", which every provider needs: give z.object({ … }) or { type: "object", properties: { … } }`);
   try {
     return JSON.parse(JSON.stringify(json)) as object;
   } catch (cause) {

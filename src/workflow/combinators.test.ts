@@ -183,6 +183,7 @@ describe("best", () => {
       ],
       [() => best(branch as never), "best needs a list of branches, got an object: write best([a, b])."],
       [() => best([branch, Promise.resolve(branch)] as never), "Expected a Session, got a Promise: is an await missing?"],
+      [() => best([new Error("no")] as never), expect.stringMatching(/^Expected a Session, got an Error: give what/)],
       [() => best([undefined] as never), expect.stringMatching(/^Expected a Session, got undefined: give what/)],
     ];
     for (const [ask, message] of refused) await expect(ask()).rejects.toMatchObject({ code: "workflow.invalid", message });

@@ -223,6 +223,9 @@ describe("what verbs are given", () => {
     for (const never of [new Date(Number.NaN), "99999999999d", "9999999d"] as const) {
       expect((await rejecting(() => session.wait(never))).code, String(never)).toBe("value.unsupported");
     }
+    expect((await rejecting(() => session.wait(new Date(Number.NaN)))).message).toBe(
+      "time is an invalid Date: give a valid one, or a duration.",
+    );
     expect((await session.wait("1ms")).id).toBe(session.id);
   });
 
