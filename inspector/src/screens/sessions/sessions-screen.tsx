@@ -52,9 +52,10 @@ export function SessionsScreen() {
   useEffect(() => {
     if (filters.status !== undefined && standing.isKnown) void refresh(new Set());
   }, [standing, filters.status, refresh]);
-  const connection = useChanged(({ sessions }) => {
+  const connection = useChanged(({ sessions, runs }) => {
     void refresh(sessions);
-    spendings.wentOn(sessions);
+    // What a run says of itself is in its own log.
+    spendings.wentOn(new Set([...sessions].filter((id) => !runs.has(id))));
     standing.reread();
   });
   const [seen, setSeen] = useState<readonly SessionRow[]>([]);
