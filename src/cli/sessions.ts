@@ -1,6 +1,5 @@
 /** Finding what a user names: sessions, places in them, events and runs, each by a unique beginning of its id. */
 import { hasEnded } from "../runtime/run-row.ts";
-import { isDeadHere } from "../runtime/worker-id.ts";
 import type { Session } from "../session/session.ts";
 import type { LogRow, RunRow } from "../store/store.ts";
 import { shortener } from "../wire/format.ts";
@@ -36,13 +35,6 @@ export async function runRows({ runtime }: Project, session?: string): Promise<r
   const rows: RunRow[] = [];
   for await (const row of (await runtime.store()).runs({})) if (session === undefined || row.session === session) rows.push(row);
   return rows;
-}
-
-/** How a session stands: as the run that works on it, whichever of its branches that is busy with or waits on; else as it says itself. */
-export function standing(session: Session, run: RunRow | undefined): string {
-  if (run === undefined || hasEnded(run.status)) return session.status;
-  // Nobody executes a run whose worker died, whatever its row says.
-  return run.status === "running" && (run.owner === undefined || isDeadHere(run.owner)) ? session.status : run.status;
 }
 
 /** A run by a beginning of its id that no other run has. */

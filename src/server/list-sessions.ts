@@ -3,18 +3,20 @@
  * events. So a page ends when it has read as much as one call may, full or not, and says where to go on.
  */
 import { heedErasures } from "../runtime/heed-erasures.ts";
+import { openRuns } from "../runtime/open-runs.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { parseEnvelope } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
-import type { SessionStatus } from "../session/session.ts";
-import type { LogRow, Store } from "../store/store.ts";
+import type { LogRow, RunRow, Store } from "../store/store.ts";
 import type { SessionRow } from "../wire/api/session.ts";
+import { standingOf } from "../wire/standing.ts";
 import { summaryOf } from "./session-resource.ts";
 
 export interface SessionQuery {
   readonly limit: number;
   readonly after?: string | undefined;
-  readonly status?: SessionStatus | undefined;
+  /** How they stand. */
+  readonly status?: SessionRow["standing"];
   readonly tag?: string | undefined;
   readonly title?: string | undefined;
   readonly parent?: string | undefined;
@@ -27,11 +29,13 @@ export interface SessionQuery {
 const mostRows = 5000;
 const mostSteps = 50_000;
 const rowsAtOnce = 100;
+/** So stands only what a run works on. */
+const ofRuns: ReadonlySet<string> = new Set(["running", "queued"]);
 
 type Summary = ReturnType<typeof summaryOf>;
 type Listed = Pick<Summary, "id" | "head" | "tags" | "step" | "changed"> & {
   readonly [Field in keyof Summary]?: Summary[Field] | undefined;
-} & Pick<SessionRow, "children" | "run">;
+} & Pick<SessionRow, "children" | "run" | "standing">;
 
 interface SessionPage {
   readonly items: readonly Listed[];
@@ -47,40 +51,53 @@ export async function listSessions(runtime: Runtime, query: SessionQuery): Promi
 async function withOthers(store: Store, items: readonly Listed[]): Promise<Listed[]> {
   const ids = items.map(({ id }) => id);
   if (ids.length === 0) return [];
-  const [children, runs] = await Promise.all([store.branches(ids), runsOn(store, ids)]);
+  const [children, open] = await Promise.all([store.branches(ids), openRuns(store, ids)]);
   return items.map((item) => {
-    const run = runs.get(item.id);
-    return { ...item, children: children.get(item.id) ?? 0, ...(run === undefined ? {} : { run }) };
+    const runs = open.get(item.id) ?? [];
+    const standing = standingOf(item.status, runs);
+    const run = runAt(runs);
+    return {
+      ...item,
+      children: children.get(item.id) ?? 0,
+      ...(standing === undefined ? {} : { standing }),
+      ...(run === undefined ? {} : { run }),
+    };
   });
 }
 
-async function runsOn(store: Store, ids: readonly string[]): Promise<ReadonlyMap<string, NonNullable<Listed["run"]>>> {
-  const found = new Map<string, NonNullable<Listed["run"]>>();
-  // One status after the other: so they come by the index, in order.
-  for (const status of ["running", "queued"] as const)
-    for await (const { id, session, workflow } of store.runs({ session: ids, status, newestFirst: true }))
-      if (!found.has(session)) found.set(session, { id, workflow, status });
-  return found;
+/** The newest at work, or else the newest in the queue. */
+function runAt(runs: readonly RunRow[]): Listed["run"] {
+  for (const status of ["running", "queued"] as const) {
+    const run = runs.findLast((one) => one.status === status);
+    if (run !== undefined) return { id: run.id, workflow: run.workflow, status };
+  }
+  return undefined;
 }
 
 async function found(runtime: Runtime, query: SessionQuery): Promise<SessionPage> {
   await runtime.effects.writer.flush();
   const known = await knownOf(runtime);
+  const store = await runtime.store();
+  const open = query.status === undefined ? undefined : await openRuns(store);
   const items: Listed[] = [];
   let [looked, steps, last] = [0, 0, ""];
-  for await (const rows of portions(await runtime.store(), query)) {
+  for await (const rows of portions(store, query)) {
     const heads = query.folded ? undefined : await headsOf(runtime, rows);
     for (const row of rows) {
       if (items.length >= query.limit || looked >= mostRows || steps >= mostSteps) return { items, next: last };
       last = row.id;
       looked++;
       if (!fits(row, query)) continue;
-      const folded = query.folded || query.status !== undefined ? (known.get(row.head) ?? (await foldOf(runtime, row.id))) : undefined;
+      // What runs say of it is known without its events.
+      const said = standingOf(undefined, open?.get(row.id) ?? []);
+      if (query.status !== undefined && (said === undefined ? ofRuns.has(query.status) : said !== query.status)) continue;
+      const asked = query.status !== undefined && said === undefined;
+      const folded = query.folded || asked ? (known.get(row.head) ?? (await foldOf(runtime, row.id))) : undefined;
       if (folded !== undefined && !known.has(folded.head)) {
         steps += folded.step;
         remember(known, folded);
       }
-      if (query.status === undefined || folded?.status === query.status)
+      if (!asked || folded?.status === query.status)
         items.push(query.folded && folded !== undefined ? folded : listedOf(row, heads ?? (await headsOf(runtime, [row]))));
     }
   }

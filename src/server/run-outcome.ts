@@ -2,6 +2,7 @@
 import { cancelOf } from "../runtime/cancel.ts";
 import { heedErasures } from "../runtime/heed-erasures.ts";
 import { readEvent } from "../runtime/load.ts";
+import { heldNow } from "../runtime/open-runs.ts";
 import { pendingRuns } from "../runtime/pending.ts";
 import { hasEnded, rowOfRun } from "../runtime/run-row.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -42,7 +43,8 @@ export async function anyRunNamed(runtime: Runtime, id: string): Promise<RunRow>
 }
 
 /** What lists say of a run. */
-export function rowResource({ id, workflow, session, status, key, priority, wakeAt, owner }: RunRow) {
+export function rowResource(row: RunRow) {
+  const { id, workflow, session, status, key, priority, wakeAt, owner } = heldNow(row);
   return {
     ...{ id, workflow, session, status: status as RunStatus },
     ...(key === undefined ? {} : { key }),

@@ -4,6 +4,7 @@ import { routes } from "../../src/server/routes/routes.ts";
 import type { Session } from "../../src/session/session.ts";
 import { testRath } from "../../src/testing/test-rath.ts";
 import { coded, coding, hostile } from "../support/coded.ts";
+import { Flow } from "../support/flow.ts";
 import { serve } from "../support/served.ts";
 
 const world = () => serve(testRath({ workflows: { coding: coding() }, implicitForks: "allow" }));
@@ -102,7 +103,7 @@ describe("sessions are listed", () => {
     expect(await ids({ status: "rejected", fields: "index" })).toEqual(rejected.items.map(({ id }: { id: string }) => id));
     const { text: _, placement: _1, stop: _2, ...whole } = await server.ask("getSession", { session: session.id });
     const { items } = await server.ask("getSessions", { roots: "true" });
-    expect(items[1]).toEqual({ ...whole, children: 2 });
+    expect(items[1]).toEqual({ ...whole, children: 2, standing: "idle" });
     const [, index] = (await server.ask("getSessions", { roots: "true", fields: "index" })).items;
     const { id, head, step, title, tags, principal, changed } = whole;
     expect(index).toEqual({ id, head, step, title, tags, principal, changed });
@@ -131,6 +132,39 @@ describe("sessions are listed", () => {
     expect((await rows()).get(fork.id)).toMatchObject({ children: 1, events: 1 });
     for (const { id } of [first, second]) await server.ask("cancelRun", { run: id }, {});
     expect((await rows()).get(plain.id)).not.toHaveProperty("run");
+  });
+
+  // Mutant: a session's own line is asked for its status, which says "idle" of the first three.
+  test("by how they stand: as the runs on them do, also where those wait on a fork, and as rows say it", async () => {
+    let end = (): void => {};
+    const over = new Promise<string>((resolve) => {
+      end = () => resolve("done");
+    });
+    const workflows = {
+      asks: new Flow((session: Session) => session.fork("second").ask("May it be released?"), "asks"),
+      slow: new Flow((session: Session) => session.do("slow", () => over), "slow"),
+    };
+    await using server = serve(testRath({ workflows, implicitForks: "allow" }));
+    const { rath } = server;
+    const asking = await rath.run("asks", rath.session("Release", { title: "asking" }));
+    await asking.settle();
+    await rath.run("slow", rath.session("Later", { title: "queued" }), { queue: true });
+    const running = await rath.run("slow", rath.session("Now", { title: "running" }));
+    await rath.save(rath.session("Quiet", { title: "quiet" }));
+    const titles = async (status: string, more: Record<string, string> = {}): Promise<string[]> => {
+      const { items } = await server.ask("getSessions", { status, roots: "true", ...more });
+      if (more["fields"] === undefined) expect(items.every(({ standing }: { standing: string }) => standing === status)).toBe(true);
+      return items.map(({ title }: { title: string }) => title);
+    };
+    const stand = async () => Promise.all(["waiting", "queued", "running", "idle"].map((status) => titles(status)));
+    await expect.poll(stand).toEqual([["asking"], ["queued"], ["running"], ["quiet"]]);
+    expect(await titles("waiting", { fields: "index" })).toEqual(["asking"]);
+    const [question] = await rath.pending();
+    await rath.decide(question?.id ?? "", { by: "ada", answer: "yes" });
+    end();
+    await Promise.all([asking.result(), running.result()]);
+    expect(await stand()).toEqual([[], ["queued"], [], ["quiet", "running", "asking"]]);
+    expect(await server.refused("getSessions", { status: "done" })).toMatchObject({ status: 400 });
   });
 });
 

@@ -41,13 +41,17 @@ export function useLiveRows<R extends Row>(source: Source<R>) {
 
   const waiting = useRef(new Set<string>());
   const busy = useRef(false);
+  const again = useRef(false);
+  /** The newest ones, and these where they are in the list. */
   const refresh = useCallback(
     async (ids: ReadonlySet<string>): Promise<void> => {
       for (const id of ids) waiting.current.add(id);
+      again.current = true;
       if (busy.current) return;
       busy.current = true;
       try {
-        while (waiting.current.size > 0) {
+        while (again.current) {
+          again.current = false;
           const changed = waiting.current;
           waiting.current = new Set();
           const { queryKey } = latest.current;

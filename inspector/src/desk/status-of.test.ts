@@ -1,9 +1,22 @@
 import { expect, test } from "vitest";
 import { statusOf } from "./status-of.ts";
 
-test("a session that says nothing of it runs or waits as its run does; at work counts first", () => {
-  const standing = { running: new Set(["a", "b"]), waiting: new Set(["b", "c", "e"]) };
-  const told = ["a", "b", "c", "d"].map((id) => statusOf({ id, status: "idle" }, standing));
-  expect(told).toEqual(["running", "running", "waiting", "idle"]);
-  expect([statusOf({ id: "e" }, standing), statusOf({ id: "f" }, standing)]).toEqual(["waiting", undefined]);
+const owner = "box:1:a";
+const open = new Map([
+  ["a", [{ status: "waiting" }, { status: "running", owner }]],
+  ["b", [{ status: "queued" }, { status: "waiting" }]],
+  ["c", [{ status: "queued" }]],
+  ["d", [{ status: "running" }]],
+]);
+
+test("a session stands as its runs do: at work, waiting, queued; a run that nobody executes says nothing", () => {
+  const told = [..."abcde"].map((id) => statusOf({ id, status: "idle" }, { open, isWhole: true }));
+  expect(told).toEqual(["running", "waiting", "queued", "idle", "idle"]);
+  expect([statusOf({ id: "a" }, { open, isWhole: true }), statusOf({ id: "e" }, { open, isWhole: true })]).toEqual(["running", undefined]);
+});
+
+test("where not all runs are known, what the list said of it counts for those that have none here", () => {
+  const row = { status: "idle", standing: "waiting" } as const;
+  expect([..."ce"].map((id) => statusOf({ id, ...row }, { open, isWhole: false }))).toEqual(["queued", "waiting"]);
+  expect(statusOf({ id: "e", ...row }, { open, isWhole: true })).toBe("idle");
 });

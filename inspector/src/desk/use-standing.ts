@@ -1,18 +1,20 @@
 /** How sessions stand: what they do not say themselves, the runs that were given them know. */
 import { useQuery } from "@tanstack/react-query";
 import { useCallback, useMemo } from "react";
+import type { OpenRun } from "../../../src/wire/standing.ts";
 import { useClient, useMay } from "../client.tsx";
 
 const most = 200;
 const everyMs = 3000;
+const open = ["running", "waiting", "queued"] as const;
 
 export interface Standing {
-  /** The sessions that somebody executes now. */
-  readonly running: ReadonlySet<string>;
-  /** Those whose run waits, on whichever of its branches. */
-  readonly waiting: ReadonlySet<string>;
+  /** The runs that have not ended, by their session. */
+  readonly open: ReadonlyMap<string, readonly OpenRun[]>;
   /** False: nobody could be asked. */
   readonly isKnown: boolean;
+  /** False: there may be more open runs than these. */
+  readonly isWhole: boolean;
   readonly reread: () => void;
 }
 
@@ -22,18 +24,25 @@ export function useStanding(session?: string): Standing {
   const { data, refetch } = useQuery({
     queryKey: ["runs", "standing", session],
     queryFn: async ({ signal }) => {
-      const those = async (status: "running" | "waiting"): Promise<readonly string[]> =>
-        (await runs.list({ status, session, limit: most, signal }).page()).items.map((run) => run.session);
-      const [running, waiting] = await Promise.all([those("running"), those("waiting")]);
-      return { running, waiting };
+      const pages = await Promise.all(open.map((status) => runs.list({ status, session, limit: most, signal }).page()));
+      return {
+        runs: pages.flatMap(({ items }) => items.map(({ session, status, owner }) => ({ session, status, owner }))),
+        isWhole: pages.every(({ next }) => next === undefined),
+      };
     },
     // That a run ended is said after its last event.
-    refetchInterval: ({ state }) => (state.data === undefined || state.data.running.length === 0 ? false : everyMs),
+    refetchInterval: ({ state }) => (state.data?.runs.some(({ status }) => status !== "waiting") === true ? everyMs : false),
     enabled: useMay("runs:read"),
   });
   const reread = useCallback(() => void refetch(), [refetch]);
   return useMemo(
-    () => ({ running: new Set(data?.running), waiting: new Set(data?.waiting), isKnown: data !== undefined, reread }),
+    () => ({ open: bySession(data?.runs ?? []), isKnown: data !== undefined, isWhole: data?.isWhole === true, reread }),
     [data, reread],
   );
+}
+
+function bySession<Run extends { readonly session: string }>(runs: readonly Run[]): ReadonlyMap<string, readonly Run[]> {
+  const found = new Map<string, Run[]>();
+  for (const run of runs) found.set(run.session, [...(found.get(run.session) ?? []), run]);
+  return found;
 }

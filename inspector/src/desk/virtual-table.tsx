@@ -8,7 +8,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useLayoutEffect, useRef } from "react";
 import { Icon } from "../parts/icon.tsx";
-import { useNarrow } from "./use-narrow.ts";
+import { useNarrow } from "../parts/use-narrow.ts";
 import classes from "./virtual-table.module.css";
 
 export interface Column<Row> {

@@ -9,8 +9,10 @@ import { Icon } from "./icon.tsx";
 import type { ShownPart } from "./long-lines.ts";
 import classes from "./patch-view.module.css";
 import { type FilePatch, firstChanges, readPatch } from "./read-patch.ts";
+import { useNarrow } from "./use-narrow.ts";
 
 type Look = "split" | "unified";
+const looks: readonly Look[] = ["split", "unified"];
 
 const shownAtFirst = 150;
 const shownMore = 400;
@@ -27,7 +29,7 @@ export function PatchView({ patch, path }: { readonly patch: string; readonly pa
     <div className={classes["patch"]}>
       <fieldset className={classes["look"]}>
         <legend className="unseen">How the patch is shown</legend>
-        {(["split", "unified"] as const).map((one) => (
+        {looks.map((one) => (
           <button key={one} type="button" data-look="plain" aria-pressed={look === one} onClick={() => choose(one)}>
             {one === "split" ? "Side by side" : "Unified"}
           </button>
@@ -128,17 +130,19 @@ const listeners = new Set<() => void>();
 
 /** Everybody who reads patches here reads them the same way. */
 function useLook(): readonly [Look, (look: Look) => void] {
-  const look = useSyncExternalStore(
+  const isNarrow = useNarrow();
+  const chosen = useSyncExternalStore(
     (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    (): Look => (localStorage.getItem(place) === "unified" ? "unified" : "split"),
+    (): Look | undefined => looks.find((look) => look === localStorage.getItem(place)),
   );
   return [
-    look,
-    (chosen) => {
-      localStorage.setItem(place, chosen);
+    // Two halves of a phone are too narrow to read code in, unless somebody wants it so.
+    chosen ?? (isNarrow ? "unified" : "split"),
+    (look) => {
+      localStorage.setItem(place, look);
       for (const listener of listeners) listener();
     },
   ];

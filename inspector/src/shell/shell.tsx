@@ -5,6 +5,7 @@ import { useInfo, useLeave } from "../client.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { part } from "../parts/missing-part.ts";
+import { useNarrow } from "../parts/use-narrow.ts";
 import { KeyHelp } from "./key-help.tsx";
 import { startKeys, useKeys } from "./keys.ts";
 import { ScreenFailure } from "./screen-failure.tsx";
@@ -90,6 +91,7 @@ function Who() {
   const { caller, project, tenant } = useInfo();
   const leave = useLeave();
   const [chosen, choose] = useState(theme);
+  const isNarrow = useNarrow();
   return (
     <div className={classes["who"]}>
       <span className="quiet small clip given" title={`${caller.identity}: ${caller.roles.join(", ")}; project ${tenant}/${project}`}>
@@ -103,9 +105,9 @@ function Who() {
           choose(theme());
         }}
       >
-        <option value="system">System theme</option>
-        <option value="light">Light theme</option>
-        <option value="dark">Dark theme</option>
+        <option value="system">System{isNarrow ? "" : " theme"}</option>
+        <option value="light">Light{isNarrow ? "" : " theme"}</option>
+        <option value="dark">Dark{isNarrow ? "" : " theme"}</option>
       </select>
       {caller.key !== undefined && (
         <button type="button" data-look="plain" onClick={leave} title="Forget the key in this browser">

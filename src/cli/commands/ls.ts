@@ -1,10 +1,11 @@
 /** `openrath ls`: the sessions of the store, or its runs, newest first. */
 import type { Command } from "commander";
-import { hasEnded } from "../../runtime/run-row.ts";
+import { openRuns } from "../../runtime/open-runs.ts";
 import { RathError } from "../../session/errors.ts";
 import type { Session } from "../../session/session.ts";
 import type { LogRow } from "../../store/store.ts";
 import { ago, count, exact, money } from "../../wire/format.ts";
+import { standingOf } from "../../wire/standing.ts";
 import type { Cli } from "../cli.ts";
 import { exits, Fault } from "../fault.ts";
 import { wholeOf } from "../options.ts";
@@ -13,7 +14,7 @@ import { progressing } from "../progress.ts";
 import type { Project } from "../project.ts";
 import { listRuns } from "../runs.ts";
 import { statusInk, whatOf } from "../session-text.ts";
-import { runRows, sessionRows, shortIds, standing } from "../sessions.ts";
+import { sessionRows, shortIds } from "../sessions.ts";
 import { show } from "../shown.ts";
 
 interface Options {
@@ -67,7 +68,7 @@ async function ls(cli: Cli, options: Options): Promise<void> {
     branches.set(root, (branches.get(root) ?? 0) + 1);
   }
   const wanted = rows.filter((row) => (options.all === true || !parents.has(row.parent ?? "")) && fits(row, options)).reverse();
-  const open = new Map((await runRows(project)).filter((run) => !hasEnded(run.status)).map((run) => [run.session, run]));
+  const open = await openRuns(await project.runtime.store());
   const items: Item[] = [];
   let left = 0;
   await progressing(cli, "listing", "sessions", async (progress) => {
@@ -77,7 +78,7 @@ async function ls(cli: Cli, options: Options): Promise<void> {
         const session = await openOrTell(cli, project, row.id);
         progress.add();
         if (session === undefined) continue;
-        const status = standing(session, open.get(row.id));
+        const status = standingOf(session.status, open.get(row.id) ?? []);
         if (options.status === undefined || status === options.status)
           items.push({ session, status, row, branches: branches.get(row.id) ?? 1 });
       }

@@ -1,6 +1,6 @@
 /** `openrath show ID[@step]`: a session, what it was at a step, or a run. */
 import type { Command } from "commander";
-import { hasEnded } from "../../runtime/run-row.ts";
+import { openRuns } from "../../runtime/open-runs.ts";
 import { RathError } from "../../session/errors.ts";
 import type { DataOf, Event } from "../../session/event.ts";
 import { versionName } from "../../session/remembered.ts";
@@ -9,13 +9,14 @@ import { valueText } from "../../wire/event-line.ts";
 import { count, plural, shortEvent } from "../../wire/format.ts";
 import { compressionLine, readLine, writeLine } from "../../wire/memory-line.ts";
 import { pendingText } from "../../wire/pending-line.ts";
+import { standingOf } from "../../wire/standing.ts";
 import type { Cli } from "../cli.ts";
 import { kindOf } from "../print-changes.ts";
 import { printFields } from "../print-list.ts";
 import type { Project } from "../project.ts";
 import { showRun } from "../runs.ts";
 import { answerCommand, failureOf, outputOf, outputText, statusInk, stepText, stopOf, stopText, usageText } from "../session-text.ts";
-import { openSession, runNamed, runRows, sessionRows, shortIds, standing } from "../sessions.ts";
+import { openSession, runNamed, runRows, sessionRows, shortIds } from "../sessions.ts";
 import { clip, joined, type Showable, show } from "../shown.ts";
 
 type Field = readonly [name: string, value: Showable];
@@ -50,10 +51,7 @@ async function showSession(cli: Cli, id: string): Promise<void> {
   // What it was at a step is told by itself alone.
   const isNewest = row?.head === session.head;
   const status = isNewest
-    ? standing(
-        session,
-        runs.findLast((run) => !hasEnded(run.status)),
-      )
+    ? standingOf(session.status, (await openRuns(await project.runtime.store(), [session.id])).get(session.id) ?? [])
     : session.status;
   const pending = isNewest ? await pendingNow(project, session) : session.pending;
   if (cli.asJson) {

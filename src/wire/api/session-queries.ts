@@ -5,7 +5,7 @@ import { path } from "./file.ts";
 import { pageQuery } from "./page.ts";
 import { at, atPlace, eventId, flag, sessionId, sessionPlace, step, words } from "./place.ts";
 import { sandboxStatus } from "./sandbox.ts";
-import { sessionStatus } from "./session.ts";
+import { sessionStanding } from "./session.ts";
 import { costBy } from "./why.ts";
 
 export const placeQuery = z.strictObject(atPlace);
@@ -14,7 +14,7 @@ export type PlaceQuery = Asked<typeof placeQuery>;
 
 export const sessionsQuery = z.strictObject({
   ...pageQuery,
-  status: sessionStatus.optional(),
+  status: sessionStanding.optional().describe("Only those that stand so: what rows call `standing`."),
   tag: z.string().min(1).max(200).optional(),
   title: z.string().min(1).max(200).optional().describe("Only those whose title has this text, whatever its case."),
   parent: sessionId.optional().describe("Only what forked from this session: its whole id."),

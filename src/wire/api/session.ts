@@ -15,6 +15,9 @@ export const name = z
 
 export const sessionStatus = z.enum(["idle", "waiting", "failed", "cancelled", "rejected"]);
 
+/** How a session stands by itself, or as the runs that work on it do. */
+export const sessionStanding = z.enum(["idle", "queued", "running", "waiting", "failed", "cancelled", "rejected"]);
+
 const lineage = z.object({
   kind: z.enum(["root", "fork", "detach", "merge", "import"]),
   parents: z.array(z.string()),
@@ -49,6 +52,9 @@ const folded = {
 /** What others say of it: it is read for a whole page at once. */
 const around = {
   children: z.number().int().describe("How many sessions continue it directly: their own children are counted with them."),
+  standing: sessionStanding.describe(
+    "running, waiting or queued as a run that works on it is, whichever of its branches that is busy with or waits on; else its status.",
+  ),
   run: z
     .object({ id: z.string(), workflow: z.string(), status: z.enum(["running", "queued"]) })
     .describe("The newest run at work on it, or else the newest that waits for somebody who takes it up.")

@@ -7,7 +7,7 @@ import { Choice } from "../../desk/choice.tsx";
 import desk from "../../desk/desk.module.css";
 import { useFilters } from "../../desk/filters.ts";
 import { LiveSign } from "../../desk/live-sign.tsx";
-import { useNarrow } from "../../desk/use-narrow.ts";
+import { useNarrow } from "../../parts/use-narrow.ts";
 import { stepped } from "../../desk/virtual-table.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";

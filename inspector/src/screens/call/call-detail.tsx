@@ -4,12 +4,13 @@ import { count, seconds } from "../../../../src/wire/format.ts";
 import { useRequest } from "../../actions/use-request.ts";
 import { useEvent } from "../../lineage/use-event.ts";
 import { useLineage } from "../../lineage/use-lineage.tsx";
-import { Badge, StatusBadge } from "../../parts/badge.tsx";
+import { StatusBadge } from "../../parts/badge.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { GivenText } from "../../parts/given-text.tsx";
 import { JsonTree } from "../../parts/json-tree.tsx";
 import { Loading } from "../../parts/loading.tsx";
+import { OpenCallBadge } from "../../session/use-open-call.tsx";
 import { type GivenPart, Parts } from "../transcript/parts.tsx";
 import classes from "./call.module.css";
 import { ChangedSince } from "./changed-since.tsx";
@@ -115,7 +116,7 @@ function CallBar({ chosen, before, next, rerun, model }: Props & { readonly mode
         )}
         {spent !== undefined && ` · ${seconds(spent.ms)}`}
       </span>
-      {result === undefined ? <Badge tone="accent">under way</Badge> : <StatusBadge status={trouble ?? "ok"} />}
+      {result === undefined ? <OpenCallBadge row={call} /> : <StatusBadge status={trouble ?? "ok"} />}
       <CopyButton text={window.location.href} what="the link" />
       <span className={classes["verbs"]}>
         <Link className="small" to="/s/$session/transcript" params={{ session }} search={(kept) => ({ ...kept, at: lineage.id(call) })}>

@@ -5,6 +5,7 @@ import { count, money } from "../../../../src/wire/format.ts";
 import { useLineage } from "../../lineage/use-lineage.tsx";
 import { agentName } from "../../parts/agent-name.ts";
 import { StatusBadge } from "../../parts/badge.tsx";
+import { useOpenCall } from "../../session/use-open-call.tsx";
 import classes from "./call.module.css";
 import type { ModelCall } from "./model-calls.ts";
 
@@ -18,6 +19,7 @@ const rowHeight = 46;
 
 export function CallList({ calls, chosen, choose }: Props) {
   const { lineage } = useLineage();
+  const stands = useOpenCall();
   const scroller = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: calls.length,
@@ -44,7 +46,7 @@ export function CallList({ calls, chosen, choose }: Props) {
                 </span>
                 <span className="quiet small number">step {count(lineage.step(call))}</span>
                 <span className="quiet small number">
-                  {spent === undefined ? "under way" : `${count(spent.input)} → ${count(spent.output)}`}
+                  {spent === undefined ? stands(call) : `${count(spent.input)} → ${count(spent.output)}`}
                 </span>
                 <span className="quiet small number">{spent !== undefined && money(spent.usd)}</span>
               </button>

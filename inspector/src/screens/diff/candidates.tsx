@@ -2,7 +2,7 @@
 
 import { count } from "../../../../src/wire/format.ts";
 import { neutral } from "../../../../src/wire/neutral.ts";
-import { StatusBadge } from "../../parts/badge.tsx";
+import { Badge, StatusBadge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { shortId } from "../../parts/short-id.ts";
 import classes from "./candidates.module.css";
@@ -35,7 +35,7 @@ export function Candidates({ a, b, choose }: Props) {
                 <code className="quiet">{shortId(branch)}</code>
                 <span className="given clip">{neutral(name.slice(0, 200))}</span>
                 <span className="quiet small number">step {count(step)}</span>
-                <StatusBadge status={won ? "ok" : status} />
+                {won ? <Badge tone="ok">won</Badge> : <StatusBadge status={status} />}
                 <span className={classes["sides"]}>
                   <button type="button" disabled={branch === id && a !== ""} onClick={() => choose({ a: branch, b })}>
                     as a

@@ -23,8 +23,8 @@ export function useBranches(place: string): readonly Candidate[] {
     queryFn: async ({ signal }): Promise<readonly Candidate[]> => {
       if (session === "") {
         const { items } = await sessions.list({ limit: mostSessions, signal }).page();
-        return items.map(({ id, title, lineage, begins, status = "idle", step }) => ({
-          ...{ id, step, status, won: false },
+        return items.map(({ id, title, lineage, begins, status = "idle", standing = status, step }) => ({
+          ...{ id, step, status: standing, won: false },
           name: title ?? lineage?.label ?? begins ?? "untitled",
         }));
       }

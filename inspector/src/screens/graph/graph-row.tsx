@@ -5,6 +5,8 @@ import { neutral } from "../../../../src/wire/neutral.ts";
 import { agentName } from "../../parts/agent-name.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Icon } from "../../parts/icon.tsx";
+import { openCall } from "../../session/open-call.ts";
+import { OpenBadge } from "../../session/use-open-call.tsx";
 import classes from "./graph-row.module.css";
 import type { GraphRows } from "./graph-rows.ts";
 import type { PathPiece } from "./path.ts";
@@ -71,10 +73,7 @@ export const GraphRow = memo(function GraphRow(props: Props) {
         {trouble !== undefined && <Badge tone={trouble === "unknown" ? "warn" : "bad"}>{trouble}</Badge>}
         {source !== undefined && <Badge>from step {source}</Badge>}
         {won && <Badge tone="ok">won</Badge>}
-        {!inner && turns.isOpen(row) && glyph !== "waiting" && (
-          <Badge tone={atWork ? "accent" : "quiet"}>{atWork ? "under way" : "no result"}</Badge>
-        )}
-        {glyph === "waiting" && <Badge tone="warn">waiting</Badge>}
+        {(glyph === "waiting" || (!inner && turns.isOpen(row))) && <OpenBadge stands={openCall(glyph === "waiting", atWork)} />}
       </span>
       <RowFigures rows={rows} row={row} event={event} />
       <time className={classes["time"]} dateTime={new Date(lineage.at(shown)).toISOString()}>

@@ -3,10 +3,10 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { useClient, useMay } from "../../client.tsx";
 import { useAgain } from "../../desk/use-seldom.ts";
-import { useStanding } from "../../desk/use-standing.ts";
 import type { Lineage } from "../../lineage/lineage.ts";
 import { useLineage } from "../../lineage/use-lineage.tsx";
 import { type Branches, useBranches } from "../../session/use-branches.ts";
+import { useAtWork } from "../../session/use-open-call.tsx";
 import { GraphRows } from "./graph-rows.ts";
 import { Path } from "./path.ts";
 import type { Decisions } from "./row-look.ts";
@@ -33,13 +33,7 @@ export function useGraph(): Graph {
   const newest = rows.turns.of(lineage.newestOn(lineage.session) ?? -1);
   // A new way only when there is a new row at its end.
   const main = useMemo(() => new Path(rows, newest), [rows, newest]);
-  return { rows, version, main, branchNamed: useBranches(), decisions: useDecisions(rows, version), isAtWork: useAtWork(lineage, version) };
-}
-
-function useAtWork(lineage: Lineage, version: number): boolean {
-  const { running, isKnown, reread } = useStanding();
-  useAgain(version, reread, 500);
-  return !isKnown || [...running].some((session) => lineage.hasBranch(session));
+  return { rows, version, main, branchNamed: useBranches(), decisions: useDecisions(rows, version), isAtWork: useAtWork() };
 }
 
 const mostDecisions = 500;

@@ -8,6 +8,7 @@ import { Badge } from "../../parts/badge.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { GivenText } from "../../parts/given-text.tsx";
+import { Icon } from "../../parts/icon.tsx";
 import { Loading } from "../../parts/loading.tsx";
 import { ForgetDialog } from "./forget-dialog.tsx";
 import { ItemFacts } from "./item-facts.tsx";
@@ -28,7 +29,7 @@ export function ItemView({ name, back }: { readonly name: string; readonly back:
   return (
     <div className={classes["view"]}>
       <button type="button" data-look="plain" className={classes["back"]} onClick={back}>
-        All memories
+        <Icon name="open" /> All memories
       </button>
       {data === undefined && error === null && <Loading what="the memory" />}
       {error !== null && <Failure error={error} retry={() => void refetch()} />}

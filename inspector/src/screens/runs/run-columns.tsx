@@ -32,7 +32,7 @@ export function runColumns({ detailOf, isStuck }: Known): readonly Column<RunRes
       ...{ name: "Session", width: "minmax(8rem, 2fr)", narrow: "minmax(4rem, 2fr)" },
       cell: (row) => (
         <Link to="/s/$session" params={{ session: row.session }} search={{}} className="given" tabIndex={-1} title={row.session}>
-          {detailOf(row)?.outcome.session?.title ?? shortId(row.session)}
+          {sessionName(row, detailOf(row))}
         </Link>
       ),
     },
@@ -58,6 +58,12 @@ export function runColumns({ detailOf, isStuck }: Known): readonly Column<RunRes
       },
     },
   ];
+}
+
+/** As the list of sessions calls it. */
+export function sessionName({ session }: RunResource, detail: RunDetail | undefined): string {
+  const { title, begins } = detail?.outcome.session ?? {};
+  return title ?? begins ?? shortId(session);
 }
 
 function WaitsFor({ detail }: { readonly detail: RunDetail | undefined }) {

@@ -14,8 +14,8 @@ import { Failure } from "../../parts/failure.tsx";
 import { GivenText } from "../../parts/given-text.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Loading } from "../../parts/loading.tsx";
-import { shortId } from "../../parts/short-id.ts";
 import { useKeys } from "../../shell/keys.ts";
+import { sessionName } from "./run-columns.tsx";
 import { RunDialog, type RunVerb } from "./run-dialogs.tsx";
 import { RunFacts } from "./run-facts.tsx";
 import { outcomeWords } from "./run-words.ts";
@@ -97,7 +97,7 @@ function Shown({ run, close }: { readonly run: RunDetail; readonly close: () => 
         {outcome.pending !== undefined && outcome.pending.length > 0 && <WaitsFor run={run} />}
         <p>
           <Link to="/s/$session" params={{ session }} search={{}} className="given">
-            {outcome.session?.title ?? shortId(session)}
+            {sessionName(run, run)}
           </Link>{" "}
           <span className="quiet small">the session it works on</span>
         </p>

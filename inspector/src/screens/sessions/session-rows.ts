@@ -20,11 +20,10 @@ export function filtersOf({ status, tag, title, branches, order }: Search): Sess
   return { status, tag, title, branches, order };
 }
 
-/** What `status` may be; "running" is asked of the runs. */
-export const statuses = ["running", "waiting", "failed", "idle", "cancelled", "rejected"] as const;
+/** What `status` may be: how the list says that a session stands. */
+export const statuses = ["running", "queued", "waiting", "failed", "idle", "cancelled", "rejected"] as const;
 
 const pageSize = 60;
-const mostRunning = 20;
 /** Of more sessions than this the costliest of the newest ones are shown: what one costs is in its events, and no index has it. */
 export const mostOrdered = 1000;
 
@@ -56,15 +55,6 @@ async function manyOf(client: Client, filters: SessionFilters, signal?: AbortSig
 
 async function pageOf(client: Client, filters: SessionFilters, after: string | undefined, signal?: AbortSignal): Promise<Page<SessionRow>> {
   const { status, tag, title, branches } = filters;
-  if (status === "running") return runningPage(client, after, signal);
-  const query = { status: status as "idle" | undefined, tag, title, limit: pageSize, ...(branches === "all" ? {} : { roots: true }) };
+  const query = { status: status as SessionRow["standing"], tag, title, limit: pageSize, ...(branches === "all" ? {} : { roots: true }) };
   return client.sessions.list({ ...query, signal }).page(after);
-}
-
-/** A session does not know whether somebody executes it: its run does. */
-async function runningPage(client: Client, after: string | undefined, signal?: AbortSignal): Promise<Page<SessionRow>> {
-  const { items, next } = await client.runs.list({ status: "running", limit: mostRunning, signal }).page(after);
-  const ids = [...new Set(items.map(({ session }) => session))];
-  const sessions = await Promise.all(ids.map((id) => client.sessions.get(id, { signal }).catch(() => undefined)));
-  return { items: sessions.filter((one) => one !== undefined), next };
 }

@@ -10,6 +10,7 @@ import desk from "../../desk/desk.module.css";
 import { FilterText } from "../../desk/filter-text.tsx";
 import { useFilters } from "../../desk/filters.ts";
 import { LiveSign } from "../../desk/live-sign.tsx";
+import { statusOf } from "../../desk/status-of.ts";
 import { useStanding } from "../../desk/use-standing.ts";
 import { stepped, VirtualTable } from "../../desk/virtual-table.tsx";
 import { Empty } from "../../parts/empty.tsx";
@@ -40,10 +41,21 @@ export function SessionsScreen() {
   const { of, version } = spendings;
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is known of rows grows in one object; the version says that it did
   const counting = useMemo<Counting>(() => ({ withBranches, spentBy: (row) => of(row)?.spent }), [withBranches, version]);
-  const { rows, more, refresh, error, refetch, isPending, hasNextPage, isFetchNextPageError } = useSessionRows(filters, counting);
+  const { rows: listed, more, refresh, error, refetch, isPending, hasNextPage, isFetchNextPageError } = useSessionRows(filters, counting);
   const standing = useStanding();
-  const connection = useChanged(({ sessions }) => {
+  // What is shown of a row is what it is chosen by, also once that changed.
+  const rows = useMemo(
+    () => (filters.status === undefined ? listed : listed.filter((row) => statusOf(row, standing) === filters.status)),
+    [listed, standing, filters.status],
+  );
+  // How runs stand is known before, or without, an event of their session.
+  useEffect(() => {
+    if (filters.status !== undefined && standing.isKnown) void refresh(new Set());
+  }, [standing, filters.status, refresh]);
+  const connection = useChanged(({ sessions, runs }) => {
     void refresh(sessions);
+    // What a run says of itself is in its own log.
+    spendings.wentOn(new Set([...sessions].filter((id) => !runs.has(id))));
     standing.reread();
   });
   const [seen, setSeen] = useState<readonly SessionRow[]>([]);

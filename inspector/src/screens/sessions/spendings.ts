@@ -1,7 +1,9 @@
 /** What lists do not say of a session: asked for what is on screen, and once for each of its heads. */
+import { useCallback } from "react";
 import type { Client, SessionRow } from "../../../../src/client/client.ts";
 import { useClient } from "../../client.tsx";
 import { AskedOfRows, useAsked } from "../../desk/asked-of-rows.ts";
+import { Roots } from "./roots.ts";
 
 export interface Spent {
   readonly tokens: number;
@@ -21,9 +23,16 @@ export interface SessionShape {
   readonly events?: number | undefined;
 }
 
-const known = new WeakMap<Client, AskedOfRows<SessionRow, SessionShape>>();
+interface Spendings {
+  readonly asked: AskedOfRows<SessionRow, SessionShape>;
+  readonly roots: Roots;
+}
+
+const known = new WeakMap<Client, Spendings>();
 
 export interface SpendingsSeen {
+  /** Something happened on these branches: what is known of their roots is asked again. */
+  readonly wentOn: (branches: ReadonlySet<string>) => void;
   readonly of: (row: SessionRow) => SessionShape | undefined;
   readonly see: (rows: readonly SessionRow[]) => void;
   readonly version: number;
@@ -31,23 +40,35 @@ export interface SpendingsSeen {
 
 export function useSpendings(): SpendingsSeen {
   const client = useClient();
-  const spendings =
-    known.get(client) ??
-    new AskedOfRows<SessionRow, SessionShape>({ idOf: ({ id }) => id, stateOf: ({ head }) => head, ask: (row) => shapeOf(client, row) });
+  const spendings = known.get(client) ?? spendingsOf(client);
   known.set(client, spendings);
-  return useAsked(spendings);
+  const { asked, roots } = spendings;
+  const seen = useAsked(asked);
+  const wentOn = useCallback(
+    (branches: ReadonlySet<string>) => void roots.of(branches).then((those) => asked.doubt(those)),
+    [asked, roots],
+  );
+  return { ...seen, wentOn };
 }
 
-async function shapeOf({ sessions }: Client, { id, usage, children }: SessionRow): Promise<SessionShape> {
+function spendingsOf(client: Client): Spendings {
+  const roots = new Roots(async (id) => (await client.sessions.get(id)).parent);
+  const ask = (row: SessionRow): Promise<SessionShape> => shapeOf(client, row, roots);
+  return { roots, asked: new AskedOfRows<SessionRow, SessionShape>({ idOf: ({ id }) => id, stateOf: ({ head }) => head, ask }) };
+}
+
+async function shapeOf({ sessions }: Client, { id, usage }: SessionRow, roots: Roots): Promise<SessionShape> {
+  const graph = await sessions.graph(id).catch(() => undefined);
   // Nobody used anything, on no branch either: nobody need be asked.
-  const isUnused = usage !== undefined && usage.input + usage.output === 0 && children === 0;
-  const [cost, graph] = await Promise.all([
-    isUnused ? undefined : sessions.cost(id, { by: "agent" }).catch(() => undefined),
-    sessions.graph(id).catch(() => undefined),
-  ]);
+  const isUnused = usage !== undefined && usage.input + usage.output === 0 && graph?.nodes.length === 1;
+  const cost = isUnused ? undefined : await sessions.cost(id, { by: "agent" }).catch(() => undefined);
   const used = cost?.total.usage;
   const spent = isUnused ? { tokens: 0, usd: 0 } : used && { tokens: used.input + used.output, usd: used.usd };
   const agents = cost?.rows.map(({ name, usage: used }) => ({ agent: name, tokens: used.input + used.output, usd: used.usd })) ?? [];
   if (graph === undefined) return { spent, agents };
+  roots.learn(
+    id,
+    graph.nodes.map((node) => node.id),
+  );
   return { spent, agents, branches: graph.nodes.length, events: graph.nodes.reduce((sum, { events }) => sum + events, 0) };
 }

@@ -5,11 +5,13 @@ import { neutral } from "../../../../src/wire/neutral.ts";
 import { useEventLines } from "../../lineage/event-lines.ts";
 import type { Lineage } from "../../lineage/lineage.ts";
 import { when } from "../../parts/when.ts";
+import { useOpenCall } from "../../session/use-open-call.tsx";
 import classes from "./timeline.module.css";
 import type { Work } from "./work.ts";
 import { howLong, howMuch } from "./work-tip.tsx";
 
 export function ChosenWork({ lineage, row, work }: { readonly lineage: Lineage; readonly row: number; readonly work: Work | undefined }) {
+  const stands = useOpenCall();
   const id = lineage.id(row);
   const line = useEventLines([id])(id);
   const link = (to: "graph" | "transcript" | "scrubber" | "call", name: string) => (
@@ -24,7 +26,7 @@ export function ChosenWork({ lineage, row, work }: { readonly lineage: Lineage; 
       </p>
       <p className="quiet small">
         step {count(lineage.step(row))} · {when(lineage.at(row))}
-        {work !== undefined && ` · ${howLong(work)}`} · {howMuch(lineage, row)}
+        {work !== undefined && ` · ${howLong(work, stands(work.call))}`} · {howMuch(lineage, row)}
       </p>
       <nav aria-label="The event on other screens" className={classes["ways"]}>
         {link("graph", "Graph")}

@@ -1,10 +1,8 @@
 /** The works of the lineage on screen, and the axis they are drawn on. */
-import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { useClient, useMay } from "../../client.tsx";
-import { useAgain } from "../../desk/use-seldom.ts";
 import type { Lineage } from "../../lineage/lineage.ts";
 import { useLineage } from "../../lineage/use-lineage.tsx";
+import { useWaits } from "../../session/use-waits.ts";
 import { Axis } from "./axis.ts";
 import { type Work, Works } from "./work.ts";
 
@@ -21,25 +19,14 @@ export interface LookedWorks {
 
 export function useWorks(): LookedWorks {
   const { lineage, version } = useLineage();
-  const { pending } = useClient();
-  const mayRead = useMay("pending:read");
-  const { data, refetch } = useQuery({
-    queryKey: ["pending", "of", lineage.session],
-    queryFn: async ({ signal }) => {
-      // Of all branches: each is a session of its own.
-      const { items } = await pending.list({ limit: 500, signal }).page();
-      return { ids: new Set(items.filter(({ kind }) => kind !== "timer" && kind !== "signal").map(({ id }) => id)), until: Date.now() };
-    },
-    enabled: mayRead,
-    staleTime: 10_000,
-  });
-  useAgain(version, () => mayRead && refetch({ cancelRefetch: false }));
+  const data = useWaits();
   return useMemo(() => {
     const works = computed.get(lineage) ?? new Works();
     computed.set(lineage, works);
     works.read(lineage);
+    const people = new Set(data?.items.filter(({ kind }) => kind !== "timer" && kind !== "signal").map(({ id }) => id));
     const open = new Map<number, Work[]>();
-    for (const work of works.open(lineage, data?.until ?? works.active.list.at(-1)?.to ?? 0, data?.ids ?? new Set())) {
+    for (const work of works.open(lineage, data?.until ?? works.active.list.at(-1)?.to ?? 0, people)) {
       const list = open.get(work.lane) ?? [];
       list.push(work);
       open.set(work.lane, list);

@@ -2,6 +2,8 @@
 import { count, money, plural, seconds } from "../../../../src/wire/format.ts";
 import { useEventLines } from "../../lineage/event-lines.ts";
 import type { Lineage } from "../../lineage/lineage.ts";
+import type { OpenCall } from "../../session/open-call.ts";
+import { useOpenCall } from "../../session/use-open-call.tsx";
 import { kindWords } from "./legend.tsx";
 import classes from "./timeline.module.css";
 import type { Work } from "./work.ts";
@@ -16,22 +18,26 @@ interface Props {
 }
 
 export function WorkTip({ lineage, work, more, x, y, width }: Props) {
+  const stands = useOpenCall();
   const id = lineage.id(work.row);
   const line = useEventLines([id])(id);
   return (
     <div className={classes["tip"]} role="tooltip" style={{ top: y + 16, ...(x > width / 2 ? { right: width - x + 8 } : { left: x + 8 }) }}>
       <p className={classes["tipLine"]}>{line?.slice(0, 200) ?? lineage.kind(work.row)}</p>
-      <p className="quiet small">{howLong(work)}</p>
+      <p className="quiet small">{howLong(work, stands(work.call))}</p>
       <p className="quiet small">{howMuch(lineage, work.row)}</p>
       {more > 0 && <p className="quiet small">{count(more)} more here: go nearer to tell them apart</p>}
     </div>
   );
 }
 
-/** The time that a piece of work took, and what for. */
-export function howLong({ kind, before, from, begin, to, attempts, open }: Work): string {
+/** The time that a piece of work took, and what for. How long one takes that has no result, its record does not tell. */
+export function howLong({ kind, before, from, begin, to, attempts, open }: Work, stands: OpenCall): string {
+  const isWaiting = kind === "person" || kind === "wait";
   const parts = [
-    `${kindWords[kind]} ${seconds(to - begin)}${open === true ? " until now, no result yet" : ""}`,
+    open !== true
+      ? `${kindWords[kind]} ${seconds(to - begin)}`
+      : `${kindWords[kind]}${isWaiting ? ` ${seconds(to - begin)} until now, no result yet` : `, ${stands}`}`,
     ...(before === undefined ? [] : [`${kindWords[before]} ${seconds(begin - from)}`]),
     ...(attempts > 1 ? [`${count(attempts)} attempts`] : []),
   ];

@@ -5,6 +5,7 @@ import { useLineage } from "../../lineage/use-lineage.tsx";
 import { Badge, StatusBadge } from "../../parts/badge.tsx";
 import { GivenText } from "../../parts/given-text.tsx";
 import { JsonTree } from "../../parts/json-tree.tsx";
+import { OpenCallBadge } from "../../session/use-open-call.tsx";
 import { ChangedFiles } from "./changed-files.tsx";
 import { DecidedBy } from "./decided-by.tsx";
 import { type Called, nameOf, type Returned } from "./effect-words.ts";
@@ -22,7 +23,7 @@ export function EffectItem({ item, event, result, missing, choose }: ItemProps) 
   const trouble = item.result === undefined ? undefined : lineage.trouble(item.result);
   const aside = (
     <>
-      {item.result === undefined ? <Badge tone="accent">under way</Badge> : <Outcome trouble={trouble} returned={returned} />}
+      {item.result === undefined ? <OpenCallBadge row={item.row} /> : <Outcome trouble={trouble} returned={returned} />}
       {called?.approval !== undefined &&
         (returned?.answer === undefined ? <Badge tone="warn">needs approval</Badge> : <Badge>needed approval</Badge>)}
       {((result?.facts["attempts"] as number | undefined) ?? 1) > 1 && <Badge>{String(result?.facts["attempts"])} tries</Badge>}

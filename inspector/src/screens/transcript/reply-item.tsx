@@ -6,6 +6,7 @@ import { neutral } from "../../../../src/wire/neutral.ts";
 import { useLineage } from "../../lineage/use-lineage.tsx";
 import { Badge, StatusBadge } from "../../parts/badge.tsx";
 import { GivenText } from "../../parts/given-text.tsx";
+import { OpenCallBadge } from "../../session/use-open-call.tsx";
 import { ItemCard, NotYet } from "./item-card.tsx";
 import type { ItemProps } from "./item-props.ts";
 import { type GivenPart, Parts, Reasoning } from "./parts.tsx";
@@ -31,7 +32,7 @@ export function ReplyItem({ item, event, result, missing, choose, written }: Ite
   const failed = said?.failures?.length ?? 0;
   const aside = (
     <>
-      {item.result === undefined && <Badge tone="accent">{written === undefined ? "asked" : "writing"}</Badge>}
+      {item.result === undefined && (written === undefined ? <OpenCallBadge row={item.row} /> : <Badge tone="accent">writing</Badge>)}
       {trouble !== undefined && <StatusBadge status={trouble} />}
       {said?.finish === "length" && <Badge tone="warn">cut at its length</Badge>}
       {said?.finish === "refused" && <Badge tone="bad">refused</Badge>}
