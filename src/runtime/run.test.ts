@@ -27,7 +27,11 @@ function kept(store: Store): Store {
 function process(store: Store, options: RathOptions = {}, times: object = {}, on: object = {}): Rath {
   return composeRath(
     { implicitForks: "allow", ...options, store: kept(store) },
-    { ...on, worker: `${machine()}:${1_999_000_000 + processes++}:t`, times: { parkGraceMs: 1, closeMs: 50, stillResumeMs: 200, ...times } },
+    {
+      ...on,
+      worker: `${machine()}:${1_999_000_000 + processes++}:t`,
+      times: { parkGraceMs: 1, closeMs: 50, stillResumeMs: 200, ...times },
+    },
   );
 }
 
