@@ -1,16 +1,18 @@
-/** Which root a branch comes from: asked once for each, since that never changes. */
-type AskParent = (id: string) => Promise<string | undefined>;
+/** Which root a branch comes from: that never changes. */
+interface Branch {
+  readonly id: string;
+  readonly parent?: string | undefined;
+}
 
 const kept = 20_000;
-/** More branches that nobody knew are not asked for at once: one is enough to have all of its root read again. */
-const mostAsked = 20;
 
 export class Roots {
   readonly #rootOf = new Map<string, string>();
-  readonly #ask: AskParent;
+  readonly #newest: () => Promise<readonly Branch[]>;
 
-  constructor(ask: AskParent) {
-    this.#ask = ask;
+  /** What nobody told of was made just now: it is looked for among the newest. */
+  constructor(newest: () => Promise<readonly Branch[]>) {
+    this.#newest = newest;
   }
 
   learn(root: string, branches: Iterable<string>): void {
@@ -19,21 +21,20 @@ export class Roots {
     for (const oldest of this.#rootOf.keys()) if (this.#rootOf.size > kept) this.#rootOf.delete(oldest);
   }
 
-  /** Of those that cannot be asked for nothing is said. */
-  async of(ids: Iterable<string>): Promise<ReadonlySet<string>> {
-    const all = [...ids];
-    const known = all.flatMap((id) => this.#rootOf.get(id) ?? []);
-    const unknown = all.filter((id) => !this.#rootOf.has(id)).slice(0, mostAsked);
-    const asked = await Promise.all(unknown.map((id) => this.#find(id).catch(() => undefined)));
-    return new Set([...known, ...asked.filter((root) => root !== undefined)]);
+  /** Not all that something happens to is a session: of what is not found nothing is said. */
+  async of(ids: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+    if ([...ids].some((id) => !this.#rootOf.has(id))) this.#read(await this.#newest().catch(() => []));
+    return new Set([...ids].flatMap((id) => this.#rootOf.get(id) ?? []));
   }
 
-  async #find(id: string): Promise<string> {
-    const known = this.#rootOf.get(id);
-    if (known !== undefined) return known;
-    const parent = await this.#ask(id);
-    const root = parent === undefined ? id : await this.#find(parent);
-    this.learn(root, [id]);
-    return root;
+  #read(branches: readonly Branch[]): void {
+    const known = new Map(branches.map((branch) => [branch.id, branch]));
+    for (const { id } of branches) {
+      let at: string | undefined = id;
+      while (at !== undefined && !this.#rootOf.has(at) && known.get(at)?.parent !== undefined) at = known.get(at)?.parent;
+      if (at === undefined) continue;
+      const root = this.#rootOf.get(at) ?? (known.has(at) ? at : undefined);
+      if (root !== undefined) this.learn(root, [id]);
+    }
   }
 }

@@ -28,6 +28,8 @@ interface Spendings {
   readonly roots: Roots;
 }
 
+/** More branches are not made between two looks. */
+const mostNew = 200;
 const known = new WeakMap<Client, Spendings>();
 
 export interface SpendingsSeen {
@@ -52,7 +54,7 @@ export function useSpendings(): SpendingsSeen {
 }
 
 function spendingsOf(client: Client): Spendings {
-  const roots = new Roots(async (id) => (await client.sessions.get(id)).parent);
+  const roots = new Roots(async () => (await client.sessions.list({ fields: "index", limit: mostNew }).page()).items);
   const ask = (row: SessionRow): Promise<SessionShape> => shapeOf(client, row, roots);
   return { roots, asked: new AskedOfRows<SessionRow, SessionShape>({ idOf: ({ id }) => id, stateOf: ({ head }) => head, ask }) };
 }
