@@ -184,9 +184,11 @@ export class Execution {
     by: string,
   ): Node | undefined {
     if (this.recorded === undefined) return undefined;
-    const found = this.recorded.take(head, scope, kind, encoded.text);
+    const { recorded } = this;
+    const again = (): Node | undefined => (this.mode === "replay" ? recorded.takenBefore(head, scope, kind, encoded.text) : undefined);
+    const found = recorded.take(head, scope, kind, encoded.text) ?? again();
     if (found !== undefined && found.by !== by) this.renames.set(found.by, by);
-    if (found === undefined && (this.mode === "replay" || !this.recorded.complete)) this.strays.push({ head, kind, data: encoded.value });
+    if (found === undefined && (this.mode === "replay" || !recorded.complete)) this.strays.push({ head, kind, data: encoded.value });
     return found;
   }
 

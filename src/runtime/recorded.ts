@@ -81,6 +81,19 @@ export class Recorded {
     return undefined;
   }
 
+  /**
+   * For a replay: the recorded event that this request equals though another took it before. What causes no effect and leads to none is
+   * not on record, so of two equal ones whoever asked first may have been given what belongs to the other. Live work is not given the same
+   * twice: what it derives from it, as `uuid` does, must differ.
+   */
+  takenBefore(head: Node, scope: Scope, kind: Node["kind"], text: string): Node | undefined {
+    if (isCalled(kind) || kind === "workflow.entered") return undefined;
+    const equal = (node: Node | undefined): boolean => node?.kind === kind && this.#textOf(node) === text;
+    if (equal(this.#next.get(head))) return undefined;
+    const forks = (this.#implicit.get(head) ?? []).filter(({ log }) => log.fork !== undefined && sameScope(log.fork.scope, scope));
+    return forks.map((forked) => this.#next.get(forked)).find(equal);
+  }
+
   /** The recorded fork of this id, claimed. */
   fork(id: SessionId): Node | undefined {
     const forked = this.#forks.get(id);

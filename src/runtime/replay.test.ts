@@ -196,7 +196,6 @@ describe("replay", () => {
     expect(seen).toEqual(live);
   });
 
-  // Mutant: a replay goes on in the logs that others hold.
   // Mutant: a merge that nothing follows is made on an implicit fork, a step further.
   test("a merge that is made and dropped stands where it stood", async () => {
     await using rath = memory();
@@ -211,6 +210,24 @@ describe("replay", () => {
     expect(String(await replay(await flow.forward(rath.session("go")), flow))).toMatch(/^identical/);
   });
 
+  // Mutant: what is on record of the second is given to the first alone.
+  test.each<[string, (left: Session, right: Session) => Session | Promise<Session>]>([
+    ["merge", (left, right) => left.merge([right])],
+    ["say", (left) => left.say("x")],
+  ])("%s may be asked for twice at one place, and the first time for nothing", async (_, verb) => {
+    await using rath = memory();
+    const flow = new Flow(async (session) => {
+      const [left, right] = (await Promise.all(["left", "right"].map((label) => session.fork(label).do(label, () => label)))) as [
+        Session,
+        Session,
+      ];
+      await verb(left, right);
+      return (await verb(left, right)).do("look", () => 1);
+    });
+    expect(String(await replay(await flow.forward(rath.session("go")), flow))).toMatch(/^identical/);
+  });
+
+  // Mutant: a replay goes on in the logs that others hold.
   test("leaves the branches that others hold as they are, and is the same again", async () => {
     const store = memoryStore();
     await using first = otherProcess(store);
