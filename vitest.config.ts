@@ -53,8 +53,8 @@ class LongFirst extends BaseSequencer {
 
 /** The storms, which are about what lasts, stay on the disk, and so does what weighs a disk: there nobody else writes meanwhile. */
 const env: Record<string, string> = scratch === undefined ? {} : { TMPDIR: scratch };
-// What takes so long hangs: what must be fast says so itself.
-const testTimeout = 60_000;
+// What takes so long hangs: what must be fast says so itself. Whoever asks first for something shared waits in a hook until it is made.
+const timeouts = { testTimeout: 60_000, hookTimeout: 60_000 };
 
 export default defineConfig({
   resolve: { alias },
@@ -71,7 +71,7 @@ export default defineConfig({
           name: "together",
           include: ["src/**/*.test.ts", "inspector/src/**/*.test.{ts,tsx}", "test/**/*.test.ts"],
           exclude: [...configDefaults.exclude, ...alone, ...storms],
-          testTimeout,
+          ...timeouts,
           env,
           // They share the modules that they load, which takes half the time.
           isolate: false,
@@ -79,11 +79,11 @@ export default defineConfig({
       },
       {
         resolve: { alias },
-        test: { name: "alone", include: alone, exclude: [...configDefaults.exclude, ...storms], testTimeout },
+        test: { name: "alone", include: alone, exclude: [...configDefaults.exclude, ...storms], ...timeouts },
       },
       {
         resolve: { alias },
-        test: { name: "storms", include: storms, testTimeout },
+        test: { name: "storms", include: storms, ...timeouts },
       },
     ],
   },

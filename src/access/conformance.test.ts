@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { dropSchemas, freshSchema, hookMs, sharedPostgres } from "../../test/support/postgres.ts";
+import { dropSchemas, freshSchema, sharedPostgres } from "../../test/support/postgres.ts";
 import { collect } from "../testing/store-case.ts";
 import type { AccessEntry, AccessStore, StoredKey } from "./access.ts";
 import { newKey } from "./key.ts";
@@ -18,11 +18,11 @@ const schemas: string[] = [];
 let url = "";
 beforeAll(async () => {
   url = await sharedPostgres();
-}, hookMs);
+});
 afterAll(async () => {
   rmSync(folder, { recursive: true });
   await dropSchemas(url, schemas);
-}, hookMs);
+});
 
 const hour = (n: number): string => new Date(Date.UTC(2026, 0, 1, n)).toISOString();
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, expect, type TestContext, test } from "vitest";
-import { dropSchemas, freshSchema, hookMs, sharedPostgres } from "../../test/support/postgres.ts";
+import { dropSchemas, freshSchema, sharedPostgres } from "../../test/support/postgres.ts";
 import { hashEmbedder } from "../testing/hash-embedder.ts";
 import { item } from "../testing/memory-case.ts";
 import { collect } from "../testing/store-case.ts";
@@ -20,12 +20,12 @@ let projects = 0;
 beforeAll(async () => {
   url = await sharedPostgres();
   pool = new pg.Pool({ connectionString: url, max: 4 });
-}, hookMs);
+});
 afterAll(async () => {
   rmSync(folder, { recursive: true });
   await pool.end();
   await dropSchemas(url, [schema]);
-}, hookMs);
+});
 
 /** The same memory thrice: in SQLite, in PostgreSQL as it is, and in PostgreSQL as if pgvector were not there. */
 function stores(): { readonly all: readonly MemoryStore[]; readonly compared: () => number } {

@@ -1,7 +1,7 @@
 /** Writers at once, connections that are cut, answers that are lost; and memories that are wrong, each of which is caught. */
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { dropSchemas, freshSchema, hookMs, sharedPostgres, withClient } from "../../test/support/postgres.ts";
+import { dropSchemas, freshSchema, sharedPostgres, withClient } from "../../test/support/postgres.ts";
 import { item, keys, type MemoryCase, put } from "../testing/memory-case.ts";
 import { memorySearchCases } from "../testing/memory-search-cases.ts";
 import { memoryTextCases } from "../testing/memory-text-cases.ts";
@@ -16,11 +16,11 @@ let pool: pg.Pool;
 beforeAll(async () => {
   url = await sharedPostgres();
   pool = new pg.Pool({ connectionString: url, max: 12 });
-}, hookMs);
+});
 afterAll(async () => {
   await pool.end();
   await dropSchemas(url, schemas);
-}, hookMs);
+});
 
 function schema(): string {
   schemas.push(freshSchema());

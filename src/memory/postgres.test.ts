@@ -1,6 +1,6 @@
 /** The PostgreSQL memory on a real server: the contract, its tables, and what its names and texts may be. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { dropSchemas, freshSchema, hookMs, sharedPostgres, withClient } from "../../test/support/postgres.ts";
+import { dropSchemas, freshSchema, sharedPostgres, withClient } from "../../test/support/postgres.ts";
 import { item, keys, put, search } from "../testing/memory-case.ts";
 import { memoryConformance } from "../testing/memory-conformance.ts";
 import { collect } from "../testing/store-case.ts";
@@ -11,8 +11,8 @@ const schema = freshSchema();
 let url = "";
 beforeAll(async () => {
   url = await sharedPostgres();
-}, hookMs);
-afterAll(() => dropSchemas(url, [schema]), hookMs);
+});
+afterAll(() => dropSchemas(url, [schema]));
 
 const projects = new Map<MemoryStore, string>();
 const opened = (options: PostgresMemoryOptions = {}) => postgresMemory(url, { schema, ...options });

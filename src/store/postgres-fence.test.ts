@@ -1,7 +1,7 @@
 /** Fencing across connections of a real server: what a takeover may and may not see, and the mutants that get it wrong. */
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { dropSchemas, freshSchema, hookMs, sharedPostgres, withClient } from "../../test/support/postgres.ts";
+import { dropSchemas, freshSchema, sharedPostgres, withClient } from "../../test/support/postgres.ts";
 import { collect } from "../testing/store-case.ts";
 import { leaseCases } from "../testing/store-lease-cases.ts";
 import { storedChain, storedEvent } from "../testing/stored-event.ts";
@@ -16,8 +16,8 @@ let url = "";
 const schemas: string[] = [];
 beforeAll(async () => {
   url = await sharedPostgres();
-}, hookMs);
-afterAll(() => dropSchemas(url, schemas), hookMs);
+});
+afterAll(() => dropSchemas(url, schemas));
 
 /** A store in a schema of its own whose function for appends was altered. */
 async function altered(alter: (sql: string) => string): Promise<{ store: Store; schema: string }> {

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Flow } from "../../test/support/flow.ts";
 import { until } from "../../test/support/other-process.ts";
-import { dropSchemas, freshDatabase, freshSchema, hookMs, sharedPostgres, withClient } from "../../test/support/postgres.ts";
+import { dropSchemas, freshDatabase, freshSchema, sharedPostgres, withClient } from "../../test/support/postgres.ts";
 import { composeRath } from "../openrath.ts";
 import { failureOf } from "../postgres/driver.ts";
 import { postgresStore } from "./postgres.ts";
@@ -14,8 +14,8 @@ let url = "";
 const schemas: string[] = [];
 beforeAll(async () => {
   url = await sharedPostgres();
-}, hookMs);
-afterAll(() => dropSchemas(url, schemas), hookMs);
+});
+afterAll(() => dropSchemas(url, schemas));
 
 function schema(): string {
   schemas.push(freshSchema());

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { freshDatabase, hookMs, withClient } from "../../test/support/postgres.ts";
+import { freshDatabase, withClient } from "../../test/support/postgres.ts";
 import type { Rath } from "../index.ts";
 import { postgresMemory } from "../memory/postgres.ts";
 import { openrath } from "../openrath.ts";
@@ -23,11 +23,11 @@ beforeAll(async () => {
   await ask(`CREATE ROLE ${role} LOGIN PASSWORD 'word-of-the-role'; GRANT USAGE ON SCHEMA openrath TO ${role};
     GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA openrath TO ${role};
     GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA openrath TO ${role}; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA openrath TO ${role}`);
-}, hookMs);
+});
 afterAll(async () => {
   await ask(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
   await database[Symbol.asyncDispose]();
-}, hookMs);
+});
 
 function onto(url: string): Rath {
   return openrath({ store: postgresStore(url, { migrate: url === database.url }), memory: postgresMemory(url) });

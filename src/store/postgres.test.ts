@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from "vitest";
-import { dropSchemas, freshSchema, hookMs, sharedPostgres } from "../../test/support/postgres.ts";
+import { dropSchemas, freshSchema, sharedPostgres } from "../../test/support/postgres.ts";
 import { storeConformance } from "../testing/store-conformance.ts";
 import { postgresStore } from "./postgres.ts";
 import type { Store } from "./store.ts";
@@ -8,8 +8,8 @@ let url = "";
 const schemas = new Map<Store, string>();
 beforeAll(async () => {
   url = await sharedPostgres();
-}, hookMs);
-afterAll(() => dropSchemas(url, schemas.values()), hookMs);
+});
+afterAll(() => dropSchemas(url, schemas.values()));
 
 storeConformance({
   name: "postgres",

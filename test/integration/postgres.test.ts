@@ -5,7 +5,7 @@ import type { RathOptions } from "../../src/rath-options.ts";
 import type { Rath } from "../../src/runtime/rath.ts";
 import type { Workflow } from "../../src/workflow/workflow.ts";
 import { Flow } from "../support/flow.ts";
-import { freshDatabase, hookMs } from "../support/postgres.ts";
+import { freshDatabase } from "../support/postgres.ts";
 import { until } from "../support/processes.ts";
 
 let database: Awaited<ReturnType<typeof freshDatabase>>;
@@ -15,13 +15,13 @@ const work: Promise<void>[] = [];
 
 beforeAll(async () => {
   database = await freshDatabase();
-}, hookMs);
+});
 afterAll(async () => {
   stop.abort();
   await Promise.all(work);
   for (const rath of raths) await rath.close();
   await database[Symbol.asyncDispose]();
-}, hookMs);
+});
 
 function process(options: RathOptions = {}): Rath {
   const rath = composeRath({ implicitForks: "allow", ...options, store: database.url }, { times: { parkGraceMs: 1 } });

@@ -8,7 +8,7 @@ import { runtimeOf } from "../../src/runtime/replay.ts";
 import { routes } from "../../src/server/routes/routes.ts";
 import { type Filled, filled } from "../support/filled.ts";
 import { Document, type Schema } from "../support/from-schema.ts";
-import { freshDatabase, hookMs } from "../support/postgres.ts";
+import { freshDatabase } from "../support/postgres.ts";
 import type { Asked } from "../support/served.ts";
 
 const odds = ["\ud800", "a\u0000"];
@@ -44,11 +44,11 @@ describe.each(["memory", "postgres"])("in a store of %s", (kind) => {
     const { paths } = json as { readonly paths: Record<string, Record<string, Operation>> };
     document = new Document(json as Record<string, unknown>);
     operations = new Map(Object.values(paths).flatMap((some) => Object.values(some).map((one) => [one.operationId, one])));
-  }, hookMs);
+  });
   afterAll(async () => {
     await world[Symbol.asyncDispose]();
     await database?.[Symbol.asyncDispose]();
-  }, hookMs);
+  });
 
   /** A call that goes well where one is known; the same with other bodies that the document allows, and with other queries. */
   function inputs({ operationId, parameters = [], requestBody }: Operation): readonly Input[] {

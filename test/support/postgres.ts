@@ -6,9 +6,6 @@ import { type PostgresServer, startServer } from "./postgres-server.ts";
 
 export type { PostgresServer } from "./postgres-server.ts";
 
-/** How long a hook may take that asks for the server, or tidies it: whoever asks first waits until it is made, which takes a busy machine long. */
-export const hookMs = 60_000;
-
 let schemas = 0;
 
 /** The URL of the server that all test files share; asking for it starts it. */
@@ -35,8 +32,8 @@ export function ownSchemas(tell: (url: string) => void): () => string {
   beforeAll(async () => {
     url = await sharedPostgres();
     tell(url);
-  }, hookMs);
-  afterAll(() => dropSchemas(url, names), hookMs);
+  });
+  afterAll(() => dropSchemas(url, names));
   return () => {
     const name = freshSchema();
     names.push(name);
