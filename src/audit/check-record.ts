@@ -19,6 +19,7 @@ import { checkAbout } from "./log-about.ts";
 import { type Finding, type Locate, type Problem, problemOf } from "./problem.ts";
 import { replayRecord } from "./replay-record.ts";
 import { checkStatements, type RunStatements, type Signed, statementLine, type TrustedKeys } from "./statements.ts";
+import { verdictOf } from "./verdict.ts";
 
 /** What a record is checked against besides itself. */
 export interface VerifyOptions {
@@ -61,6 +62,8 @@ export interface Verification {
   readonly replays: readonly ReplayReport[];
   /** The newest statement as one line of text. Kept elsewhere, it shows later whether the record was cut back: see `anchor`. */
   readonly statement: string | undefined;
+  /** The verdict in a sentence. */
+  toString(): string;
 }
 
 /** Checks the record of a session: see `verify`. */
@@ -152,7 +155,7 @@ export function verificationOf(
   const unknownKeys = unknownIn(checked);
   const locate = locator(checked.gathered);
   const erasures = erasuresOf(checked.gathered, checked.erasedContents);
-  return {
+  const verification = {
     ok: found.findings.length === 0 && unknownKeys.length === 0,
     problems: found.findings.map((finding) => problemOf(finding, locate)),
     unknownKeys,
@@ -165,6 +168,8 @@ export function verificationOf(
     replays: found.reports,
     statement: newestOf(checked.runs),
   };
+  const { word, because } = verdictOf(verification);
+  return { ...verification, toString: () => `${word}: ${because}` };
 }
 
 /** Keys that signed and are not trusted. */

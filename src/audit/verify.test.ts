@@ -180,6 +180,7 @@ describe("verify", () => {
   it("finds nothing wrong with what was written, and counts it", async () => {
     const verified = await verify(session);
     expect(verified).toMatchObject({ ok: true, problems: [], unsigned: 0 });
+    expect(String(verified)).toMatch(/^intact: \d+ events checked, all signed$/);
     expect(verified.events).toBe([...(await Forgery.of(store)).logs.values()].flatMap((log) => log.events).length);
     expect(JSON.parse(verified.statement as string).statement).toMatchObject({ state: "final", number: 2 });
   });
@@ -382,7 +383,9 @@ describe("verify", () => {
       const statement = { ...signed.statement, key: other.id };
       return canonical({ statement, signature: other.sign(statement) });
     };
-    expect(await verifiedAfter(resigned(forge))).toMatchObject({ ok: false, problems: [], unknownKeys: [other.id], unsigned: 7 });
+    const found = await verifiedAfter(resigned(forge));
+    expect(found).toMatchObject({ ok: false, problems: [], unknownKeys: [other.id], unsigned: 7 });
+    expect(String(found)).toContain(`not proven: nothing is wrong, but it is signed by 1 key not known here: ${other.id}`);
     // They are signed: it is not known by whom. Nothing came after the newest statement.
     expect((await verifiedAfter(resigned(forge))).unchecked).toEqual([
       { part: "keys", count: 1, why: "key that signed 7 events and is not known here: only you can say whether it is trusted" },

@@ -57,6 +57,7 @@ describe("rerun", () => {
     const done = await flow.forward(rath.session("go"));
     const again = await rerun(done, flow, { change: { event: idOf(done, "first"), output: "b" } });
     expect(again).toMatchObject({ reused: 0, of: 2 });
+    expect(String(again)).toMatch(/^0 of 2 results reused; the first that was not: do\.called at step \d+$/);
     expect(calls).toHaveLength(2);
   });
 

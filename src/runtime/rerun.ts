@@ -1,4 +1,5 @@
 /** Executes a workflow again on a fork with one thing changed; every result whose inputs are equal is reused. */
+import { counted } from "../session/counted.ts";
 import { RathError } from "../session/errors.ts";
 import type { Event } from "../session/event.ts";
 import { givenOneOf, givenOptions, givenText, kindOf, unsupported } from "../session/given.ts";
@@ -42,6 +43,8 @@ export interface Rerun<Output> {
   readonly saved: Usage;
   /** The first call that was not reused. */
   readonly split: Event | undefined;
+  /** How much was reused, and where it goes its own way. */
+  toString(): string;
 }
 
 /**
@@ -130,7 +133,15 @@ export async function beginRerun<W extends Workflow>(session: Session, workflow:
         `Rerun ${execution.id} changed nothing: no agent asked as ${asked.by} did, or it asks the same anyway. Agents are told apart by their names within the workflow.`,
       );
     const { taken, of, split } = reuse;
-    return { session: concluded, reused: taken.length, of, saved: savedBy(taken), split: split?.event(runtime.platform) };
+    const own = split === undefined ? "" : `; the first that was not: ${split.kind} at step ${split.step}`;
+    return {
+      session: concluded,
+      reused: taken.length,
+      of,
+      saved: savedBy(taken),
+      split: split?.event(runtime.platform),
+      toString: () => `${taken.length} of ${counted(of, "result")} reused${own}`,
+    };
   };
   const stored = async (): Promise<void> => {
     execution.writer.add(placeOf(given).node);

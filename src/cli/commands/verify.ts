@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { appendFile, readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { signedByOthers } from "../../audit/coverage.ts";
+import { verdictOf } from "../../audit/verdict.ts";
 import type { Problem, Verification, VerifyOptions } from "../../audit/verify.ts";
 import type { ReplayReport, ReplayStep } from "../../runtime/replay.ts";
 import { RathError } from "../../session/errors.ts";
@@ -99,16 +99,12 @@ async function verified(cli: Cli, id: string, options: VerifyOptions): Promise<V
 
 function tellResult(cli: Cli, id: string, found: Verification): void {
   const { checked, problems, unknownKeys } = found;
-  const erased = found.erased === 0 ? "" : `, ${count(found.erased)} erased`;
-  const counted = `${plural(checked.events, "event")} checked${erased}, ${signedText(found)}`;
-  const wrong = problems.every(({ kind }) => kind === "diverged") ? "intact, but does not replay:" : "not intact:";
-  if (problems.length > 0) cli.warn(show`${cli.errInk.red(wrong)} ${plural(problems.length, "problem")}; ${counted}`);
+  const { word, because } = verdictOf(found);
+  if (problems.length > 0) cli.warn(show`${cli.errInk.red(`${word}:`)} ${because}`);
   else if (!found.ok) {
-    cli.warn(
-      show`${cli.errInk.yellow("not proven:")} nothing is wrong, but it is signed by ${plural(unknownKeys.length, "key")} not known here: ${unknownKeys.join(", ")}; ${counted}`,
-    );
+    cli.warn(show`${cli.errInk.yellow(`${word}:`)} ${because}`);
     cli.next(`openrath verify ${id} --key ${unknownKeys[0] ?? ""}, if openrath doctor shows this key where it was signed`);
-  } else if (cli.onTerminal) cli.print(show`${cli.ink.green("intact:")} ${counted}`);
+  } else if (cli.onTerminal) cli.print(show`${cli.ink.green(`${word}:`)} ${because}`);
   else cli.print(show`intact\t${checked.events}\t${found.unsigned}`);
   if (!cli.onTerminal) return;
   const { events, blobs, trees, files, runs, statements, answers, replayed } = checked;
@@ -128,16 +124,6 @@ function tellResult(cli: Cli, id: string, found: Verification): void {
 function takenBy({ events, contents }: Verification["erasures"][number]): string {
   const taken = [...(events === 0 ? [] : [plural(events, "event")]), ...(contents === 0 ? [] : [plural(contents, "content")])];
   return taken.join(" and ");
-}
-
-/** What is signed, by whom, and what is not. */
-function signedText(found: Verification): string {
-  if (found.checked.statements === 0 && found.unknownKeys.length === 0) return "none signed";
-  const others = signedByOthers(found);
-  const tail = found.unsigned - others;
-  const keys = found.unknownKeys.length === 1 ? "a key that is not known here" : "keys that are not known here";
-  const parts = [...(others === 0 ? [] : [`${count(others)} signed by ${keys}`]), ...(tail === 0 ? [] : [`${count(tail)} not signed yet`])];
-  return parts.length === 0 ? "all signed" : parts.join(", ");
 }
 
 function printProblems(cli: Cli, problems: readonly Problem[]): void {
