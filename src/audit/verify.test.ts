@@ -2,101 +2,16 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { dataOf, envelopeOf, Forgery, forgeable, sealed } from "../../test/support/forgery.ts";
 import { composeRath } from "../openrath.ts";
 import { Key, orderDigest } from "../runtime/key.ts";
-import { nodePlatform } from "../runtime/platform.ts";
 import type { Rath } from "../runtime/rath.ts";
-import { type Envelope, seal } from "../session/codec.ts";
+import type { Envelope } from "../session/codec.ts";
 import type { DataOf } from "../session/event.ts";
-import { saltBytes } from "../session/platform.ts";
 import type { Session } from "../session/session.ts";
-import { memoryStore } from "../store/memory.ts";
-import type { EventQuery, LogQuery, LogRow, RunQuery, RunRow, Store, StoredEvent } from "../store/store.ts";
+import type { RunRow, StoredEvent } from "../store/store.ts";
 import { Workflow } from "../workflow/workflow.ts";
 import { verify } from "./verify.ts";
-
-/** Everything in a store, open to change. */
-class Forgery {
-  readonly logs = new Map<string, { row: LogRow; events: StoredEvent[] }>();
-  readonly blobs = new Map<string, Uint8Array>();
-  readonly runs = new Map<string, RunRow>();
-
-  static async of(store: Store): Promise<Forgery> {
-    const forgery = new Forgery();
-    for await (const row of store.runs({})) forgery.runs.set(row.id, row);
-    for await (const row of store.sessions({})) {
-      const events: StoredEvent[] = [];
-      for await (const event of store.events({ session: row.id })) events.push(event);
-      forgery.logs.set(row.id, { row, events });
-      for (const event of events) {
-        for (const [, hash = ""] of textOf(event.data ?? new Uint8Array()).matchAll(/"hash":"([0-9a-f]{64})"/g))
-          forgery.blobs.set(hash, (await store.blob(hash)) as Uint8Array);
-      }
-    }
-    return forgery;
-  }
-
-  /** Logs whose heads are what their events say. */
-  events(session: string): StoredEvent[] {
-    return this.logs.get(session)?.events ?? [];
-  }
-  ofKind(kind: string): StoredEvent[] {
-    return [...this.logs.values()].flatMap((log) => log.events).filter((event) => textOf(event.envelope).includes(`"kind":"${kind}"`));
-  }
-  replace(old: StoredEvent, change: Partial<StoredEvent>): void {
-    const events = this.events(old.session);
-    events[events.findIndex((event) => event.id === old.id)] = { ...old, ...change };
-  }
-  remove(old: StoredEvent): void {
-    const events = this.events(old.session);
-    events.splice(
-      events.findIndex((event) => event.id === old.id),
-      1,
-    );
-  }
-  find(query: EventQuery): StoredEvent[] {
-    const all = [...this.logs.values()].flatMap((log) => log.events);
-    if ("ids" in query) return query.ids.flatMap((id) => all.find((event) => event.id === id) ?? []);
-    if ("run" in query) return all.filter((event) => event.run === query.run).sort((a, b) => a.order - b.order);
-    return this.events(query.session).filter(({ step }) => step >= (query.from ?? 0) && step <= (query.to ?? Number.POSITIVE_INFINITY));
-  }
-  rows({ id, run, parent }: LogQuery): LogRow[] {
-    return [...this.logs.values()]
-      .filter(
-        ({ row, events }) =>
-          events.length > 0 &&
-          (id === undefined || row.id.startsWith(id)) &&
-          (parent === undefined || row.parent === parent) &&
-          (run === undefined || events.some((event) => event.run === run)),
-      )
-      .map(({ row, events }) => ({ ...row, head: events.at(-1)?.id as string }));
-  }
-}
-
-/** A memory store that answers from a forgery once there is one. */
-function forgeable(): Store & { forgery: Forgery | undefined } {
-  const store = memoryStore();
-  const forgeable = {
-    ...store,
-    forgery: undefined as Forgery | undefined,
-    async *events(query: EventQuery) {
-      if (forgeable.forgery === undefined) yield* store.events(query);
-      else yield* forgeable.forgery.find(query);
-    },
-    async *sessions(query: LogQuery) {
-      if (forgeable.forgery === undefined) yield* store.sessions(query);
-      else yield* forgeable.forgery.rows(query);
-    },
-    async *runs(query: RunQuery) {
-      if (forgeable.forgery === undefined) yield* store.runs(query);
-      else for (const row of forgeable.forgery.runs.values()) if (query.id === undefined || query.id === row.id) yield row;
-    },
-    async blob(hash: string) {
-      return forgeable.forgery === undefined ? store.blob(hash) : forgeable.forgery.blobs.get(hash);
-    },
-  };
-  return forgeable;
-}
 
 class Report extends Workflow {
   async forward(session: Session): Promise<Session> {
@@ -140,7 +55,7 @@ async function problemsAfter(...change: Parameters<typeof verifiedAfter>) {
 }
 
 async function verifiedAfter(change: (forgery: Forgery) => unknown, options: Parameters<typeof verify>[1] = {}, of = session) {
-  store.forgery = await Forgery.of({ ...store, forgery: undefined } as unknown as Store);
+  store.forgery = await Forgery.of(store);
   forgery = store.forgery;
   try {
     await change(forgery);
@@ -150,10 +65,11 @@ async function verifiedAfter(change: (forgery: Forgery) => unknown, options: Par
   }
 }
 
-const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
 const only = (events: readonly StoredEvent[]): StoredEvent => events[0] as StoredEvent;
-const journal = (from: Forgery): StoredEvent[] => from.events(run);
-const kindOf = (event: StoredEvent): string => (JSON.parse(textOf(event.envelope)) as Envelope).kind;
+const journal = (from: Forgery): StoredEvent[] => from.log(run).events;
+function mark(all: Forgery, status: RunRow["status"]): void {
+  all.runs = all.runs.map((row) => (row.id === run ? { ...row, status } : row));
+}
 
 function flipped(bytes: Uint8Array, at: number): Uint8Array {
   const copy = new Uint8Array(bytes);
@@ -162,18 +78,12 @@ function flipped(bytes: Uint8Array, at: number): Uint8Array {
 }
 
 /** The same event with other content, under the id that it then has. */
-function resealed(
-  event: StoredEvent,
-  change: Partial<Envelope>,
-  data = textOf((event.data as Uint8Array).subarray(saltBytes)),
-): Partial<StoredEvent> {
-  const fields = { ...(JSON.parse(textOf(event.envelope)) as Envelope), ...change };
-  const sealed = seal(nodePlatform, fields, data);
-  return { id: sealed.id, step: fields.step, envelope: Buffer.from(sealed.envelope), data: sealed.data };
+function resealed(event: StoredEvent, change: Partial<Envelope>, data = dataOf(event)): StoredEvent {
+  return sealed({ ...envelopeOf(event), ...change }, data, event);
 }
 
 function statementOf(event: StoredEvent): DataOf<"run.signed"> {
-  return JSON.parse(textOf((event.data as Uint8Array).subarray(saltBytes))) as DataOf<"run.signed">;
+  return JSON.parse(dataOf(event)) as DataOf<"run.signed">;
 }
 
 describe("verify", () => {
@@ -181,7 +91,7 @@ describe("verify", () => {
     const verified = await verify(session);
     expect(verified).toMatchObject({ ok: true, problems: [], unsigned: 0 });
     expect(String(verified)).toMatch(/^intact: \d+ events checked, all signed$/);
-    expect(verified.events).toBe([...(await Forgery.of(store)).logs.values()].flatMap((log) => log.events).length);
+    expect(verified.events).toBe((await Forgery.of(store)).events.length);
     expect(JSON.parse(verified.statement as string).statement).toMatchObject({ state: "final", number: 2 });
   });
 
@@ -234,8 +144,8 @@ describe("verify", () => {
     [
       "a log listed under another parent",
       (all) => {
-        const log = all.logs.get(only(all.ofKind("session.forked")).session);
-        if (log) log.row = { ...log.row, parent: "elsewhere" };
+        const log = all.log(only(all.ofKind("session.forked")).session);
+        log.row = { ...log.row, parent: "elsewhere" };
       },
       /listed as a continuation of elsewhere/,
     ],
@@ -261,7 +171,7 @@ describe("verify", () => {
     ["a removed first statement", (all) => all.remove(only(all.ofKind("run.signed"))), /statement 2 follows statement 0/],
     ["a removed final statement", (all) => all.remove(all.ofKind("run.signed")[1] as StoredEvent), /its final statement is missing/],
     ["a removed run.started", (all) => all.remove(only(all.ofKind("run.started"))), /does not begin with run.started/],
-    ["a removed log of the run", (all) => all.logs.delete(run), /the own log of the run is missing/],
+    ["a removed log of the run", (all) => (all.logs = all.logs.filter(({ row }) => row.id !== run)), /the own log of the run is missing/],
   ];
   for (const [name, change, problem] of changes) {
     it(`names the place of ${name}`, async () => {
@@ -274,7 +184,7 @@ describe("verify", () => {
   it("names the event after one that was deleted from the middle", async () => {
     let after = "";
     const problems = await problemsAfter((all) => {
-      const events = all.events(session.id);
+      const events = all.log(session.id).events;
       after = (events[3] as StoredEvent).id;
       events.splice(2, 1);
     });
@@ -286,7 +196,7 @@ describe("verify", () => {
   });
 
   it("names the head when the last event was deleted", async () => {
-    const problems = await problemsAfter((all) => all.events(session.id).pop());
+    const problems = await problemsAfter((all) => all.log(session.id).events.pop());
     expect(problems[0]).toMatchObject({
       event: session.head,
       problem: expect.stringContaining(`the head of session ${session.id} is missing`),
@@ -296,7 +206,7 @@ describe("verify", () => {
   it("names both of two events that were swapped", async () => {
     let ids: string[] = [];
     const problems = await problemsAfter((all) => {
-      const events = all.events(session.id);
+      const events = all.log(session.id).events;
       const [a, b] = [events[2] as StoredEvent, events[3] as StoredEvent];
       events[2] = b;
       events[3] = a;
@@ -309,12 +219,11 @@ describe("verify", () => {
   it("names a foreign event whose hash holds but whose parent is another", async () => {
     let added = "";
     const problems = await problemsAfter((all) => {
-      const events = all.events(session.id);
+      const events = all.log(session.id).events;
       const model = events[1] as StoredEvent;
       const foreign = {
-        ...model,
-        order: 900,
         ...resealed(model, { parents: [(events[0] as StoredEvent).id], step: 2, at: "2026-12-01T00:00:00.000Z" }),
+        order: 900,
       };
       events.splice(3, 0, foreign);
       added = foreign.id;
@@ -325,14 +234,13 @@ describe("verify", () => {
   it("names an event that somebody added to a run which had ended", async () => {
     let added = "";
     const problems = await problemsAfter((all) => {
-      const events = all.events(session.id);
+      const events = all.log(session.id).events;
       const last = events.at(-1) as StoredEvent;
-      const order = Math.max(...all.find({ run }).map((event) => event.order)) + 1;
+      const order = Math.max(...all.ofRun(run).map((event) => event.order)) + 1;
       const note = {
-        ...last,
+        ...resealed(last, { kind: "note.added", parents: [last.id], step: last.step + 1 }, '{"text":"by the way"}'),
         order,
         run,
-        ...resealed(last, { kind: "note.added", parents: [last.id], step: last.step + 1 }, '{"text":"by the way"}'),
       };
       events.push(note);
       added = note.id;
@@ -343,7 +251,7 @@ describe("verify", () => {
   it("names a wrong step, time, kind, version and shape although the hashes hold", async () => {
     const head = async (fields: Partial<Envelope>, data?: string): Promise<string> => {
       const problems = await problemsAfter((all) => {
-        const last = all.events(session.id).at(-1) as StoredEvent;
+        const last = all.log(session.id).events.at(-1) as StoredEvent;
         all.replace(last, { ...resealed(last, fields, data), id: last.id });
       });
       return problems.map((one) => one.problem).join("\n");
@@ -404,9 +312,9 @@ describe("verify", () => {
   it("shows a record that was cut back to an older statement only against an anchor", async () => {
     const { statement } = await verify(session);
     const cut = (all: Forgery): void => {
-      const last = (journal(all).find((event) => kindOf(event) === "run.signed") as StoredEvent).order;
-      for (const event of all.find({ run })) if (event.order > last) all.remove(event);
-      all.runs.set(run, { ...(all.runs.get(run) as RunRow), status: "waiting" });
+      const last = (journal(all).find((event) => envelopeOf(event).kind === "run.signed") as StoredEvent).order;
+      for (const event of all.ofRun(run)) if (event.order > last) all.remove(event);
+      mark(all, "waiting");
     };
     const older = session.at((JSON.parse(openStatement) as DataOf<"run.signed">).statement.head);
     expect(await problemsAfter(cut, {}, older)).toEqual([]);
@@ -422,9 +330,9 @@ describe("verify", () => {
 
   it("names a run that is marked as ended although its end was cut off, and one that is marked otherwise than it ended", async () => {
     const cut = (status: string) => (all: Forgery) => {
-      const last = (journal(all).find((event) => kindOf(event) === "run.signed") as StoredEvent).order;
-      for (const event of all.find({ run })) if (event.order > last) all.remove(event);
-      all.runs.set(run, { ...(all.runs.get(run) as RunRow), status });
+      const last = (journal(all).find((event) => envelopeOf(event).kind === "run.signed") as StoredEvent).order;
+      for (const event of all.ofRun(run)) if (event.order > last) all.remove(event);
+      mark(all, status);
     };
     const older = session.at((JSON.parse(openStatement) as DataOf<"run.signed">).statement.head);
     for (const status of ["done", "failed", "cancelled"])
@@ -432,7 +340,7 @@ describe("verify", () => {
         { event: run, problem: `the run is marked ${status} but its end is missing` },
       ]);
     expect(await problemsAfter(cut("running"), {}, older)).toEqual([]);
-    const marked = (all: Forgery) => all.runs.set(run, { ...(all.runs.get(run) as RunRow), status: "failed" });
+    const marked = (all: Forgery) => mark(all, "failed");
     expect(await problemsAfter(marked)).toMatchObject([{ event: run, problem: "the run is marked failed but it ended as done" }]);
   });
 
@@ -456,8 +364,8 @@ describe("verify", () => {
 
   it("names titles, tags and principals that are listed otherwise than they were recorded", async () => {
     const problems = await problemsAfter((all) => {
-      const log = all.logs.get(session.id);
-      if (log) log.row = { ...log.row, title: "other", tags: ["x"], principal: "p" };
+      const log = all.log(session.id);
+      log.row = { ...log.row, title: "other", tags: ["x"], principal: "p" };
     });
     expect(problems.map(({ kind, event, field }) => [kind, event, field])).toEqual(
       ["title", "tags", "principal"].map((field) => ["listed", session.id, field]),

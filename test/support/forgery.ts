@@ -5,7 +5,8 @@ import { type Envelope, envelopeText } from "../../src/session/codec.ts";
 import type { DataOf } from "../../src/session/event.ts";
 import { answerLogId } from "../../src/session/id.ts";
 import { saltBytes } from "../../src/session/platform.ts";
-import type { LogRow, RunRow, Store, StoredEvent } from "../../src/store/store.ts";
+import { memoryStore } from "../../src/store/memory.ts";
+import type { EventQuery, LogQuery, LogRow, RunQuery, RunRow, Store, StoredEvent } from "../../src/store/store.ts";
 
 export interface ForgedLog {
   row: LogRow;
@@ -126,6 +127,49 @@ export class Forgery {
       }
     }
   }
+}
+
+/** A memory store that answers from a forgery while there is one. */
+export function forgeable(): Store & { forgery: Forgery | undefined } {
+  const store = memoryStore();
+  const forgeable = {
+    ...store,
+    forgery: undefined as Forgery | undefined,
+    async *events(query: EventQuery) {
+      if (forgeable.forgery === undefined) yield* store.events(query);
+      else yield* found(forgeable.forgery, query);
+    },
+    async *sessions(query: LogQuery) {
+      if (forgeable.forgery === undefined) yield* store.sessions(query);
+      else yield* listed(forgeable.forgery, query);
+    },
+    async *runs(query: RunQuery) {
+      if (forgeable.forgery === undefined) yield* store.runs(query);
+      else yield* forgeable.forgery.runs.filter(({ id }) => query.id === undefined || query.id === id);
+    },
+    async blob(hash: string) {
+      return forgeable.forgery === undefined ? store.blob(hash) : forgeable.forgery.blobs.get(hash);
+    },
+  };
+  return forgeable;
+}
+
+function found(forgery: Forgery, query: EventQuery): StoredEvent[] {
+  if ("ids" in query) return query.ids.flatMap((id) => forgery.events.find((event) => event.id === id) ?? []);
+  if ("run" in query) return forgery.ofRun(query.run);
+  const { session, from = 0, to = Number.POSITIVE_INFINITY } = query;
+  const log = forgery.logs.find(({ row }) => row.id === session);
+  return (log?.events ?? []).filter(({ step }) => step >= from && step <= to);
+}
+
+/** The logs asked for; their heads are what their events say. */
+function listed({ logs }: Forgery, { id, run, parent }: LogQuery): LogRow[] {
+  const asked = ({ row, events }: ForgedLog): boolean =>
+    events.length > 0 &&
+    (id === undefined || row.id.startsWith(id)) &&
+    (parent === undefined || row.parent === parent) &&
+    (run === undefined || events.some((event) => event.run === run));
+  return logs.filter(asked).map(({ row, events }) => ({ ...row, head: events.at(-1)?.id as string }));
 }
 
 /** An event with the id that its content has; the salt stays. */
