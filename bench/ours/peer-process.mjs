@@ -1,6 +1,6 @@
 // One candidate of `peers` in a process of its own: what one framework does to promises, heap and compiled code is not another's to pay.
 import { openrath } from "../../dist/index.js";
-import { bytesOnDisk, inDirectory, settleHeap } from "../measure.mjs";
+import { bytesOnDisk, inDirectory } from "../measure.mjs";
 import { answer } from "../process.mjs";
 import { loop } from "./agent.mjs";
 import { openDurable } from "./rounds.mjs";
@@ -25,7 +25,6 @@ async function timed(rath, rounds) {
 
 answer({
   run({ name, rounds }) {
-    settleHeap();
     return inDirectory((directory) => candidates[name](rounds, directory));
   },
 });

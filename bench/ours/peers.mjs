@@ -13,7 +13,7 @@ const GOALS = { "LangGraph.js, SqliteSaver": ">= 30", "AI SDK ToolLoopAgent": ">
 export async function measure({ quick }) {
   const rows = [];
   const processes = new Map(CANDIDATES.map((name) => [name, startProcess(new URL("peer-process.mjs", import.meta.url))]));
-  await turns(processes, 20, 2);
+  await turns(processes, 200, 10);
   for (const rounds of quick ? [50, 200] : [50, 200, 800]) {
     const times = await turns(processes, rounds, rounds === 800 ? 1 : quick ? 3 : 5);
     for (const name of CANDIDATES) rows.push(row(`${name}, round over ${rounds}`, median(times.get(name).map((t) => t.us)), "µs"));
