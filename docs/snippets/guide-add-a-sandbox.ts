@@ -3,7 +3,7 @@ import { openrath } from "openrath";
 import { shell } from "openrath/tools";
 import { unshareSandbox } from "./guide-unshare-sandbox.ts";
 
-await mkdir("repo");
+await mkdir("repo", { recursive: true });
 await writeFile("repo/notes.txt", "one\n");
 
 await using rath = openrath({

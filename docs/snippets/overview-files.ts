@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { Agent, openrath, scripted } from "openrath";
 import { coding } from "openrath/tools";
 
-await mkdir("repo");
+await mkdir("repo", { recursive: true });
 await writeFile("repo/sum.js", "export const sum = (a, b) => a - b;\n");
 const edit = { tool: "edit_file", input: { path: "sum.js", find: "a - b", replace: "a + b" } };
 const models = { "anthropic/*": scripted({ calls: [edit] }, "Repaired.") }; // take it out and set ANTHROPIC_API_KEY to ask the real one
