@@ -2,7 +2,6 @@
  * One execution of a run in this process: it claims heads, links events, writes them and hands results over. Under a driver
  * (resume, replay) it takes what was recorded first and lets nothing go live while recorded work is unclaimed.
  */
-
 import { facts } from "../session/codec.ts";
 import { RathError } from "../session/errors.ts";
 import type { DataOf, EventKind, OutcomeType } from "../session/event.ts";
@@ -137,10 +136,8 @@ export class Execution {
     this.writer.beforeWrite = () => this.#sign();
     this.writer.onAdded = (node) =>
       this.watched?.({ type: "event", event: node.event(runtime.platform), by: node.by, session: node.log.id });
-    this.delivery = new Delivery(
-      () => this.#idle(),
-      () => this.writer.overdue && this.background(),
-    );
+    const onTurn = (): unknown => this.writer.overdue && this.background();
+    this.delivery = new Delivery(() => this.#idle(), onTurn);
     this.stillness = new Stillness(mode === "replay" ? runtime.times.stillReplayMs : runtime.times.stillResumeMs, () => this.onStill());
   }
 
@@ -183,10 +180,13 @@ export class Execution {
     encoded: { readonly text: string; readonly value: unknown },
     by: string,
   ): Node | undefined {
-    if (this.recorded === undefined) return undefined;
     const { recorded } = this;
-    const again = (): Node | undefined => (this.mode === "replay" ? recorded.takenBefore(head, scope, kind, encoded.text) : undefined);
-    const found = recorded.take(head, scope, kind, encoded.text) ?? again();
+    if (recorded === undefined) return undefined;
+    const key = this.#ordinalKey(head, scope, "implicit");
+    const next = this.#ordinals.get(key) ?? 0;
+    const found = recorded.take(head, scope, kind, encoded.text, next);
+    const fork = found?.seq === 1 ? found.log.fork : undefined;
+    if (fork?.implicit === true) this.#ordinals.set(key, Math.max(next, fork.ordinal + 1));
     if (found !== undefined && found.by !== by) this.renames.set(found.by, by);
     if (found === undefined && (this.mode === "replay" || !recorded.complete)) this.strays.push({ head, kind, data: encoded.value });
     return found;
@@ -210,9 +210,8 @@ export class Execution {
     }
     // A program that asks for something else than it recorded is told so by its divergence.
     if (this.mode !== "replay") this.runtime.warnImplicit(head, this.recorded?.complete === false, returnedBy);
-    const known = this.recorded?.implicitAt(head) ?? 0;
-    const ordinal = Math.max(this.ordinal(head, scope, "implicit"), known);
-    this.#ordinals.set(this.#ordinalKey(head, scope, "implicit"), ordinal + 1);
+    let ordinal = this.ordinal(head, scope, "implicit");
+    while (this.recorded?.hasImplicit(head, this.scopeNow(scope), ordinal) === true) ordinal = this.ordinal(head, scope, "implicit");
     return this.#forked(head, { scope: this.scopeNow(scope), label: "", ordinal, implicit: true, nested: false }, head.by);
   }
 

@@ -65,33 +65,32 @@ export class Recorded {
     return this.#skipped.has(node) ? "inside" : this.#claimed.has(node) ? "asked" : "unclaimed";
   }
 
-  /** The recorded event that this request is, claimed; the name of a workflow says who acts, not what. Undefined when it was not recorded at this head. */
-  take(head: Node, scope: Scope, kind: Node["kind"], text: string): Node | undefined {
+  /**
+   * The recorded event that this request is, claimed; the name of a workflow says who acts, not what. Undefined when it was not recorded at
+   * this head, or when it is an earlier one, whose event was not written. `ordinal` is that of the next implicit fork there.
+   */
+  take(head: Node, scope: Scope, kind: Node["kind"], text: string, ordinal: number): Node | undefined {
     const equal = (node: Node | undefined): node is Node =>
       node !== undefined && node.kind === kind && !this.#claimed.has(node) && (kind === "workflow.entered" || this.#textOf(node) === text);
     const own = this.#next.get(head);
     if (equal(own)) return this.claim(own);
-    for (const forked of this.#implicit.get(head) ?? []) {
-      if (forked.log.fork === undefined || !sameScope(forked.log.fork.scope, scope)) continue;
-      const first = this.#next.get(forked);
-      if (!equal(first)) continue;
-      this.claim(forked);
-      return this.claim(first);
-    }
-    return undefined;
+    const forked = this.#forksAt(head, scope).find((fork) => equal(this.#next.get(fork)));
+    if (forked === undefined || (!isCalled(kind) && this.#isEarlier(head, scope, forked, ordinal))) return undefined;
+    this.claim(forked);
+    return this.claim(this.#next.get(forked) as Node);
   }
 
   /**
-   * For a replay: the recorded event that this request equals though another took it before. What causes no effect and leads to none is
-   * not on record, so of two equal ones whoever asked first may have been given what belongs to the other. Live work is not given the same
-   * twice: what it derives from it, as `uuid` does, must differ.
+   * What causes no effect and leads to none is not on record, though it took its place: the branch itself, or an implicit fork. Whoever asks
+   * for an equal event while such a place is free asked before.
    */
-  takenBefore(head: Node, scope: Scope, kind: Node["kind"], text: string): Node | undefined {
-    if (isCalled(kind) || kind === "workflow.entered") return undefined;
-    const equal = (node: Node | undefined): boolean => node?.kind === kind && this.#textOf(node) === text;
-    if (equal(this.#next.get(head))) return undefined;
-    const forks = (this.#implicit.get(head) ?? []).filter(({ log }) => log.fork !== undefined && sameScope(log.fork.scope, scope));
-    return forks.map((forked) => this.#next.get(forked)).find(equal);
+  #isEarlier(head: Node, scope: Scope, forked: Node, ordinal: number): boolean {
+    if (!this.#next.has(head) && head.log.tip === head && forked.facts.past !== true) return true;
+    return (forked.log.fork?.ordinal ?? 0) > ordinal && !this.hasImplicit(head, scope, ordinal);
+  }
+
+  #forksAt(head: Node, scope: Scope): readonly Node[] {
+    return (this.#implicit.get(head) ?? []).filter(({ log }) => log.fork !== undefined && sameScope(log.fork.scope, scope));
   }
 
   /** The recorded fork of this id, claimed. */
@@ -108,9 +107,9 @@ export class Recorded {
     return found === undefined ? undefined : this.claim(found);
   }
 
-  /** How many implicit forks were recorded at a head: new ones are numbered after them. */
-  implicitAt(head: Node): number {
-    return Math.max(0, ...(this.#implicit.get(head) ?? []).map((forked) => (forked.log.fork?.ordinal ?? 0) + 1));
+  /** Whether an implicit fork of a head has this ordinal: new ones have others. */
+  hasImplicit(head: Node, scope: Scope, ordinal: number): boolean {
+    return this.#forksAt(head, scope).some(({ log }) => log.fork?.ordinal === ordinal);
   }
 
   /** The first event recorded after a head that nobody asked for again: the other side of a divergence. */

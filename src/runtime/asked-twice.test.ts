@@ -1,0 +1,133 @@
+/** Equal values of which only some are gone on from: what causes no effect and leads to none is not on record, and the program is the same. */
+import { describe, expect, test } from "vitest";
+import { Flow } from "../../test/support/flow.ts";
+import { sharedStore } from "../../test/support/shared-store.ts";
+import type { Session } from "../session/session.ts";
+import { testRath } from "../testing/test-rath.ts";
+import { replay } from "./replay.ts";
+
+interface Did {
+  readonly effects: string[];
+}
+
+/** Runs until the last effect, ends that process, and goes on in another one. */
+async function killedBeforeLast(
+  program: (session: Session, act: (session: Session, name: string) => Promise<Session>) => Promise<Session>,
+) {
+  const store = sharedStore();
+  const did: Did = { effects: [] };
+  let reach = (): void => {};
+  const reached = new Promise<void>((resolve) => {
+    reach = resolve;
+  });
+  const act = (session: Session, name: string): Promise<Session> =>
+    session.do(name, () => did.effects.push(name), { repeat: "once", input: session.uuid("key") });
+  const flow = (last: () => unknown): Flow =>
+    new Flow(async (session) => (await program(session, act)).do("last", last, { repeat: "safe" }), "flow");
+  await using first = testRath({ store, workflows: { flow: flow(() => new Promise(reach)) } });
+  const { id } = await first.run("flow", first.session("go"));
+  await reached;
+  await first.close();
+  const again = flow(() => 1);
+  await using second = testRath({ store, workflows: { flow: again } });
+  const run = await second.resume(id);
+  const { status } = await run.settle();
+  return { status, did: did.effects, replayed: status === "done" ? String(await replay(await run.result(), again)) : undefined };
+}
+
+const verbs: readonly [string, (session: Session) => Session][] = [
+  ["say", (session) => session.say("x")],
+  ["several verbs", (session) => session.say("x").note("y").say("z")],
+  ["a fork", (session) => session.say("x").fork("way")],
+  ["a fork, and what is said on it", (session) => session.say("x").fork("way").say("y")],
+  ["a detached line", (session) => session.say("x").detach()],
+];
+
+describe.each(verbs)("%s, asked for twice of one value", (_, verb) => {
+  // Mutant: whoever asks first is given what is on record.
+  test("the first time for nothing: the run goes on", async () => {
+    const { status, did, replayed } = await killedBeforeLast(async (session, act) => {
+      verb(session);
+      return act(verb(session), "a");
+    });
+    expect([status, did]).toEqual(["done", ["a"]]);
+    expect(replayed).toMatch(/^identical/);
+  });
+
+  test("the second time for nothing: the run goes on", async () => {
+    const { status, did, replayed } = await killedBeforeLast(async (session, act) => {
+      const kept = verb(session);
+      verb(session);
+      return act(kept, "a");
+    });
+    expect([status, did]).toEqual(["done", ["a"]]);
+    expect(replayed).toMatch(/^identical/);
+  });
+
+  // Mutant: an implicit fork that was not written took no place.
+  test("and once more between the two that are gone on from: each goes on from its own", async () => {
+    const { status, did, replayed } = await killedBeforeLast(async (session, act) => {
+      const [one, , two] = [verb(session), verb(session), verb(session)];
+      await act(one, "a");
+      return act(two, "b");
+    });
+    expect([status, did]).toEqual(["done", ["a", "b"]]);
+    expect(replayed).toMatch(/^identical/);
+  });
+});
+
+// Mutants: whoever asks first is given what is on record; both are.
+test("two equal values that both go on, the second first, act twice under keys of their own, whichever was on record when the run was killed", async () => {
+  const store = sharedStore();
+  const keys: string[] = [];
+  let reach = (): void => {};
+  const reached = new Promise<void>((resolve) => {
+    reach = resolve;
+  });
+  const flow = (between: () => unknown): Flow =>
+    new Flow(async (session) => {
+      const [one, two] = [session.say("x"), session.say("x")];
+      const pay = (of: Session): Promise<Session> => of.do("pay", () => keys.push(of.uuid("key")), { repeat: "keyed" });
+      await (await pay(two)).do("between", between, { repeat: "safe" });
+      return pay(one);
+    }, "flow");
+  await using first = testRath({ store, workflows: { flow: flow(() => new Promise(reach)) } });
+  const { id } = await first.run("flow", first.session("go"));
+  await reached;
+  await first.close();
+  await using second = testRath({ store, workflows: { flow: flow(() => 1) } });
+  const { status } = await (await second.resume(id)).settle();
+  expect([status, keys.length, new Set(keys).size]).toEqual(["done", 2, 2]);
+});
+
+// Mutant: whoever enters first is given the entering that is on record.
+test("of two workflows on one value the second alone had done something when the run was killed: each goes on as itself", async () => {
+  const store = sharedStore();
+  const did: string[] = [];
+  let reach = (): void => {};
+  const reached = new Promise<void>((resolve) => {
+    reach = resolve;
+  });
+  const flow = (isFirst: boolean): Flow => {
+    const act = (session: Session, name: string): Promise<Session> => session.do(name, () => did.push(name), { repeat: "keyed" });
+    const hangs = (): unknown => (isFirst ? new Promise(reach) : 1);
+    const late = new Flow(async (session) => {
+      if (isFirst) await new Promise(() => {});
+      return act(session, "late");
+    }, "late");
+    const soon = new Flow(async (session) => (await act(session, "soon")).do("hangs", hangs, { repeat: "keyed" }), "soon");
+    return new Flow(async (session) => {
+      const [one, two] = await Promise.all([late.forward(session), soon.forward(session)]);
+      return one.do("both", () => two.calls.length, { repeat: "safe" });
+    }, "flow");
+  };
+  await using first = testRath({ store, workflows: { flow: flow(true) } });
+  const { id } = await first.run("flow", first.session("go"));
+  await reached;
+  await first.close();
+  await using second = testRath({ store, workflows: { flow: flow(false) } });
+  const run = await second.resume(id);
+  expect(await run.settle()).toMatchObject({ status: "done" });
+  expect(did).toEqual(["soon", "late"]);
+  expect(String(await replay(await run.result(), flow(false)))).toMatch(/^identical/);
+});
