@@ -15,6 +15,8 @@ export interface Standing {
   readonly isKnown: boolean;
   /** False: there may be more open runs than these. */
   readonly isWhole: boolean;
+  /** False: there may be more that are running. */
+  readonly hasAllRunning: boolean;
   readonly reread: () => void;
 }
 
@@ -28,6 +30,7 @@ export function useStanding(session?: string): Standing {
       return {
         runs: pages.flatMap(({ items }) => items.map(({ session, status, owner }) => ({ session, status, owner }))),
         isWhole: pages.every(({ next }) => next === undefined),
+        hasAllRunning: pages[0]?.next === undefined,
       };
     },
     // That a run ended is said after its last event.
@@ -36,7 +39,13 @@ export function useStanding(session?: string): Standing {
   });
   const reread = useCallback(() => void refetch(), [refetch]);
   return useMemo(
-    () => ({ open: bySession(data?.runs ?? []), isKnown: data !== undefined, isWhole: data?.isWhole === true, reread }),
+    () => ({
+      open: bySession(data?.runs ?? []),
+      isKnown: data !== undefined,
+      isWhole: data?.isWhole === true,
+      hasAllRunning: data?.hasAllRunning === true,
+      reread,
+    }),
     [data, reread],
   );
 }

@@ -16,6 +16,7 @@ import { CopyButton } from "../parts/copy-button.tsx";
 import { part } from "../parts/missing-part.ts";
 import { shortId } from "../parts/short-id.ts";
 import { useKeys } from "../shell/keys.ts";
+import { OpenCallsProvider } from "./open-calls.tsx";
 import classes from "./session-frame.module.css";
 import { useFreshBranches } from "./use-branches.ts";
 import { useName } from "./use-name.ts";
@@ -39,12 +40,14 @@ export function SessionFrame() {
   return (
     <LineageProvider session={session} key={session} damaged={<Damaged />}>
       <ActionsProvider>
-        <div className={classes["frame"]}>
-          <SessionHeader session={session} />
-          <div className={classes["screen"]}>
-            <Outlet />
+        <OpenCallsProvider>
+          <div className={classes["frame"]}>
+            <SessionHeader session={session} />
+            <div className={classes["screen"]}>
+              <Outlet />
+            </div>
           </div>
-        </div>
+        </OpenCallsProvider>
       </ActionsProvider>
     </LineageProvider>
   );

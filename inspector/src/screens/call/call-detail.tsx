@@ -10,7 +10,7 @@ import { Failure } from "../../parts/failure.tsx";
 import { GivenText } from "../../parts/given-text.tsx";
 import { JsonTree } from "../../parts/json-tree.tsx";
 import { Loading } from "../../parts/loading.tsx";
-import { OpenCallBadge } from "../../session/use-open-call.tsx";
+import { OpenCallBadge } from "../../session/open-calls.tsx";
 import { type GivenPart, Parts } from "../transcript/parts.tsx";
 import classes from "./call.module.css";
 import { ChangedSince } from "./changed-since.tsx";

@@ -5,7 +5,7 @@ import { count, money } from "../../../../src/wire/format.ts";
 import { useLineage } from "../../lineage/use-lineage.tsx";
 import { agentName } from "../../parts/agent-name.ts";
 import { StatusBadge } from "../../parts/badge.tsx";
-import { useOpenCall } from "../../session/use-open-call.tsx";
+import { useOpenCall } from "../../session/open-calls.tsx";
 import classes from "./call.module.css";
 import type { ModelCall } from "./model-calls.ts";
 

@@ -6,7 +6,7 @@ import { agentName } from "../../parts/agent-name.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { openCall } from "../../session/open-call.ts";
-import { OpenBadge } from "../../session/use-open-call.tsx";
+import { OpenBadge } from "../../session/open-calls.tsx";
 import classes from "./graph-row.module.css";
 import type { GraphRows } from "./graph-rows.ts";
 import type { PathPiece } from "./path.ts";

@@ -5,8 +5,9 @@ import { useClient, useMay } from "../../client.tsx";
 import { useAgain } from "../../desk/use-seldom.ts";
 import type { Lineage } from "../../lineage/lineage.ts";
 import { useLineage } from "../../lineage/use-lineage.tsx";
+import { useOpenCalls } from "../../session/open-calls.tsx";
 import { type Branches, useBranches } from "../../session/use-branches.ts";
-import { useAtWork } from "../../session/use-open-call.tsx";
+import type { Waits } from "../../session/use-waits.ts";
 import { GraphRows } from "./graph-rows.ts";
 import { Path } from "./path.ts";
 import type { Decisions } from "./row-look.ts";
@@ -33,35 +34,33 @@ export function useGraph(): Graph {
   const newest = rows.turns.of(lineage.newestOn(lineage.session) ?? -1);
   // A new way only when there is a new row at its end.
   const main = useMemo(() => new Path(rows, newest), [rows, newest]);
-  return { rows, version, main, branchNamed: useBranches(), decisions: useDecisions(rows, version), isAtWork: useAtWork() };
+  const { isAtWork, waits } = useOpenCalls();
+  return { rows, version, main, branchNamed: useBranches(), decisions: useDecisions(rows, version, waits), isAtWork };
 }
 
 const mostDecisions = 500;
 
 /** Who waits, and what was decided, at the rows that asked. */
-function useDecisions(rows: GraphRows, version: number): Decisions {
+function useDecisions(rows: GraphRows, version: number, waits: Waits | undefined): Decisions {
   const { pending } = useClient();
   const { lineage, turns } = rows;
   const mayRead = useMay("pending:read");
   const { data, refetch } = useQuery({
     queryKey: ["decided", lineage.session],
     queryFn: async ({ signal }) => {
-      const [waiting, decided] = await Promise.all([
-        pending.list({ limit: mostDecisions, signal }).page(),
-        pending.decisions({ session: lineage.session, limit: mostDecisions, signal }).page(),
-      ]);
-      return { waiting: waiting.items.map(({ id }) => id), decided: decided.items.map((one) => one.pending.id) };
+      const { items } = await pending.decisions({ session: lineage.session, limit: mostDecisions, signal }).page();
+      return items.map((one) => one.pending.id);
     },
     enabled: mayRead,
   });
   useAgain(version, () => mayRead && refetch({ cancelRefetch: false }));
   return useMemo(() => {
     const found = new Map<number, "waiting" | "decided">();
-    for (const what of ["decided", "waiting"] as const)
-      for (const id of data?.[what] ?? []) {
-        const event = lineage.rowOf(id);
-        if (event !== undefined) found.set(turns.of(event), what);
-      }
+    for (const id of data ?? []) {
+      const event = lineage.rowOf(id);
+      if (event !== undefined) found.set(turns.of(event), "decided");
+    }
+    for (const call of waits?.kinds.keys() ?? []) found.set(turns.of(call), "waiting");
     return found;
-  }, [data, lineage, turns]);
+  }, [data, waits, lineage, turns]);
 }

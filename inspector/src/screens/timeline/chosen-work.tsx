@@ -5,7 +5,7 @@ import { neutral } from "../../../../src/wire/neutral.ts";
 import { useEventLines } from "../../lineage/event-lines.ts";
 import type { Lineage } from "../../lineage/lineage.ts";
 import { when } from "../../parts/when.ts";
-import { useOpenCall } from "../../session/use-open-call.tsx";
+import { useOpenCall } from "../../session/open-calls.tsx";
 import classes from "./timeline.module.css";
 import type { Work } from "./work.ts";
 import { howLong, howMuch } from "./work-tip.tsx";

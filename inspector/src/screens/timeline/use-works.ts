@@ -2,7 +2,7 @@
 import { useMemo } from "react";
 import type { Lineage } from "../../lineage/lineage.ts";
 import { useLineage } from "../../lineage/use-lineage.tsx";
-import { useWaits } from "../../session/use-waits.ts";
+import { useOpenCalls } from "../../session/open-calls.tsx";
 import { Axis } from "./axis.ts";
 import { type Work, Works } from "./work.ts";
 
@@ -19,22 +19,22 @@ export interface LookedWorks {
 
 export function useWorks(): LookedWorks {
   const { lineage, version } = useLineage();
-  const data = useWaits();
+  const { waits } = useOpenCalls();
   return useMemo(() => {
     const works = computed.get(lineage) ?? new Works();
     computed.set(lineage, works);
     works.read(lineage);
-    const people = new Set(data?.items.filter(({ kind }) => kind !== "timer" && kind !== "signal").map(({ id }) => id));
+    const people = new Set([...(waits?.kinds ?? [])].flatMap(([call, kind]) => (kind === "timer" || kind === "signal" ? [] : [call])));
     const open = new Map<number, Work[]>();
-    for (const work of works.open(lineage, data?.until ?? works.active.list.at(-1)?.to ?? 0, people)) {
+    for (const work of works.open(lineage, waits?.until ?? works.active.list.at(-1)?.to ?? 0, people)) {
       const list = open.get(work.lane) ?? [];
       list.push(work);
       open.set(work.lane, list);
     }
     const spans = [...works.active.list];
-    const waits = [...open.values()].flat().some(({ kind, to }) => kind === "person" && to > (spans.at(-1)?.to ?? 0));
+    const isWaiting = [...open.values()].flat().some(({ kind, to }) => kind === "person" && to > (spans.at(-1)?.to ?? 0));
     // Whoever waits now is waited for until now.
-    if (waits && data !== undefined) spans.push({ from: data.until, to: data.until });
+    if (isWaiting && waits !== undefined) spans.push({ from: waits.until, to: waits.until });
     return { lineage, version, works, axis: new Axis(spans), open };
-  }, [lineage, version, data]);
+  }, [lineage, version, waits]);
 }

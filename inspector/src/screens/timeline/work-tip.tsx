@@ -3,7 +3,7 @@ import { count, money, plural, seconds } from "../../../../src/wire/format.ts";
 import { useEventLines } from "../../lineage/event-lines.ts";
 import type { Lineage } from "../../lineage/lineage.ts";
 import type { OpenCall } from "../../session/open-call.ts";
-import { useOpenCall } from "../../session/use-open-call.tsx";
+import { useOpenCall } from "../../session/open-calls.tsx";
 import { kindWords } from "./legend.tsx";
 import classes from "./timeline.module.css";
 import type { Work } from "./work.ts";

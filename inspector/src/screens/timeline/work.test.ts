@@ -126,7 +126,7 @@ describe("works", () => {
     const works = new Works().read(lineage).read(lineage);
     expect(works.lanes[0]?.calls).toBe(1);
     expect(works.open(lineage, 500, new Set())).toMatchObject([{ kind: "tool", from: 20, to: 20, open: true }]);
-    const waiting = works.open(lineage, 500, new Set([lineage.id(2)]));
+    const waiting = works.open(lineage, 500, new Set([2]));
     expect(waiting).toMatchObject([{ kind: "person", from: 20, to: 500 }]);
     expect([works.waitedForPeople([]), works.waitedForPeople(waiting)]).toEqual([0, 480]);
     expect([works.waitedIn(0), works.waitedIn(0, waiting)]).toEqual([0, 480]);

@@ -105,9 +105,9 @@ export class Works {
   }
 
   /** Calls without a result, as they look at a time: it is not known whether somebody still works on them. */
-  open(lineage: Lineage, until: number, waits: ReadonlySet<string>): readonly Work[] {
+  open(lineage: Lineage, until: number, waits: ReadonlySet<number>): readonly Work[] {
     return [...this.#open].map(([call, from]) => {
-      const isWaiting = waits.has(lineage.id(call));
+      const isWaiting = waits.has(call);
       const kind = isWaiting ? "person" : kindOf(lineage.kind(call));
       const to = isWaiting || kind === "wait" ? until : Math.min(until, Math.max(from, this.active.list.at(-1)?.to ?? from));
       const lane = this.#lane(lineage.by(call));

@@ -5,7 +5,7 @@ import { useLineage } from "../../lineage/use-lineage.tsx";
 import { Badge, StatusBadge } from "../../parts/badge.tsx";
 import { GivenText } from "../../parts/given-text.tsx";
 import { JsonTree } from "../../parts/json-tree.tsx";
-import { OpenCallBadge } from "../../session/use-open-call.tsx";
+import { OpenCallBadge } from "../../session/open-calls.tsx";
 import { ChangedFiles } from "./changed-files.tsx";
 import { DecidedBy } from "./decided-by.tsx";
 import { type Called, nameOf, type Returned } from "./effect-words.ts";

@@ -6,7 +6,7 @@ import { neutral } from "../../../../src/wire/neutral.ts";
 import { useLineage } from "../../lineage/use-lineage.tsx";
 import { Badge, StatusBadge } from "../../parts/badge.tsx";
 import { GivenText } from "../../parts/given-text.tsx";
-import { OpenCallBadge } from "../../session/use-open-call.tsx";
+import { OpenCallBadge } from "../../session/open-calls.tsx";
 import { ItemCard, NotYet } from "./item-card.tsx";
 import type { ItemProps } from "./item-props.ts";
 import { type GivenPart, Parts, Reasoning } from "./parts.tsx";
