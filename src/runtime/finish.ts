@@ -13,14 +13,15 @@ import type { Published } from "./publish.ts";
 
 export type Ending =
   | { readonly status: "done"; readonly node: Node }
-  | { readonly status: "failed"; readonly error: unknown }
+  /** `midway`: its program had not come to an end. */
+  | { readonly status: "failed"; readonly error: unknown; readonly midway?: true }
   /** `compensate` queues the run that makes it good, before it is marked: a crash between the two queues the same one again. */
   | { readonly status: "cancelled"; readonly reason: string; readonly compensate?: ((place: Node) => Promise<void>) | undefined };
 
 /** Returns the place the run has come to. Everything is on disk then. */
 export async function finish(execution: Execution, ending: Ending, row?: RunRow): Promise<Node> {
-  // Whoever cancels a run ends what was stopped in it as well.
-  if (ending.status !== "cancelled") await othersEnd(execution);
+  // Whoever ends a run midway ends what was stopped in it as well.
+  if (ending.status === "done" || (ending.status === "failed" && ending.midway !== true)) await othersEnd(execution);
   execution.ending = true;
   const key = await execution.runtime.key();
   await closeOpen(

@@ -249,7 +249,7 @@ export class RunExecution {
     const arrive = (): void => {
       const error = overdue(this.id, deadline);
       if (left > longestTimer) this.#limitTime();
-      else void this.#finish({ status: "failed", error });
+      else void this.#finish({ status: "failed", error, midway: true });
     };
     this.#deadline = setTimeout(arrive, Math.min(Math.max(left, 0), longestTimer));
   }
@@ -378,7 +378,7 @@ export class RunExecution {
       `Run ${this.id} does not ask again for what it recorded: ${diverged.text}. The workflow's code has changed or is not deterministic.`,
       { details: { ...diverged } },
     );
-    if (onDivergence === "fail") return this.#finish({ status: "failed", error });
+    if (onDivergence === "fail") return this.#finish({ status: "failed", error, midway: true });
     // It waits where it is: if what is missing is still asked for, it goes on by itself.
     this.#paused = true;
     const key = await this.#runtime.key();

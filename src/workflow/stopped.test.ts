@@ -90,3 +90,19 @@ test("one that heeds no signal and may not be repeated is rejected all the same"
     for (const event of session.events()) if (event.kind === "session.rejected") reasons.push(event.data.reason);
   expect(reasons).toEqual(['"soon" was first']);
 });
+
+// Mutant: whoever ends a run midway waits for what was stopped in it, and its program goes on meanwhile.
+test("a program that is ended at its deadline begins nothing more, whatever heeds no signal", async () => {
+  await using rath = testRath();
+  const never: Step = (session) => session.do("never", () => new Promise(() => {}), { repeat: "once" });
+  const begun: string[] = [];
+  const flow = new Flow(async (session) => {
+    const won = await race({ soon, never }).forward(session);
+    begun.push("in time");
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    return won.do("late", () => begun.push("late"), { repeat: "safe" });
+  });
+  const run = await rath.run(flow, rath.session("go"), { deadline: "500ms" });
+  expect(await run.settle()).toMatchObject({ status: "failed", error: { code: "run.deadline" } });
+  expect(begun).toEqual(["in time"]);
+});

@@ -17,7 +17,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { RathError } from "../session/errors.ts";
 import { readContent } from "./content.ts";
 import { Ignore } from "./ignore.ts";
@@ -325,6 +325,7 @@ describe("the cache", () => {
     put({ file: "x" });
     // However long the machine takes, both looks are within the tick.
     const now = vi.spyOn(Date, "now").mockReturnValue(Math.floor(lstatSync(join(directory, "file")).ctimeMs) + 5);
+    onTestFinished(() => now.mockRestore());
     await snapshot(trees, directory, { cache });
     expect((await snapshot(trees, directory, { cache })).hashed).toBe(1);
     now.mockRestore();

@@ -115,7 +115,8 @@ describe.skipIf(noLocal !== undefined)("a background process", () => {
     let after = await (await started.call(shell, { command: "touch go" })).call(shell, { process });
     let { stdout } = after.output;
     // It may end between a look at what it printed and the end of that call, which then says that it ended.
-    for (let left = 100; after.output.exitCode === undefined && left > 0; left--) {
+    for (let left = 400; after.output.exitCode === undefined && left > 0; left--) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
       after = await after.call(shell, { process });
       stdout += after.output.stdout;
     }

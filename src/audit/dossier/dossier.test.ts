@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readMarkup } from "../../../test/support/markup.ts";
 import { repaired } from "../../../test/support/rounding.ts";
-import { openrath, type Rath, RathError, type Session } from "../../index.ts";
+import { Agent, openrath, type Rath, RathError, type Session, scripted } from "../../index.ts";
 import { count } from "../../wire/format.ts";
 import { write } from "../export/write.ts";
 import { type DossierReport, dossier } from "./dossier.ts";
@@ -241,6 +241,15 @@ describe("what it is made of", () => {
         "releaser live",
       ]),
     );
+  });
+
+  // Mutant: whatever has a price is live.
+  test("a script for which the user names a price is a script", async () => {
+    await using other = openrath({ store: "memory", prices: { scripted: { input: 1, output: 10 } } });
+    const spent = await new Agent({ model: scripted({ text: "ok", usage: { input: 1000 } }) }).forward(other.session("go"));
+    expect(spent.usage.usd).toBeGreaterThan(0);
+    const models = (await readDossier(spent)).effects.filter(({ op }) => op === "model");
+    expect(models.map(sourceOf)).toEqual(["scripted"]);
   });
 
   test("branches are told apart by what became of them", () => {

@@ -1,7 +1,7 @@
 /**
  * Where the reply of a model came from, as far as the record tells. A reply that a provider gave has a price, or the remark that it
- * has none; scripted and recorded models have neither, since they cost nothing by nature. Where it could be either, it counts as
- * live: nothing is called repeatable that may depend on a provider.
+ * has none; scripted and recorded models cost nothing by nature, and have a price only where the user names one for them. Where it
+ * could be either, it counts as live: nothing is called repeatable that may depend on a provider.
  */
 import { dataOf, type Effect } from "./effects.ts";
 
@@ -13,8 +13,9 @@ export function sourceOf({ call, result }: Effect): ModelSource {
   const asked = dataOf(call, "model.called")?.model;
   const reply = dataOf(result, "model.returned");
   if (reply === undefined || result?.facts.outcome !== "ok") return "none";
-  if (reply.price !== undefined || reply.unpriced === true) return "live";
-  if (reply.model === "scripted") return asked === "recorded" ? "recorded" : "scripted";
+  const free = reply.price === undefined && reply.unpriced !== true;
+  if (reply.model === "scripted" && (free || reply.price?.table === "own")) return asked === "recorded" ? "recorded" : "scripted";
+  if (!free) return asked === "recorded" && reply.price?.table === "own" ? "recorded" : "live";
   // A model of one's own may say of itself that it is free: then its reply has no id of a provider and it is called what it was asked as.
   return asked === "recorded" || reply.id !== undefined || reply.model?.includes("/") === true ? "recorded" : "live";
 }
