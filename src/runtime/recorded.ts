@@ -22,6 +22,8 @@ export class Recorded {
   readonly #byLog = new Map<Log, Node[]>();
   readonly #claimed = new Set<Node>();
   readonly #skipped = new Set<Node>();
+  /** Places at which something was asked for that is not on record. */
+  readonly #passed = new Set<Node>();
   readonly #deliveries: readonly Node[];
   readonly #textOf: (node: Node) => string;
   #cursor = 0;
@@ -74,18 +76,23 @@ export class Recorded {
       node !== undefined && node.kind === kind && !this.#claimed.has(node) && (kind === "workflow.entered" || this.#textOf(node) === text);
     const own = this.#next.get(head);
     if (equal(own)) return this.claim(own);
-    const forked = this.#forksAt(head, scope).find((fork) => equal(this.#next.get(fork)));
-    if (forked === undefined || (!isCalled(kind) && this.#isEarlier(head, scope, forked, ordinal))) return undefined;
-    this.claim(forked);
-    return this.claim(this.#next.get(forked) as Node);
+    const forks = this.#forksAt(head, scope);
+    if (forks.length === 0) return undefined;
+    const forked = forks.find((fork) => equal(this.#next.get(fork)));
+    // Calls are on record before whatever comes after them.
+    const missed = forked !== undefined && !isCalled(kind) && this.#isMissed(head, scope, forked, ordinal);
+    if (forked !== undefined && !missed) return this.claim(this.#next.get(this.claim(forked)) as Node);
+    this.#passed.add(head);
+    return undefined;
   }
 
   /**
    * What causes no effect and leads to none is not on record, though it took its place: the branch itself, or an implicit fork. Whoever asks
-   * for an equal event while such a place is free asked before.
+   * for the equal of a later one while nobody has taken that place took it before.
    */
-  #isEarlier(head: Node, scope: Scope, forked: Node, ordinal: number): boolean {
-    if (!this.#next.has(head) && head.log.tip === head && forked.facts.past !== true) return true;
+  #isMissed(head: Node, scope: Scope, forked: Node, ordinal: number): boolean {
+    const { storedHead } = head.log;
+    if (!this.#next.has(head) && !this.#passed.has(head) && storedHead === head && forked.facts.past !== true) return true;
     return (forked.log.fork?.ordinal ?? 0) > ordinal && !this.hasImplicit(head, scope, ordinal);
   }
 
