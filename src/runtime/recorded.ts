@@ -37,6 +37,8 @@ export class Recorded {
     this.#all = new Set(this.events);
     this.#textOf = textOf;
     for (const node of this.events) this.#index(node);
+    // They were made in the order of their ordinals, and written in another perhaps.
+    for (const forks of this.#implicit.values()) forks.sort((a, b) => ordinalOf(a) - ordinalOf(b));
     this.#deliveries = this.events.filter((node) => isReturned(node.kind) && node.facts.closed !== true);
   }
 
@@ -93,7 +95,7 @@ export class Recorded {
   #isMissed(head: Node, scope: Scope, forked: Node, ordinal: number): boolean {
     const { storedHead } = head.log;
     if (!this.#next.has(head) && !this.#passed.has(head) && storedHead === head && forked.facts.past !== true) return true;
-    return (forked.log.fork?.ordinal ?? 0) > ordinal && !this.hasImplicit(head, scope, ordinal);
+    return ordinalOf(forked) > ordinal && !this.hasImplicit(head, scope, ordinal);
   }
 
   #forksAt(head: Node, scope: Scope): readonly Node[] {
@@ -116,7 +118,7 @@ export class Recorded {
 
   /** Whether an implicit fork of a head has this ordinal: new ones have others. */
   hasImplicit(head: Node, scope: Scope, ordinal: number): boolean {
-    return this.#forksAt(head, scope).some(({ log }) => log.fork?.ordinal === ordinal);
+    return this.#forksAt(head, scope).some((forked) => ordinalOf(forked) === ordinal);
   }
 
   /** The first event recorded after a head that nobody asked for again: the other side of a divergence. */
@@ -210,6 +212,10 @@ export class Recorded {
 /** Where a fork, or what was detached inside an effect, was made. */
 export function scopeOf({ fork, within }: Log): Scope | undefined {
   return fork?.scope ?? within;
+}
+
+function ordinalOf({ log }: Node): number {
+  return log.fork?.ordinal ?? 0;
 }
 
 function attemptOf(log: Log): number {

@@ -49,6 +49,7 @@ export function onceNames(program: Program, path = "p"): string[] {
     case "effect":
       return program.repeat === "once" ? [path] : [];
     case "say":
+    case "drop":
       return [];
     case "nested":
       return onceNames(program.of, `${path}.n`);

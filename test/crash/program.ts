@@ -12,10 +12,13 @@ export type Program =
       readonly repeat: Exclude<Repeat, "nested">;
       readonly turns: number;
       readonly fails: boolean;
+      /** It is given an id that the session makes: it asks again for another one if it is executed again at another place. */
+      readonly ids?: boolean;
     }
   | { readonly kind: "say"; readonly text: string }
+  | { readonly kind: "drop"; readonly text: string; readonly forks: boolean }
   | { readonly kind: "sequence"; readonly of: readonly Program[] }
-  | { readonly kind: "parallel" | "race" | "pool" | "implicit" | "then"; readonly of: readonly Program[] }
+  | { readonly kind: "parallel" | "race" | "pool" | "implicit" | "equal" | "then"; readonly of: readonly Program[] }
   | { readonly kind: "nested"; readonly of: Program }
   | { readonly kind: "catch"; readonly of: Program; readonly otherwise: Program };
 
@@ -26,17 +29,24 @@ const effect = fc.record({
   turns: fc.integer({ min: 0, max: 3 }),
   fails: fc.constant(false),
 });
-const failing = effect.map((e) => ({ ...e, fails: true }));
-const say = fc.record({ kind: fc.constant("say" as const), text: fc.constantFrom("x", "y") });
+const text = fc.constantFrom("x", "y");
+const say = fc.record({ kind: fc.constant("say" as const), text });
+/** Says something, and goes on without it. */
+const drop = fc.record({ kind: fc.constant("drop" as const), text, forks: fc.boolean() });
 
 /** With or without races: those may rightly end differently after a crash. */
 export function programs(options: { readonly races: boolean }): fc.Arbitrary<Program> {
-  const many = options.races ? (["parallel", "race", "pool", "implicit", "then"] as const) : (["parallel", "pool", "implicit"] as const);
+  // Ids of two runs differ, and these are compared with runs that nobody killed.
+  const one = effect.map((made) => ({ ...made, ids: options.races }));
+  const failing = one.map((made) => ({ ...made, fails: true }));
+  const many = options.races
+    ? (["parallel", "race", "pool", "implicit", "equal", "then"] as const)
+    : (["parallel", "pool", "implicit", "equal"] as const);
   const { program } = fc.letrec<{ program: Program; group: Program; nested: Program; caught: Program }>((tie) => ({
-    program: fc.oneof({ maxDepth: 2, depthSize: "small" }, effect, say, tie("group"), tie("nested"), tie("caught")),
+    program: fc.oneof({ maxDepth: 2, depthSize: "small" }, one, say, drop, tie("group"), tie("nested"), tie("caught")),
     group: fc.record({ kind: fc.constantFrom("sequence" as const, ...many), of: fc.array(tie("program"), { minLength: 2, maxLength: 3 }) }),
     nested: fc.record({ kind: fc.constant("nested" as const), of: tie("program") }),
-    caught: fc.record({ kind: fc.constant("catch" as const), of: fc.oneof(failing, tie("program")), otherwise: effect }),
+    caught: fc.record({ kind: fc.constant("catch" as const), of: fc.oneof(failing, tie("program")), otherwise: one }),
   }));
   return fc.array(program, { minLength: 1, maxLength: 4 }).map((of) => ({ kind: "sequence", of }));
 }
@@ -65,6 +75,11 @@ export class Generated extends Workflow {
         return this.#effect(program, session, path);
       case "say":
         return session.say(program.text);
+      case "drop": {
+        const dropped = session.say(program.text);
+        if (program.forks) dropped.fork("dropped");
+        return session;
+      }
       case "sequence": {
         let at = session;
         for (const [index, step] of program.of.entries()) at = await this.#run(step, at, `${path}.${index}`);
@@ -76,6 +91,11 @@ export class Generated extends Workflow {
       }
       case "implicit": {
         const ends = await Promise.all(program.of.map((one, index) => this.#run(one, session.note(`n${index}`), `${path}.${index}`)));
+        return (ends[0] as Session).merge(ends.slice(1));
+      }
+      // Equal values: nothing but their order tells them apart.
+      case "equal": {
+        const ends = await Promise.all(program.of.map((one, index) => this.#run(one, session.note("n"), `${path}.${index}`)));
         return (ends[0] as Session).merge(ends.slice(1));
       }
       case "then": {
@@ -128,6 +148,9 @@ export class Generated extends Workflow {
       if (effect.fails) throw new Error(`${effect.name} failed`);
       return effect.name;
     };
-    return session.do(`${effect.name}${effect.fails ? "!" : ""} ${path}`, run, { repeat: effect.repeat });
+    return session.do(`${effect.name}${effect.fails ? "!" : ""} ${path}`, run, {
+      repeat: effect.repeat,
+      input: effect.ids === true ? session.uuid("id") : undefined,
+    });
   }
 }
