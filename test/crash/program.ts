@@ -12,7 +12,7 @@ export type Program =
       readonly repeat: Exclude<Repeat, "nested">;
       readonly turns: number;
       readonly fails: boolean;
-      /** It is given an id that the session makes: it asks again for another one if it is executed again at another place. */
+      /** It is given an id that the session makes, which is another one at any other place. */
       readonly ids?: boolean;
     }
   | { readonly kind: "say"; readonly text: string }
@@ -34,16 +34,27 @@ const say = fc.record({ kind: fc.constant("say" as const), text });
 /** Says something, and goes on without it. */
 const drop = fc.record({ kind: fc.constant("drop" as const), text, forks: fc.boolean() });
 
-/** With or without races: those may rightly end differently after a crash. */
-export function programs(options: { readonly races: boolean }): fc.Arbitrary<Program> {
-  // Ids of two runs differ, and these are compared with runs that nobody killed.
-  const one = effect.map((made) => ({ ...made, ids: options.races }));
+interface Kinds {
+  /** Those may rightly end differently after a crash. */
+  readonly races?: boolean;
+  /** Effects named by ids of the session: they differ between runs, and where a branch moves because somebody else continued it. */
+  readonly ids?: boolean;
+  /** Equal values at one place, some of them dropped: where a branch moved, they are not told apart. */
+  readonly equal?: boolean;
+}
+
+export function programs({ races = false, ids = false, equal = false }: Kinds): fc.Arbitrary<Program> {
+  const one = effect.map((made) => ({ ...made, ids }));
   const failing = one.map((made) => ({ ...made, fails: true }));
-  const many = options.races
-    ? (["parallel", "race", "pool", "implicit", "equal", "then"] as const)
-    : (["parallel", "pool", "implicit", "equal"] as const);
+  const many = [
+    "parallel",
+    "pool",
+    "implicit",
+    ...(equal ? ["equal" as const] : []),
+    ...(races ? (["race", "then"] as const) : []),
+  ] as const;
   const { program } = fc.letrec<{ program: Program; group: Program; nested: Program; caught: Program }>((tie) => ({
-    program: fc.oneof({ maxDepth: 2, depthSize: "small" }, one, say, drop, tie("group"), tie("nested"), tie("caught")),
+    program: fc.oneof({ maxDepth: 2, depthSize: "small" }, one, say, ...(equal ? [drop] : []), tie("group"), tie("nested"), tie("caught")),
     group: fc.record({ kind: fc.constantFrom("sequence" as const, ...many), of: fc.array(tie("program"), { minLength: 2, maxLength: 3 }) }),
     nested: fc.record({ kind: fc.constant("nested" as const), of: tie("program") }),
     caught: fc.record({ kind: fc.constant("catch" as const), of: fc.oneof(failing, tie("program")), otherwise: one }),
