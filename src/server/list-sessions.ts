@@ -78,11 +78,13 @@ async function found(runtime: Runtime, query: SessionQuery): Promise<SessionPage
   await runtime.effects.writer.flush();
   const known = await knownOf(runtime);
   const store = await runtime.store();
-  const open = query.status === undefined ? undefined : await openRuns(store);
   const items: Listed[] = [];
   let [looked, steps, last] = [0, 0, ""];
   for await (const rows of portions(store, query)) {
     const heads = query.folded ? undefined : await headsOf(runtime, rows);
+    // Of these alone: many more may wait for a worker.
+    const ids = query.status === undefined ? [] : rows.filter((row) => fits(row, query)).map(({ id }) => id);
+    const open = ids.length === 0 ? undefined : await openRuns(store, ids);
     for (const row of rows) {
       if (items.length >= query.limit || looked >= mostRows || steps >= mostSteps) return { items, next: last };
       last = row.id;
