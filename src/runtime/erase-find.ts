@@ -4,6 +4,7 @@
  */
 import type { MemoryRecord, MemoryStore } from "../memory/memory.ts";
 import { dataText } from "../session/codec.ts";
+import { RathError } from "../session/errors.ts";
 import type { EventKind } from "../session/event.ts";
 import { answerLogId } from "../session/id.ts";
 import { blobsIn, treesIn } from "../session/json.ts";
@@ -105,12 +106,24 @@ export class Finding implements Found {
     if (roots.size > 0) await this.#takeSessions(roots);
     else if (matching !== undefined) for (const row of this.#rows.values()) if (row.log !== "erasure") await this.#takeLog(row.id);
     if (this.words !== undefined) await this.#searchKeys(this.words);
-    this.memories = await this.#findMemories(await memory(), new Set(this.#wanted.memories), this.left);
+    await this.#takeMemories(await memory());
     return this;
+  }
+
+  /** What a memory store cannot remove is left, and said to be; asking for nothing else is refused. */
+  async #takeMemories(memory: MemoryStore): Promise<void> {
+    const memories = await this.#findMemories(memory, new Set(this.#wanted.memories), this.left);
+    if (memory.erase !== undefined) this.memories = memories;
+    else if (this.#wanted.memories !== undefined)
+      throw new RathError("erase.unsupported", "This memory store cannot erase anything: it has no erase.");
+    else
+      for (const record of memories)
+        this.left.push({ what: "memory", id: versionName(record), why: "this memory store cannot erase: remove it there" });
   }
 
   /** What was remembered after the look, and would have gone too. */
   async rememberedMeanwhile(memory: MemoryStore): Promise<readonly Left[]> {
+    if (memory.erase === undefined) return [];
     const names = [...(this.#wanted.memories ?? []), ...this.memories.map(versionName)];
     const since = await this.#findMemories(memory, new Set(names), []);
     return since.map((record) => ({ what: "memory", id: versionName(record), why: "it was written meanwhile: erase once more" }));

@@ -264,6 +264,18 @@ describe("erase", () => {
     expect((await rath.erase({ matching: "4711" }, who)).memories).toEqual(["memory://project/late@1"]);
   });
 
+  test("never says of a memory that it went where the memory store cannot erase", async () => {
+    const { erase, ...memory } = volatileMemory();
+    expect(erase).toBeDefined();
+    await using rath = testRath({ memory });
+    const session = await rath.session("s").remember({ key: "door", content: "it opens with 4711", publish: "now" });
+    await expect(rath.erase({ memories: ["memory://project/door"] }, who)).rejects.toMatchObject({ code: "erase.unsupported" });
+    const report = await rath.erase({ session }, who);
+    expect(report.memories).toEqual([]);
+    const why = "this memory store cannot erase: remove it there";
+    expect(report.left.filter(({ what }) => what === "memory")).toEqual([{ what: "memory", id: "memory://project/door@1", why }]);
+  });
+
   test("several at once give one chain of entries, and each event names one that lists it", async () => {
     const store = memoryStore();
     const shared = lasting(store);
