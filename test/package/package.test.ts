@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { redactor } from "../../src/runtime/redact.ts";
 
 interface Manifest {
   readonly name: string;
@@ -51,6 +52,16 @@ describe("the packed package", () => {
     );
     expect(imports.length).toBeGreaterThan(50);
     expect(imports.filter((name) => /ts$/.test(name))).toEqual([]);
+  });
+
+  test("no file of it holds what looks like a key", async () => {
+    const folder = join(project, "node_modules", manifest.name);
+    const files = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+    const found = await Promise.all(
+      files.map(async ({ parentPath, name }) => redactor().secretsIn?.(await readFile(join(parentPath, name), "latin1")) ?? []),
+    );
+    expect(found.length).toBeGreaterThan(100);
+    expect(found.flat()).toEqual([]);
   });
 
   test.each(doors)("%s can be imported and prints nothing", async (door) => {
