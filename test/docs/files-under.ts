@@ -1,7 +1,8 @@
 import { readdir } from "node:fs/promises";
 import { join, relative } from "node:path";
 
-const skipped = new Set(["node_modules", "dist", "cache"]);
+/** References are written from the sources when the site is built. */
+const skipped = new Set(["node_modules", "dist", "cache", "reference"]);
 
 /** Paths of the files with this ending, relative to the folder, with forward slashes, sorted. What was built or installed is left out. */
 export async function filesUnder(folder: string, ending: string): Promise<readonly string[]> {
