@@ -1,5 +1,5 @@
 /** Equal values of which only some are gone on from: what causes no effect and leads to none is not on record, and the program is the same. */
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { Flow } from "../../test/support/flow.ts";
 import { sharedStore } from "../../test/support/shared-store.ts";
 import type { Session } from "../session/session.ts";
@@ -130,4 +130,95 @@ test("of two workflows on one value the second alone had done something when the
   expect(await run.settle()).toMatchObject({ status: "done" });
   expect(did).toEqual(["soon", "late"]);
   expect(String(await replay(await run.result(), flow(false)))).toMatch(/^identical/);
+});
+
+const ended = (session: Session, name: string): Promise<Session> => session.do(name, () => name, { repeat: "safe" });
+const onOneValue: readonly [string, (at: Session) => Promise<Session>][] = [
+  [
+    "two equal calls that go on differently",
+    async (at) => {
+      const [one] = await Promise.all(["one", "two"].map(async (name) => ended(await ended(at, "try"), `after ${name}`)));
+      return one as Session;
+    },
+  ],
+  [
+    "two workflows",
+    async (at) => {
+      const [one] = await Promise.all(["one", "two"].map((name) => new Flow((session) => ended(session, name), name).forward(at)));
+      return one as Session;
+    },
+  ],
+  [
+    "an equal value that is dropped after the one that goes on",
+    (at) => {
+      const kept = at.say("x");
+      at.say("x");
+      return ended(kept, "a");
+    },
+  ],
+  [
+    "an equal value that is dropped before the one that goes on",
+    (at) => {
+      at.say("x");
+      return ended(at.say("x"), "a");
+    },
+  ],
+  [
+    "an equal value that is dropped before the place itself moves",
+    async (at) => {
+      const here = at.say("here");
+      here.say("x");
+      await here.fork("side").do("moves", () => 1, { repeat: "once" });
+      return ended(here.say("x"), "a");
+    },
+  ],
+];
+
+// Mutants: equal forks are taken in the order of their ordinals; whoever asks first is given what is on record; a place that moved is another.
+test.each(onOneValue)("%s, where somebody else continued that value first, and the branch moved: the run goes on", async (_, program) => {
+  const store = sharedStore();
+  let stands = (_id: string): void => {};
+  const where = new Promise<string>((resolve) => {
+    stands = resolve;
+  });
+  let goOn = (): void => {};
+  const moved = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  let reach = (): void => {};
+  const reached = new Promise<void>((resolve) => {
+    reach = resolve;
+  });
+  const flow = (isFirst: boolean): Flow =>
+    new Flow(async (session) => {
+      const at = await ended(session, "begin");
+      if (isFirst) {
+        stands(at.id);
+        await moved;
+      }
+      return (await program(at)).do("last", () => (isFirst ? new Promise(reach) : 1), { repeat: "safe" });
+    }, "flow");
+  await using first = testRath({ store, workflows: { flow: flow(true) } });
+  const { id } = await first.run("flow", first.session("go"));
+  const session = await where;
+  await using other = testRath({ store });
+  await vi.waitFor(async () => expect([...(await other.open(session)).events()].at(-1)?.kind).toBe("do.returned"));
+  await other.save((await other.open(session)).note("theirs"));
+  goOn();
+  await reached;
+  await first.close();
+  await using second = testRath({ store, workflows: { flow: flow(false) } });
+  const run = await second.resume(id);
+  expect(await run.settle()).toMatchObject({ status: "done" });
+  expect(String(await replay(await run.result(), flow(false)))).toMatch(/^identical/);
+});
+
+// Mutant: whoever enters first on a branch that nobody continued took that, and is not who is on record.
+test("a workflow that was called beside a session that waits is replayed", async () => {
+  await using rath = testRath();
+  const run = await rath.run(new Flow((session) => session.ask("May I?"), "asks"), rath.session("go"));
+  expect((await run.settle()).status).toBe("waiting");
+  const look = new Flow((session) => ended(session, "look"), "look");
+  const looked = await look.forward(await rath.open(run.session));
+  expect(String(await replay(looked, look))).toMatch(/^identical/);
 });

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { Flow } from "../../test/support/flow.ts";
+import { sharedStore } from "../../test/support/shared-store.ts";
 import { Agent } from "../agent/agent.ts";
 import { scripted } from "../model/scripted.ts";
 import type { Session } from "../session/session.ts";
@@ -7,8 +9,11 @@ import { memoryStore } from "../store/memory.ts";
 import type { Store } from "../store/store.ts";
 import { testRath } from "../testing/test-rath.ts";
 import { tool } from "../tool/tool.ts";
+import { race } from "../workflow/combinators.ts";
 import { Workflow } from "../workflow/workflow.ts";
 import type { Rath } from "./rath.ts";
+import { runtimeOf } from "./replay.ts";
+import { loadRun } from "./run-record.ts";
 
 const call = { calls: [{ tool: "act", input: {} }] };
 const acting = (needsApproval: boolean): Agent =>
@@ -99,6 +104,29 @@ describe("when a Rath is closed", () => {
     const told = run.result().catch((error: Error) => error.message);
     await rath.close();
     expect(await told).toBe('run of "workflow" had not ended when the Rath was closed; is an await missing?');
+  });
+
+  // Mutant: a run that is about to end is not waited for.
+  test("a run that waits for what it stopped is done only where its end is on record", async () => {
+    const store = sharedStore();
+    let overNow = (): void => {};
+    const over = new Promise<void>((resolve) => {
+      overNow = resolve;
+    });
+    const soon = (session: Session): Promise<Session> => session.do("soon", () => 1, { repeat: "safe" });
+    const heedless = (session: Session): Promise<Session> => session.do("heedless", () => new Promise(() => {}), { repeat: "once" });
+    const raced = new Flow(async (session) => race({ soon, heedless }).forward(session).finally(overNow));
+    await using other = testRath({ store, implicitForks: "allow" });
+    const rath = testRath({ store, implicitForks: "allow" });
+    const run = await rath.run(raced, rath.session("go"));
+    await over;
+    for (let turns = 0; turns < 20; turns++) await turn();
+    await rath.close();
+    await new Promise((resolve) => setTimeout(resolve, 1200)); // longer than it waits for "heedless"
+    const rows = [];
+    for await (const row of store.runs({ id: run.id })) rows.push(row.status);
+    const record = await loadRun(runtimeOf(other.session("x")), run.id);
+    expect(rows).toEqual([record.ended?.status ?? "queued"]);
   });
 
   // Mutant: each closes by itself, and one that comes later does not wait.

@@ -8,12 +8,14 @@ import type { DataOf, EventKind, OutcomeType } from "../session/event.ts";
 import { callOf } from "../session/fold.ts";
 import type { Budget, Effect } from "../session/host.ts";
 import { forkId, type Scope, scopeName } from "../session/id.ts";
-import { encode } from "../session/json.ts";
+import { type Encoded, encode } from "../session/json.ts";
 import { current, isAncestor, Log, type Node } from "../session/log.ts";
 import type { StreamPart } from "../session/stream.ts";
 import { textOfThrown } from "../session/thrown.ts";
+import { Asked, type Request } from "./asked.ts";
 import { Beside } from "./beside.ts";
 import { Beyond } from "./beyond.ts";
+import { closedBefore } from "./closed.ts";
 import { Delivery } from "./delivery.ts";
 import type { HeldLease } from "./lease.ts";
 import { link } from "./link.ts";
@@ -57,8 +59,6 @@ export interface Open {
   close(outcome: OutcomeType, reason: string): void;
 }
 
-const past = Object.freeze({ past: true } as const);
-
 /** Gets a part, and the call that it belongs to where it is no event. */
 type Watcher = (part: StreamPart, call?: string) => void;
 
@@ -75,6 +75,7 @@ export class Execution {
   readonly stillness: Stillness;
   readonly open = new Set<Open>();
   readonly beside = new Beside();
+  readonly asked: Asked;
   lease: HeldLease | undefined;
   recorded: Recorded | undefined;
   reuse: Reuse | undefined;
@@ -131,6 +132,7 @@ export class Execution {
     this.mode = mode;
     this.scope = { run: id };
     this.log = log;
+    this.asked = new Asked(runtime.platform.sha256, (node) => runtime.textOf(node));
     this.writer = new Writer(runtime, this);
     this.signer = new Signer(this);
     this.writer.beforeWrite = () => this.#sign();
@@ -164,44 +166,39 @@ export class Execution {
       if (kind === "workflow.entered") this.entered ??= recorded;
       return recorded;
     }
-    const { log, parent } = this.next(head, scope, kind === "workflow.left" ? by : undefined);
+    const { log, parent } = this.next(head, scope, { kind, text: encoded.text }, kind === "workflow.left" ? by : undefined);
     const facts = pureFacts(kind, data);
     const node = link(this.runtime, { log, parents: [parent], kind, data, by, pure: this.mode !== "effects", encoded, facts });
+    this.asked.add(head, node);
     if (kind === "workflow.entered") this.entered ??= node;
     if (kind === "session.rejected" && this.mode !== "effects") this.record(node);
     return node;
   }
 
   /** The recorded event that a request is; one that was not recorded is remembered as a stray. */
-  find(
-    head: Node,
-    scope: Scope,
-    kind: EventKind,
-    encoded: { readonly text: string; readonly value: unknown },
-    by: string,
-  ): Node | undefined {
+  find(head: Node, scope: Scope, kind: EventKind, { text, value }: Encoded, by: string): Node | undefined {
     const { recorded } = this;
     if (recorded === undefined) return undefined;
-    const key = this.#ordinalKey(head, scope, "implicit");
-    const next = this.#ordinals.get(key) ?? 0;
-    const found = recorded.take(head, scope, kind, encoded.text, next);
-    const fork = found?.seq === 1 ? found.log.fork : undefined;
-    if (fork?.implicit === true) this.#ordinals.set(key, Math.max(next, fork.ordinal + 1));
-    if (found !== undefined && found.by !== by) this.renames.set(found.by, by);
-    if (found === undefined && (this.mode === "replay" || !recorded.complete)) this.strays.push({ head, kind, data: encoded.value });
+    const found = recorded.take(head, scope, { kind, text }, this.asked.before(head, { kind, text }));
+    if (found === undefined) {
+      if (this.mode === "replay" || !recorded.complete) this.strays.push({ head, kind, data: value });
+      return undefined;
+    }
+    this.asked.add(head, found);
+    if (found.by !== by) this.renames.set(found.by, by);
     return found;
   }
 
   /** Where a new event goes that causes no effect. */
-  next(head: Node, scope: Scope, returnedBy?: string): { readonly log: Log; readonly parent: Node } {
+  next(head: Node, scope: Scope, request: Request, returnedBy?: string): { readonly log: Log; readonly parent: Node } {
     const beyond = this.#beyond?.after(head);
     if (beyond !== undefined) return { log: beyond, parent: head };
-    const parent = this.claim(head, scope, returnedBy);
+    const parent = this.claim(head, scope, request, returnedBy);
     return { log: parent.log, parent };
   }
 
   /** The place after which a new event goes: the head itself when it is the tip of a branch nobody else writes, else a new implicit fork. */
-  claim(head: Node, scope: Scope, returnedBy?: string): Node {
+  claim(head: Node, scope: Scope, request: Request, returnedBy?: string): Node {
     const { log } = head;
     const free = log.tip === head && (log.owner === undefined || log.owner === this) && log.open === 0;
     if (free && (this.mode !== "replay" || log.owner === this)) {
@@ -212,7 +209,8 @@ export class Execution {
     if (this.mode !== "replay") this.runtime.warnImplicit(head, this.recorded?.complete === false, returnedBy);
     let ordinal = this.ordinal(head, scope, "implicit");
     while (this.recorded?.hasImplicit(head, this.scopeNow(scope), ordinal) === true) ordinal = this.ordinal(head, scope, "implicit");
-    return this.#forked(head, { scope: this.scopeNow(scope), label: "", ordinal, implicit: true, nested: false }, head.by);
+    const nth = this.asked.before(head, request);
+    return this.#forked(head, { scope: this.scopeNow(scope), label: "", ordinal, implicit: true, nested: false }, head.by, { nth });
   }
 
   /** A labelled branch at a head, or the one recorded there. */
@@ -220,17 +218,19 @@ export class Execution {
     const ordinal = this.ordinal(head, within, `label ${label ?? ""}`);
     const scope = this.scopeNow(within);
     const id = forkId(this.runtime.platform, { session: head.log.id, head: head.id }, scope, `label ${label ?? ""}`, ordinal);
-    return this.recorded?.fork(id) ?? this.#forked(head, { scope, label: label ?? "", ordinal, implicit: false, nested: false }, by, id);
+    return (
+      this.recorded?.fork(id) ?? this.#forked(head, { scope, label: label ?? "", ordinal, implicit: false, nested: false }, by, { id })
+    );
   }
 
   /** The branch that the inner work of an effect goes to. */
   child(called: Node, attempt: number, by: string): Node {
     const scope = { call: called.id, attempt };
     const id = forkId(this.runtime.platform, { session: called.log.id, head: called.id }, scope, "nested", 0);
-    return this.recorded?.fork(id) ?? this.#forked(called, { scope, label: "", ordinal: 0, implicit: false, nested: true }, by, id);
+    return this.recorded?.fork(id) ?? this.#forked(called, { scope, label: "", ordinal: 0, implicit: false, nested: true }, by, { id });
   }
 
-  #forked(head: Node, fork: NonNullable<Log["fork"]>, by: string, id?: string): Node {
+  #forked(head: Node, fork: NonNullable<Log["fork"]>, by: string, { id, nth = 0 }: { readonly id?: string; readonly nth?: number }): Node {
     const { platform } = this.runtime;
     const log = new Log(id ?? forkId(platform, { session: head.log.id, head: head.id }, fork.scope, "implicit", fork.ordinal));
     log.fork = fork;
@@ -247,7 +247,7 @@ export class Execution {
       data: { ...marks, ordinal: fork.ordinal, scope: fork.scope },
       by,
       pure: this.mode !== "effects",
-      facts: !fork.nested && this.#isPast(head) ? past : undefined,
+      facts: facts({ past: (!fork.nested && this.#isPast(head)) || undefined, nth: nth === 0 ? undefined : nth }),
     });
   }
 
@@ -277,6 +277,7 @@ export class Execution {
   }
 
   renamed(before: Node, now: Node): void {
+    this.asked.moved(before, now);
     const first = this.#firstIds.get(before.id) ?? before.id;
     this.#firstIds.set(now.id, first);
     for (const id of [first, before.id]) this.#newestIds.set(id, now.id);
@@ -432,6 +433,7 @@ export class Execution {
   async sayLast<T>(say: () => T): Promise<T> {
     for (let tries = 1; ; tries++) {
       this.writer.retracted = false;
+      if (this.closed) throw closedBefore(`run ${this.id}`, "ended");
       const said = say();
       await this.#persist();
       if (!this.writer.retracted) return said;

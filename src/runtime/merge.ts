@@ -74,8 +74,8 @@ function join(execution: Execution, head: Node, parents: readonly Node[], data: 
   const encoded = encode(data, runtime.platform, runtime.redact, kind);
   const recorded = execution.find(head, scope, kind, encoded, by);
   if (recorded !== undefined) return recorded;
-  const { log, parent: place } = execution.next(head, scope);
-  return link(runtime, {
+  const { log, parent: place } = execution.next(head, scope, { kind, text: encoded.text });
+  const joined = link(runtime, {
     log,
     parents: parents.map((parent) => (parent === head ? place : parent)),
     kind,
@@ -85,6 +85,8 @@ function join(execution: Execution, head: Node, parents: readonly Node[], data: 
     encoded,
     facts: facts({ files: "files" in data || undefined, memory: "memory" in data || undefined }),
   });
+  execution.asked.add(head, joined);
+  return joined;
 }
 
 function refuseOpen(place: Node): void {

@@ -94,7 +94,7 @@ function call(execution: Execution, head: Node, context: Context, effect: Effect
   const encoded = encode(batch === undefined ? effect.called : { ...effect.called, batch }, runtime.platform, runtime.redact, kind);
   const recorded = execution.find(head, context.scope, kind, encoded, context.by);
   if (recorded !== undefined) return recorded;
-  const parent = batch !== undefined && batch.index > 0 ? head : execution.claim(head, context.scope);
+  const parent = batch !== undefined && batch.index > 0 ? head : execution.claim(head, context.scope, { kind, text: encoded.text });
   const { reuse } = execution;
   // A reused call happened when its source did; one that is reused, asks first or stands before the gate has not started.
   const source = reuse?.callFor(parent, kind, encoded.text, effect);
@@ -111,6 +111,7 @@ function call(execution: Execution, head: Node, context: Context, effect: Effect
     facts,
     at: source?.at,
   });
+  execution.asked.add(head, called);
   execution.record(called);
   return called;
 }

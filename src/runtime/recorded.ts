@@ -3,11 +3,13 @@
  * first the log's own continuation, then the first unclaimed implicit fork that begins with it. Results are delivered in
  * the recorded order. While anything is unclaimed the gate is closed and nothing goes live.
  */
+
 import { isCalled, isReturned, isStarted } from "../session/event.ts";
 import { callOf } from "../session/fold.ts";
 import { type Scope, type SessionId, sameScope } from "../session/id.ts";
 import type { Log, Node } from "../session/log.ts";
 import type { Totals } from "../session/session.ts";
+import type { Request } from "./asked.ts";
 
 export class Recorded {
   /** All program events of the run, in its order. */
@@ -22,8 +24,6 @@ export class Recorded {
   readonly #byLog = new Map<Log, Node[]>();
   readonly #claimed = new Set<Node>();
   readonly #skipped = new Set<Node>();
-  /** Places at which something was asked for that is not on record. */
-  readonly #passed = new Set<Node>();
   readonly #deliveries: readonly Node[];
   readonly #textOf: (node: Node) => string;
   #cursor = 0;
@@ -37,8 +37,6 @@ export class Recorded {
     this.#all = new Set(this.events);
     this.#textOf = textOf;
     for (const node of this.events) this.#index(node);
-    // They were made in the order of their ordinals, and written in another perhaps.
-    for (const forks of this.#implicit.values()) forks.sort((a, b) => ordinalOf(a) - ordinalOf(b));
     this.#deliveries = this.events.filter((node) => isReturned(node.kind) && node.facts.closed !== true);
   }
 
@@ -71,31 +69,22 @@ export class Recorded {
 
   /**
    * The recorded event that this request is, claimed; the name of a workflow says who acts, not what. Undefined when it was not recorded at
-   * this head, or when it is an earlier one, whose event was not written. `ordinal` is that of the next implicit fork there.
+   * this head. `nth` is how many equal ones were asked for there before it: of equal ones on record it is the one of which the same holds.
    */
-  take(head: Node, scope: Scope, kind: Node["kind"], text: string, ordinal: number): Node | undefined {
+  take(head: Node, scope: Scope, { kind, text }: Request, nth: number): Node | undefined {
     const equal = (node: Node | undefined): node is Node =>
       node !== undefined && node.kind === kind && !this.#claimed.has(node) && (kind === "workflow.entered" || this.#textOf(node) === text);
     const own = this.#next.get(head);
     if (equal(own)) return this.claim(own);
-    const forks = this.#forksAt(head, scope);
-    if (forks.length === 0) return undefined;
-    const forked = forks.find((fork) => equal(this.#next.get(fork)));
-    // Calls are on record before whatever comes after them.
-    const missed = forked !== undefined && !isCalled(kind) && this.#isMissed(head, scope, forked, ordinal);
-    if (forked !== undefined && !missed) return this.claim(this.#next.get(this.claim(forked)) as Node);
-    this.#passed.add(head);
-    return undefined;
-  }
-
-  /**
-   * What causes no effect and leads to none is not on record, though it took its place: the branch itself, or an implicit fork. Whoever asks
-   * for the equal of a later one while nobody has taken that place took it before.
-   */
-  #isMissed(head: Node, scope: Scope, forked: Node, ordinal: number): boolean {
-    const { storedHead } = head.log;
-    if (!this.#next.has(head) && !this.#passed.has(head) && storedHead === head && forked.facts.past !== true) return true;
-    return ordinalOf(forked) > ordinal && !this.hasImplicit(head, scope, ordinal);
+    let forked: Node | undefined;
+    for (const fork of this.#forksAt(head, scope)) {
+      const { nth: its = 0 } = fork.facts;
+      // What came before all on record was not written: it caused no effect and led to none. Calls are written before what comes after them.
+      if ((its > nth && !isCalled(kind)) || (forked !== undefined && its !== nth) || !equal(this.#next.get(fork))) continue;
+      forked = fork;
+      if (its === nth) break;
+    }
+    return forked && this.claim(this.#next.get(this.claim(forked)) as Node);
   }
 
   #forksAt(head: Node, scope: Scope): readonly Node[] {
@@ -118,7 +107,7 @@ export class Recorded {
 
   /** Whether an implicit fork of a head has this ordinal: new ones have others. */
   hasImplicit(head: Node, scope: Scope, ordinal: number): boolean {
-    return this.#forksAt(head, scope).some((forked) => ordinalOf(forked) === ordinal);
+    return this.#forksAt(head, scope).some(({ log }) => log.fork?.ordinal === ordinal);
   }
 
   /** The first event recorded after a head that nobody asked for again: the other side of a divergence. */
@@ -212,10 +201,6 @@ export class Recorded {
 /** Where a fork, or what was detached inside an effect, was made. */
 export function scopeOf({ fork, within }: Log): Scope | undefined {
   return fork?.scope ?? within;
-}
-
-function ordinalOf({ log }: Node): number {
-  return log.fork?.ordinal ?? 0;
 }
 
 function attemptOf(log: Log): number {

@@ -70,6 +70,8 @@ export class RunExecution {
   #renewal: NodeJS.Timeout | undefined;
   #grace: NodeJS.Timeout | undefined;
   #over = false;
+  /** Its end is under way: done, or said to have failed. */
+  #ending: Promise<void> | undefined;
   #paused = false;
   /** How many looks for news are under way, and whether the last one found out nothing. */
   #looks = 0;
@@ -217,9 +219,9 @@ export class RunExecution {
     return [...this.#execution.open].some((open) => open.busy);
   }
 
-  /** Stops executing and leaves the run to be resumed. */
+  /** Stops executing and leaves the run to be resumed; one that is about to end does so first. */
   async leave(): Promise<void> {
-    if (this.#over) return;
+    if (this.#over) return this.#ending;
     this.#stop();
     const execution = this.#execution;
     execution.ending = true;
@@ -254,10 +256,14 @@ export class RunExecution {
     this.#deadline = setTimeout(arrive, Math.min(Math.max(left, 0), longestTimer));
   }
 
-  async #finish(ending: Ending): Promise<void> {
-    if (this.#over) return;
-    this.#over = true;
+  #finish(ending: Ending): Promise<void> {
+    if (this.#over) return Promise.resolve();
     this.#stop();
+    this.#ending = this.#finishNow(ending);
+    return this.#ending;
+  }
+
+  async #finishNow(ending: Ending): Promise<void> {
     try {
       const session = this.#runtime.outside(await finish(this.#execution, ending, this.row));
       if (ending.status === "cancelled") this.#settle({ status: "cancelled", session, reason: ending.reason });

@@ -70,6 +70,7 @@ export function facts(given: { readonly [K in keyof Facts]?: Facts[K] | undefine
   if (given.injected === true) kept["injected"] = true;
   if (given.memory === true) kept["memory"] = true;
   if (given.ms !== undefined) kept["ms"] = given.ms;
+  if (given.nth !== undefined) kept["nth"] = given.nth;
   if (given.outcome !== undefined) kept["outcome"] = given.outcome;
   if (given.outside === true) kept["outside"] = true;
   if (given.past === true) kept["past"] = true;

@@ -477,6 +477,8 @@ export const envelopeSchema = z.strictObject({
     /** A merge that says which of two writes of a memory holds. */
     memory: z.literal(true).optional(),
     ms: z.number().min(0).optional(),
+    /** Of an implicit fork: how many equal requests came before, at this place, the one that it begins with. */
+    nth: z.int().min(1).optional(),
     outcome: z.enum(["ok", "error", "denied", "cancelled", "expired", "unknown"]).optional(),
     /** A reply for which the provider read the outside world, or a message made of text that is not trusted. */
     outside: z.literal(true).optional(),

@@ -98,7 +98,7 @@ export function race<Output>(flows: Readonly<Record<string, Flow<Output>>>): Com
       for (const [other, stop] of stops) if (other !== label) stop.abort(new Error(reason));
       const losers = Object.keys(flows).flatMap((other, index) => (other === label ? [] : [lost(running[index], reason)]));
       // Waiting for those that end soon would let time decide when the winner comes: a replay could not do the same.
-      host.beside(session, Promise.all(losers));
+      host.beside(session, Promise.allSettled(losers));
       return ended as Session<Output>;
     } catch (error) {
       if (error instanceof AggregateError) throw error.errors.at(-1);

@@ -39,7 +39,7 @@ interface Kinds {
   readonly races?: boolean;
   /** Effects named by ids of the session: they differ between runs, and where a branch moves because somebody else continued it. */
   readonly ids?: boolean;
-  /** Equal values at one place, some of them dropped: where a branch moved, they are not told apart. */
+  /** Equal values at one place, some of them dropped. */
   readonly equal?: boolean;
 }
 
