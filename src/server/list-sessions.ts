@@ -29,6 +29,8 @@ export interface SessionQuery {
 const mostRows = 5000;
 const mostSteps = 50_000;
 const rowsAtOnce = 100;
+/** Where it is asked how they stand, all open runs are gone through for each portion. */
+const rowsAtOnceByStatus = 500;
 /** So stands only what a run works on. */
 const ofRuns: ReadonlySet<string> = new Set(["running", "queued"]);
 
@@ -106,9 +108,10 @@ async function found(runtime: Runtime, query: SessionQuery): Promise<SessionPage
   return { items };
 }
 
-async function* portions(store: Store, { limit, after, tag, parent }: SessionQuery): AsyncGenerator<readonly LogRow[], void> {
+async function* portions(store: Store, query: SessionQuery): AsyncGenerator<readonly LogRow[], void> {
+  const { limit, status, after, tag, parent } = query;
   // One more tells whether there is another page.
-  const atOnce = Math.min(rowsAtOnce, limit + 1);
+  const atOnce = status === undefined ? Math.min(rowsAtOnce, limit + 1) : rowsAtOnceByStatus;
   let rows: LogRow[] = [];
   for await (const row of store.sessions({ log: "session", newestFirst: true, after, tag, parent })) {
     if (rows.push(row) < atOnce) continue;
