@@ -68,6 +68,22 @@ describe.skipIf(noLocal !== undefined)("a process with an empty disk", () => {
   });
 });
 
+describe.skipIf(noLocal !== undefined)("a detached session", () => {
+  test("has the files of its source, is a new root, and what either writes stays with it", async () => {
+    const { store, rath } = await fresh();
+    const source = await rath.session("go").to("local", {}).call(writeFile, { path: "kept", content: "before\n" });
+    const detached = await source.detach().call(shell, { command: "cat kept; echo mine > kept; echo new > added" });
+    expect(out(detached)).toBe("before\n");
+    const later = await source.call(editFile, { path: "kept", find: "before", replace: "after" });
+    await rath.close();
+    await using again = openrath({ store });
+    const opened = await again.open(detached.id);
+    expect(await contents(opened)).toEqual({ added: "new\n", kept: "mine\n" });
+    expect(await contents(await again.open(later.id))).toEqual({ kept: "after\n" });
+    expect(opened.lineage).toMatchObject({ kind: "detach", parents: [source.head] });
+  });
+});
+
 describe.skipIf(noLocal !== undefined)("two branches", () => {
   test("that run side by side see nothing of each other, and their parent stays", { timeout: 60_000 }, async () => {
     const { rath } = await fresh();
