@@ -1,4 +1,4 @@
-/** Test 6 of the semantics: an erased four-digit PIN cannot be found by trying all of them. */
+/** An erased four-digit PIN cannot be found by trying all of them. */
 import { hash } from "node:crypto";
 import { expect, test } from "vitest";
 import { z } from "zod";

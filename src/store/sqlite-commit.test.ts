@@ -56,7 +56,7 @@ function observedStore(
   return { store: storeOn(path, options, open), levels };
 }
 
-/** The check of test 11 of the semantics: kill -9 cannot show a missing fsync, the level at commit does. */
+/** Kill -9 cannot show a missing fsync; the level at commit does. */
 async function unsyncedAppends(rewrite?: (sql: string) => string): Promise<number> {
   const { store, levels } = observedStore({}, rewrite);
   for (let i = 0; i < 5; i++) await store.append({ branches: [branch([event()])] });
