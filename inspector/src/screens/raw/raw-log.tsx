@@ -1,10 +1,11 @@
 /** Events one below the other, of which only those on screen are in the page. */
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useLayoutEffect, useMemo, useRef } from "react";
+import { useVirtualizer, type Virtualizer } from "@tanstack/react-virtual";
+import { type RefObject, useEffect, useLayoutEffect, useMemo, useRef } from "react";
 import { count, shortEvent } from "../../../../src/wire/format.ts";
 import { neutral } from "../../../../src/wire/neutral.ts";
 import { placeAmong } from "../../lineage/branch-rows.ts";
 import { useEventLines } from "../../lineage/event-lines.ts";
+import type { Lineage } from "../../lineage/lineage.ts";
 import { useLineage } from "../../lineage/use-lineage.tsx";
 import { StatusBadge } from "../../parts/badge.tsx";
 import { useBranches } from "../../session/use-branches.ts";
@@ -20,7 +21,6 @@ export function RawLog({ rows, place }: { readonly rows: readonly number[]; read
   const { nameOf } = useBranches();
   const scroller = useRef<HTMLDivElement>(null);
   const chosen = useMemo(() => (place.chosen === undefined ? -1 : placeAmong(rows, place.chosen)), [rows, place.chosen]);
-  const isAtEnd = useRef(chosen < 0);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
@@ -29,23 +29,7 @@ export function RawLog({ rows, place }: { readonly rows: readonly number[]; read
   });
   const shown = virtual.getVirtualItems();
   const lineOf = useEventLines(shown.map(({ index }) => lineage.id(rows[index] ?? -1)));
-  // biome-ignore lint/correctness/useExhaustiveDependencies: where it begins, once
-  useLayoutEffect(() => {
-    if (chosen >= 0) virtual.scrollToIndex(chosen, { align: "center" });
-    else virtual.scrollToIndex(rows.length - 1, { align: "end" });
-  }, []);
-  // Whoever is at the end stays there; whoever reads something else is not moved.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it follows what was added
-  useEffect(() => {
-    if (isAtEnd.current) virtual.scrollToIndex(rows.length - 1, { align: "end" });
-  }, [rows.length]);
-  // The address names another event, or other events are shown.
-  const first = useRef(chosen);
-  useEffect(() => {
-    if (chosen === first.current) return;
-    first.current = chosen;
-    if (chosen >= 0) virtual.scrollToIndex(chosen);
-  }, [chosen, virtual]);
+  const isAtEnd = useScrolled(virtual, rows.length, chosen);
   const choose = (index: number): void => {
     const row = rows[Math.min(rows.length - 1, Math.max(0, index))];
     if (row === undefined) return;
@@ -58,15 +42,7 @@ export function RawLog({ rows, place }: { readonly rows: readonly number[]; read
   ]);
   return (
     <div className={classes["logPane"]}>
-      <div className={classes["names"]} aria-hidden="true">
-        <span className="number">step</span>
-        <span>time</span>
-        <span>branch</span>
-        <span>kind</span>
-        <span>what it says</span>
-        <span>by</span>
-        <span>id</span>
-      </div>
+      <ColumnNames />
       <div
         ref={scroller}
         className={classes["log"]}
@@ -78,8 +54,6 @@ export function RawLog({ rows, place }: { readonly rows: readonly number[]; read
           {shown.map(({ index, start }) => {
             const row = rows[index] ?? -1;
             const id = lineage.id(row);
-            const trouble = lineage.trouble(row);
-            const line = lineOf(id);
             return (
               <li
                 key={id}
@@ -89,15 +63,7 @@ export function RawLog({ rows, place }: { readonly rows: readonly number[]; read
                 aria-setsize={rows.length}
               >
                 <button type="button" aria-current={index === chosen ? "true" : undefined} onClick={() => choose(index)}>
-                  <span className="number quiet">{count(lineage.step(row))}</span>
-                  <span className={`${classes["time"]} quiet`}>{timeOf(lineage.at(row))}</span>
-                  <span className="given clip quiet">{nameOf(lineage.branch(row))}</span>
-                  <span className="clip">
-                    {lineage.kind(row)} {trouble !== undefined && <StatusBadge status={trouble} />}
-                  </span>
-                  <span className="given clip">{line === undefined ? "" : neutral(line)}</span>
-                  <span className="given clip quiet">{lineage.by(row)}</span>
-                  <span className={`${classes["id"]} quiet`}>{shortEvent(id)}</span>
+                  <EventCells lineage={lineage} row={row} line={lineOf(id)} branch={nameOf(lineage.branch(row))} />
                 </button>
               </li>
             );
@@ -105,6 +71,68 @@ export function RawLog({ rows, place }: { readonly rows: readonly number[]; read
         </ol>
       </div>
     </div>
+  );
+}
+
+/** What is looked at as the log begins, grows and is led elsewhere. Gives whether that is the end. */
+function useScrolled(virtual: Virtualizer<HTMLDivElement, Element>, length: number, chosen: number): RefObject<boolean> {
+  const isAtEnd = useRef(chosen < 0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: where it begins, once
+  useLayoutEffect(() => {
+    if (chosen >= 0) virtual.scrollToIndex(chosen, { align: "center" });
+    else virtual.scrollToIndex(length - 1, { align: "end" });
+  }, []);
+  // Whoever is at the end stays there; whoever reads something else is not moved.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it follows what was added
+  useEffect(() => {
+    if (isAtEnd.current) virtual.scrollToIndex(length - 1, { align: "end" });
+  }, [length]);
+  // The address names another event, or other events are shown.
+  const first = useRef(chosen);
+  useEffect(() => {
+    if (chosen === first.current) return;
+    first.current = chosen;
+    if (chosen >= 0) virtual.scrollToIndex(chosen);
+  }, [chosen, virtual]);
+  return isAtEnd;
+}
+
+function ColumnNames() {
+  return (
+    <div className={classes["names"]} aria-hidden="true">
+      <span className="number">step</span>
+      <span>time</span>
+      <span>branch</span>
+      <span>kind</span>
+      <span>what it says</span>
+      <span>by</span>
+      <span>id</span>
+    </div>
+  );
+}
+
+interface CellsProps {
+  readonly lineage: Lineage;
+  readonly row: number;
+  /** Undefined: not known yet. */
+  readonly line: string | undefined;
+  readonly branch: string;
+}
+
+function EventCells({ lineage, row, line, branch }: CellsProps) {
+  const trouble = lineage.trouble(row);
+  return (
+    <>
+      <span className="number quiet">{count(lineage.step(row))}</span>
+      <span className={`${classes["time"]} quiet`}>{timeOf(lineage.at(row))}</span>
+      <span className="given clip quiet">{branch}</span>
+      <span className="clip">
+        {lineage.kind(row)} {trouble !== undefined && <StatusBadge status={trouble} />}
+      </span>
+      <span className="given clip">{line === undefined ? "" : neutral(line)}</span>
+      <span className="given clip quiet">{lineage.by(row)}</span>
+      <span className={`${classes["id"]} quiet`}>{shortEvent(lineage.id(row))}</span>
+    </>
   );
 }
 

@@ -48,14 +48,10 @@ export function RunPane({ run, close }: { readonly run: string; readonly close: 
 
 function Shown({ run, close }: { readonly run: RunDetail; readonly close: () => void }) {
   const queries = useQueryClient();
-  const now = useNow();
-  const mayWrite = useMay("runs:write");
+  const mayChange = useMay("runs:write") && !ended.has(run.status);
   const [verb, setVerb] = useState<RunVerb>();
-  const { id, workflow, status, session, outcome, cancel } = run;
-  const isOpen = !ended.has(status);
-  const stuck = stuckWhy({ run, pending: outcome.pending, since: run.takenUp.at(-1)?.at ?? run.started }, now);
   useKeys(
-    mayWrite && isOpen
+    mayChange
       ? [
           { keys: "x", does: "cancel the run", act: () => setVerb("cancel") },
           { keys: "r", does: "resume the run", act: () => setVerb("resume") },
@@ -65,62 +61,9 @@ function Shown({ run, close }: { readonly run: RunDetail; readonly close: () => 
   );
   return (
     <>
-      <header className={classes["about"]}>
-        <h2 className="given clip">{workflow}</h2>
-        <StatusBadge status={status} />
-        <button type="button" data-look="plain" aria-label="Close" onClick={close}>
-          <Icon name="close" />
-        </button>
-        <p className="quiet small">
-          <code>{id}</code> <CopyButton text={id} what="the id of the run" />
-        </p>
-      </header>
-      <div className={classes["body"]}>
-        {stuck !== undefined && (
-          <p className={classes["stuck"]} role="status">
-            <Badge tone="bad">stuck</Badge> {stuck}
-          </p>
-        )}
-        <p>{outcomeWords(run)}</p>
-        {outcome.error !== undefined && (
-          <div className={classes["error"]}>
-            <code className={`${classes["code"]} given`}>{outcome.error.code}</code>
-            <GivenText text={outcome.error.message} />
-          </div>
-        )}
-        {cancel !== undefined && (
-          <p className="given">
-            {cancel.by} asked for its end <Ago at={cancel.at} />
-            {cancel.reason !== undefined && `: ${cancel.reason.slice(0, 500)}`}
-          </p>
-        )}
-        {outcome.pending !== undefined && outcome.pending.length > 0 && <WaitsFor run={run} />}
-        <p>
-          <Link to="/s/$session" params={{ session }} search={{}} className="given">
-            {sessionName(run, run)}
-          </Link>{" "}
-          <span className="quiet small">the session it works on</span>
-        </p>
-        <RunFacts run={run} />
-        {run.usage !== undefined && (
-          <p className="quiet small">
-            Behind it lie {count(run.usage.input + run.usage.output)} tokens and {money(run.usage.usd)}.
-          </p>
-        )}
-      </div>
-      {mayWrite && isOpen && (
-        <footer className={classes["footer"]}>
-          <button type="button" data-look="bad" onClick={() => setVerb("cancel")}>
-            Cancel… <kbd>x</kbd>
-          </button>
-          <button type="button" onClick={() => setVerb("resume")}>
-            Resume… <kbd>r</kbd>
-          </button>
-          <button type="button" onClick={() => setVerb("signal")}>
-            Signal… <kbd>s</kbd>
-          </button>
-        </footer>
-      )}
+      <About run={run} close={close} />
+      <Body run={run} />
+      {mayChange && <Verbs choose={setVerb} />}
       {verb !== undefined && (
         <RunDialog
           {...{ verb, run }}
@@ -129,6 +72,62 @@ function Shown({ run, close }: { readonly run: RunDetail; readonly close: () => 
         />
       )}
     </>
+  );
+}
+
+function About({ run: { id, workflow, status }, close }: { readonly run: RunDetail; readonly close: () => void }) {
+  return (
+    <header className={classes["about"]}>
+      <h2 className="given clip">{workflow}</h2>
+      <StatusBadge status={status} />
+      <button type="button" data-look="plain" aria-label="Close" onClick={close}>
+        <Icon name="close" />
+      </button>
+      <p className="quiet small">
+        <code>{id}</code> <CopyButton text={id} what="the id of the run" />
+      </p>
+    </header>
+  );
+}
+
+function Body({ run }: { readonly run: RunDetail }) {
+  const { session, outcome, cancel, usage } = run;
+  const now = useNow();
+  const stuck = stuckWhy({ run, pending: outcome.pending, since: run.takenUp.at(-1)?.at ?? run.started }, now);
+  return (
+    <div className={classes["body"]}>
+      {stuck !== undefined && (
+        <p className={classes["stuck"]} role="status">
+          <Badge tone="bad">stuck</Badge> {stuck}
+        </p>
+      )}
+      <p>{outcomeWords(run)}</p>
+      {outcome.error !== undefined && (
+        <div className={classes["error"]}>
+          <code className={`${classes["code"]} given`}>{outcome.error.code}</code>
+          <GivenText text={outcome.error.message} />
+        </div>
+      )}
+      {cancel !== undefined && (
+        <p className="given">
+          {cancel.by} asked for its end <Ago at={cancel.at} />
+          {cancel.reason !== undefined && `: ${cancel.reason.slice(0, 500)}`}
+        </p>
+      )}
+      {outcome.pending !== undefined && outcome.pending.length > 0 && <WaitsFor run={run} />}
+      <p>
+        <Link to="/s/$session" params={{ session }} search={{}} className="given">
+          {sessionName(run, run)}
+        </Link>{" "}
+        <span className="quiet small">the session it works on</span>
+      </p>
+      <RunFacts run={run} />
+      {usage !== undefined && (
+        <p className="quiet small">
+          Behind it lie {count(usage.input + usage.output)} tokens and {money(usage.usd)}.
+        </p>
+      )}
+    </div>
   );
 }
 
@@ -159,5 +158,21 @@ function WaitsFor({ run: { outcome, session } }: { readonly run: RunDetail }) {
         </Link>
       )}
     </section>
+  );
+}
+
+function Verbs({ choose }: { readonly choose: (verb: RunVerb) => void }) {
+  return (
+    <footer className={classes["footer"]}>
+      <button type="button" data-look="bad" onClick={() => choose("cancel")}>
+        Cancel… <kbd>x</kbd>
+      </button>
+      <button type="button" onClick={() => choose("resume")}>
+        Resume… <kbd>r</kbd>
+      </button>
+      <button type="button" onClick={() => choose("signal")}>
+        Signal… <kbd>s</kbd>
+      </button>
+    </footer>
   );
 }

@@ -1,7 +1,7 @@
 /** The waterfall: a lane for each agent, and what it did and waited for over time. */
 
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { type MouseEvent, type PointerEvent, useEffect, useRef, useState } from "react";
+import { useVirtualizer, type VirtualItem } from "@tanstack/react-virtual";
+import { type MouseEvent, type PointerEvent, type RefObject, useEffect, useRef, useState } from "react";
 import { neutral } from "../../../../src/wire/neutral.ts";
 import { LaneDrawing } from "./lane-drawing.tsx";
 import type { PlacedLane } from "./lane-order.ts";
@@ -25,62 +25,21 @@ interface Props {
   readonly measured: (width: number) => void;
 }
 
-interface Hovered {
-  readonly work: Work;
-  readonly more: number;
-  readonly x: number;
-  readonly y: number;
-}
-
 export function Waterfall({ looked, lanes, view, zoom, chosen, row, choose, measured }: Props) {
   const scroll = useRef<HTMLElement>(null);
   const plot = useRef<HTMLDivElement>(null);
-  const [hovered, setHovered] = useState<Hovered>();
-  const [dragged, setDragged] = useState<{ readonly from: number; readonly to: number }>();
   useWidth(plot, measured);
   useWheel(plot, zoom);
-  const laneOf = (index: number): Lane | undefined => looked.works.lanes[lanes[index]?.lane ?? -1];
-  const virtual = useVirtualizer({
-    count: lanes.length,
-    getScrollElement: () => scroll.current,
-    estimateSize: (index) => laneHeight(laneOf(index) ?? { subs: [] }),
-    overscan: 4,
-  });
-  const sizes = lanes.map(({ lane }) => looked.works.lanes[lane]?.subs.length ?? 1).join();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: when lanes become higher they are placed again
-  useEffect(() => virtual.measure(), [virtual, sizes]);
+  const virtual = useLanes(scroll, looked, lanes);
   useInView(chosen, view, zoom, (lane) => virtual.scrollToIndex(lanes.findIndex((one) => one.lane === lane)));
-  const at = (event: MouseEvent): { x: number; y: number } => {
-    const box = (plot.current as HTMLDivElement).getBoundingClientRect();
-    return { x: event.clientX - box.left, y: event.clientY - box.top };
-  };
-  const find = (event: MouseEvent): Hovered | undefined => {
-    const { x, y } = at(event);
+  const find = (x: number, y: number): Found | undefined => {
     const item = virtual.getVirtualItems().find(({ start, end }) => y >= start && y < end);
     const place = lanes[item?.index ?? -1];
     const works = place === undefined ? [] : worksOf(looked, place.lane);
-    const found = item === undefined ? undefined : workAt(works, view, x, y - item.start);
-    return found === undefined ? undefined : { ...found, x, y };
+    return item === undefined ? undefined : workAt(works, view, x, y - item.start);
   };
-  const down = (event: PointerEvent): void => {
-    if (event.button !== 0) return;
-    event.currentTarget.setPointerCapture(event.pointerId);
-    const { x } = at(event);
-    setDragged({ from: x, to: x });
-  };
-  const move = (event: PointerEvent): void => {
-    if (dragged === undefined) setHovered(find(event));
-    else setDragged({ ...dragged, to: at(event).x });
-  };
-  const up = (event: PointerEvent): void => {
-    if (dragged === undefined) return;
-    setDragged(undefined);
-    const [from, to] = [Math.min(dragged.from, dragged.to), Math.max(dragged.from, dragged.to)];
-    const along = (x: number): number => view.left + (x / view.width) * (view.right - view.left);
-    const found = find(event);
-    if (to - from >= dragPixels) zoom.show(along(from), along(to));
-    else if (found !== undefined) choose(found.work);
-  };
+  const { hovered, dragged, handlers } = usePointer(plot, find, { view, zoom, choose });
+  const items = virtual.getVirtualItems();
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled with the keyboard
     <section className={classes["waterfall"]} ref={scroll} aria-label="Works by agent over time; a table follows" tabIndex={0}>
@@ -88,35 +47,12 @@ export function Waterfall({ looked, lanes, view, zoom, chosen, row, choose, meas
       <TimeAxis view={view} />
       <div className={classes["lanes"]} style={{ height: virtual.getTotalSize() }}>
         <ul className={classes["names"]}>
-          {virtual.getVirtualItems().map(({ index, start, size }) => (
+          {items.map(({ index, start, size }) => (
             <LaneName key={lanes[index]?.by} lane={lanes[index] as PlacedLane} top={start} height={size} />
           ))}
         </ul>
-        <div
-          ref={plot}
-          className={classes["plot"]}
-          data-testid="plot"
-          onPointerDown={down}
-          onPointerMove={move}
-          onPointerUp={up}
-          onPointerCancel={() => setDragged(undefined)}
-          onPointerLeave={() => setHovered(undefined)}
-        >
-          {virtual.getVirtualItems().map(({ index, start, size }) => {
-            const place = lanes[index] as PlacedLane;
-            return (
-              <LaneDrawing
-                key={place.by}
-                works={looked.works.lanes[place.lane]?.works ?? []}
-                open={looked.open.get(place.lane)}
-                count={looked.works.lanes[place.lane]?.works.length ?? 0}
-                view={view}
-                top={start}
-                height={size}
-                chosen={chosen?.lane === place.lane ? chosen : undefined}
-              />
-            );
-          })}
+        <div ref={plot} className={classes["plot"]} data-testid="plot" {...handlers}>
+          <Drawings {...{ items, looked, lanes, view, chosen }} />
           {row !== undefined && <Cursor x={screenX(view, looked.lineage.at(row))} width={view.width} />}
           {dragged !== undefined && (
             <div
@@ -131,10 +67,79 @@ export function Waterfall({ looked, lanes, view, zoom, chosen, row, choose, meas
   );
 }
 
-const dragPixels = 5;
+/** The lanes on screen, each as high as what is in it. */
+function useLanes(scroll: RefObject<HTMLElement | null>, { works }: LookedWorks, lanes: readonly PlacedLane[]) {
+  const laneOf = (index: number): Lane | undefined => works.lanes[lanes[index]?.lane ?? -1];
+  const virtual = useVirtualizer({
+    count: lanes.length,
+    getScrollElement: () => scroll.current,
+    estimateSize: (index) => laneHeight(laneOf(index) ?? { subs: [] }),
+    overscan: 4,
+  });
+  const sizes = lanes.map(({ lane }) => works.lanes[lane]?.subs.length ?? 1).join();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: when lanes become higher they are placed again
+  useEffect(() => virtual.measure(), [virtual, sizes]);
+  return virtual;
+}
 
 function worksOf({ works, open }: LookedWorks, lane: number): readonly Work[] {
   return [...(works.lanes[lane]?.works ?? []), ...(open.get(lane) ?? [])];
+}
+
+interface Found {
+  readonly work: Work;
+  readonly more: number;
+}
+
+interface Hovered extends Found {
+  readonly x: number;
+  readonly y: number;
+}
+
+const dragPixels = 5;
+
+/** What the pointer is over, and the part of the time that it is dragged over. `find` knows what is at a place of the plot. */
+function usePointer(
+  plot: RefObject<HTMLDivElement | null>,
+  find: (x: number, y: number) => Found | undefined,
+  { view, zoom, choose }: Pick<Props, "view" | "zoom" | "choose">,
+) {
+  const [hovered, setHovered] = useState<Hovered>();
+  const [dragged, setDragged] = useState<{ readonly from: number; readonly to: number }>();
+  const at = (event: MouseEvent): { x: number; y: number } => {
+    const box = (plot.current as HTMLDivElement).getBoundingClientRect();
+    return { x: event.clientX - box.left, y: event.clientY - box.top };
+  };
+  const under = (event: MouseEvent): Hovered | undefined => {
+    const { x, y } = at(event);
+    const found = find(x, y);
+    return found === undefined ? undefined : { ...found, x, y };
+  };
+  const down = (event: PointerEvent): void => {
+    if (event.button !== 0) return;
+    event.currentTarget.setPointerCapture(event.pointerId);
+    const { x } = at(event);
+    setDragged({ from: x, to: x });
+  };
+  const move = (event: PointerEvent): void => {
+    if (dragged === undefined) setHovered(under(event));
+    else setDragged({ ...dragged, to: at(event).x });
+  };
+  const up = (event: PointerEvent): void => {
+    if (dragged === undefined) return;
+    setDragged(undefined);
+    const [from, to] = [Math.min(dragged.from, dragged.to), Math.max(dragged.from, dragged.to)];
+    const along = (x: number): number => view.left + (x / view.width) * (view.right - view.left);
+    const found = under(event);
+    if (to - from >= dragPixels) zoom.show(along(from), along(to));
+    else if (found !== undefined) choose(found.work);
+  };
+  const handlers = {
+    ...{ onPointerDown: down, onPointerMove: move, onPointerUp: up },
+    onPointerCancel: () => setDragged(undefined),
+    onPointerLeave: () => setHovered(undefined),
+  };
+  return { hovered, dragged, handlers };
 }
 
 function LaneName({
@@ -155,6 +160,29 @@ function LaneName({
       <span className="clip given">{name}</span>
     </li>
   );
+}
+
+interface DrawingsProps extends Pick<Props, "looked" | "lanes" | "view" | "chosen"> {
+  readonly items: readonly VirtualItem[];
+}
+
+function Drawings({ items, looked: { works, open }, lanes, view, chosen }: DrawingsProps) {
+  return items.map(({ index, start, size }) => {
+    const { by, lane } = lanes[index] as PlacedLane;
+    const drawn = works.lanes[lane]?.works ?? [];
+    return (
+      <LaneDrawing
+        key={by}
+        works={drawn}
+        open={open.get(lane)}
+        count={drawn.length}
+        view={view}
+        top={start}
+        height={size}
+        chosen={chosen?.lane === lane ? chosen : undefined}
+      />
+    );
+  });
 }
 
 function Cursor({ x, width }: { readonly x: number; readonly width: number }) {

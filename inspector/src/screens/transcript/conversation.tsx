@@ -1,7 +1,7 @@
 /** The items of a conversation, of which only those on screen are in the page. Begins at the end, or at the chosen event. */
 import { useNavigate } from "@tanstack/react-router";
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useLayoutEffect, useMemo, useRef } from "react";
+import { useVirtualizer, type Virtualizer } from "@tanstack/react-virtual";
+import { type RefObject, useEffect, useLayoutEffect, useMemo, useRef } from "react";
 import { useAct } from "../../actions/actions.tsx";
 import { useMay } from "../../client.tsx";
 import { useEventBodies } from "../../lineage/event-bodies.ts";
@@ -15,7 +15,7 @@ import { ConversationItem } from "./conversation-item.tsx";
 import { copyPlace } from "./copy-place.ts";
 import { BeingWritten } from "./reply-item.tsx";
 import classes from "./transcript.module.css";
-import { useWritten } from "./use-written.ts";
+import { useWritten, type Written } from "./use-written.ts";
 
 interface Props {
   readonly items: readonly Item[];
@@ -33,7 +33,6 @@ const nearEnd = 40;
 export function Conversation({ items, place, opened, toggle }: Props) {
   const { lineage, live } = useLineage();
   const scroller = useRef<HTMLDivElement>(null);
-  const isAtEnd = useRef(place.chosen === undefined);
   const chosen = useMemo(() => (place.chosen === undefined ? -1 : itemAt(items, place.chosen)), [items, place.chosen]);
   const virtual = useVirtualizer({
     count: items.length,
@@ -48,36 +47,9 @@ export function Conversation({ items, place, opened, toggle }: Props) {
   const ids = useMemo(() => shown.flatMap(({ index }) => idsOf(items[index])).map((row) => lineage.id(row)), [shown, items, lineage]);
   const bodies = useEventBodies(ids);
   const written = useWritten(live);
-
-  // Where it begins. Heights are known only when something was drawn: the first places are looked for again.
-  const began = useRef(0);
-  useLayoutEffect(() => {
-    if (began.current >= 3) return;
-    began.current++;
-    if (chosen >= 0) virtual.scrollToIndex(chosen, { align: "start" });
-    else virtual.scrollToIndex(items.length - 1, { align: "end" });
-  });
-  // The address names another event: a link, a step back, a key.
-  const first = useRef(place.chosen);
-  useEffect(() => {
-    if (place.chosen === first.current) return;
-    first.current = place.chosen;
-    if (chosen >= 0) virtual.scrollToIndex(chosen, { align: "auto" });
-  }, [place.chosen, chosen, virtual]);
-  // Whoever is at the end stays there; whoever reads something else is not moved.
-  const height = virtual.getTotalSize();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it follows what grew
-  useEffect(() => {
-    const element = scroller.current;
-    if (isAtEnd.current && element !== null) element.scrollTop = element.scrollHeight;
-  }, [height, items.length, written.version]);
-
-  // A call may come on record only with its reply: what is written meanwhile stands at the end.
-  const asked = useMemo(() => items.findLast(({ type, depth }) => type === "reply" && depth === 0), [items]);
-  const unshown = asked === undefined || asked.result !== undefined ? written.textOf(place.branch) : undefined;
-  const at = (index: number): Item | undefined => items[index];
+  const isAtEnd = useScrolled({ scroller, virtual, items, named: place.chosen, chosen, version: written.version });
   const choose = (index: number): void => {
-    const item = at(index);
+    const item = items[index];
     if (item === undefined) return;
     isAtEnd.current = index === items.length - 1;
     place.change({ at: lineage.id(item.row) });
@@ -91,9 +63,9 @@ export function Conversation({ items, place, opened, toggle }: Props) {
         isAtEnd.current = scrollHeight - scrollTop - clientHeight < nearEnd;
       }}
     >
-      <ol className={classes["list"]} style={{ height }} aria-label="Conversation">
+      <ol className={classes["list"]} style={{ height: virtual.getTotalSize() }} aria-label="Conversation">
         {shown.map(({ index, key, start }) => {
-          const item = at(index);
+          const item = items[index];
           if (item === undefined) return null;
           return (
             <li
@@ -119,11 +91,7 @@ export function Conversation({ items, place, opened, toggle }: Props) {
           );
         })}
       </ol>
-      {unshown !== undefined && (
-        <div className={classes["tail"]}>
-          <BeingWritten written={unshown} />
-        </div>
-      )}
+      <Unrecorded items={items} written={written} branch={place.branch} />
     </div>
   );
 }
@@ -131,6 +99,45 @@ export function Conversation({ items, place, opened, toggle }: Props) {
 function idsOf(item: Item | undefined): readonly number[] {
   if (item === undefined) return [];
   return item.result === undefined ? [item.row] : [item.row, item.result];
+}
+
+interface ScrolledOf {
+  readonly scroller: RefObject<HTMLElement | null>;
+  readonly virtual: Virtualizer<HTMLDivElement, Element>;
+  readonly items: readonly Item[];
+  /** The row that the address names, and its item. */
+  readonly named: number | undefined;
+  readonly chosen: number;
+  /** Of what is being written. */
+  readonly version: number;
+}
+
+/** What is looked at as the conversation begins, grows and is led elsewhere. Gives whether that is the end. */
+function useScrolled({ scroller, virtual, items, named, chosen, version }: ScrolledOf): RefObject<boolean> {
+  const isAtEnd = useRef(named === undefined);
+  // Where it begins. Heights are known only when something was drawn: the first places are looked for again.
+  const began = useRef(0);
+  useLayoutEffect(() => {
+    if (began.current >= 3) return;
+    began.current++;
+    if (chosen >= 0) virtual.scrollToIndex(chosen, { align: "start" });
+    else virtual.scrollToIndex(items.length - 1, { align: "end" });
+  });
+  // The address names another event: a link, a step back, a key.
+  const first = useRef(named);
+  useEffect(() => {
+    if (named === first.current) return;
+    first.current = named;
+    if (chosen >= 0) virtual.scrollToIndex(chosen, { align: "auto" });
+  }, [named, chosen, virtual]);
+  // Whoever is at the end stays there; whoever reads something else is not moved.
+  const height = virtual.getTotalSize();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it follows what grew
+  useEffect(() => {
+    const element = scroller.current;
+    if (isAtEnd.current && element !== null) element.scrollTop = element.scrollHeight;
+  }, [height, items.length, version]);
+  return isAtEnd;
 }
 
 interface KeysOf {
@@ -177,4 +184,22 @@ function useConversationKeys({ items, chosen, choose, place }: KeysOf): void {
           },
         ]),
   ]);
+}
+
+interface UnrecordedProps {
+  readonly items: readonly Item[];
+  readonly written: Written;
+  readonly branch: string;
+}
+
+/** A call may come on record only with its reply: what is written meanwhile stands at the end. */
+function Unrecorded({ items, written, branch }: UnrecordedProps) {
+  const asked = useMemo(() => items.findLast(({ type, depth }) => type === "reply" && depth === 0), [items]);
+  const unshown = asked === undefined || asked.result !== undefined ? written.textOf(branch) : undefined;
+  if (unshown === undefined) return null;
+  return (
+    <div className={classes["tail"]}>
+      <BeingWritten written={unshown} />
+    </div>
+  );
 }
