@@ -54,7 +54,6 @@ export function encodeFrame(events: readonly StoredEvent[], after: string | unde
   let ids = "";
   let hashes = "";
   let text = "";
-  let dataBytes = 0;
   let previous = { id: after ?? "", step: 0, order: 0 };
   const withEntries = events.some(({ data, erased }) => data === undefined && erased !== undefined);
   const perParent = withEntries ? 2 * hasEntry : hasEntry;
@@ -65,17 +64,10 @@ export function encodeFrame(events: readonly StoredEvent[], after: string | unde
     const envelope = asBuffer(event.envelope).latin1Slice(0, event.envelope.length);
     const match = template.exec(envelope);
     const now = match === null ? Number.NaN : parseTime(match[1] as string);
-    const parents = match === null ? "" : (match[6] as string);
-    const digest = match === null ? "" : (match[3] as string);
-    const fits =
-      match !== null &&
-      digest.length === 64 &&
-      match[7] === event.session &&
-      Number(match[8]) === event.step &&
-      !Number.isNaN(now) &&
-      hashesFit(parents);
+    const fits = match !== null && !Number.isNaN(now) && isRestored(match, event);
+    const parents = fits ? (match[6] as string) : "";
     const follows = fits && previous.id !== "" && parents.startsWith(previous.id, 1);
-    const named = fits ? Math.ceil(parents.length / quotedHash) - (follows ? 1 : 0) : 0;
+    const named = Math.ceil(parents.length / quotedHash) - (follows ? 1 : 0);
 
     meta.number(
       (fits ? fromTemplate : 0) + (event.data ? hasData : 0) + (follows ? chained : 0) + (entry ? hasEntry : 0) + named * perParent,
@@ -83,18 +75,12 @@ export function encodeFrame(events: readonly StoredEvent[], after: string | unde
     hashes += entry ?? "";
     meta.signed(event.step - previous.step);
     meta.signed(event.order - previous.order);
-    if (event.data) {
-      meta.number(event.data.length);
-      dataBytes += event.data.length;
-    }
+    if (event.data) meta.number(event.data.length);
     if (fits) {
       meta.signed(now - time);
       time = now;
-      meta.number(Number(match[9]));
-      text += unlisted(match[2] as string, table, meta);
-      text += unlisted(match[5] as string, table, meta);
-      text += unlisted(match[4] as string, table, meta);
-      hashes += digest;
+      text += stringsOf(match, table, meta);
+      hashes += match[3] as string;
       for (let at = follows ? quotedHash : 0; at < parents.length; at += quotedHash) hashes += parents.slice(at + 1, at + 65);
     } else {
       meta.number(envelope.length);
@@ -103,7 +89,20 @@ export function encodeFrame(events: readonly StoredEvent[], after: string | unde
     ids += event.id;
     previous = event;
   }
-  return assemble(events, ids + hashes, meta, text, { format: withEntries ? formatWithEntries : format, dataBytes });
+  return assemble(events, ids + hashes, meta, text, withEntries ? formatWithEntries : format);
+}
+
+/** True if the template, its time aside, gives back what it matched: the hashes are whole, and the event stands where the envelope says. */
+function isRestored(match: RegExpExecArray, { session, step }: StoredEvent): boolean {
+  return match[3]?.length === 64 && match[7] === session && Number(match[8]) === step && hashesFit(match[6] as string);
+}
+
+/** Writes the version of an envelope and names its strings; returns what has to be added to the text. */
+function stringsOf(match: RegExpExecArray, table: string[], meta: VarintWriter): string {
+  meta.number(Number(match[9]));
+  const by = unlisted(match[2] as string, table, meta);
+  const kind = unlisted(match[5] as string, table, meta);
+  return by + kind + unlisted(match[4] as string, table, meta);
 }
 
 /** Names a string by its place in the frame's table; returns what has to be added to the text. */
@@ -116,16 +115,11 @@ function unlisted(value: string, table: string[], meta: VarintWriter): string {
   return value;
 }
 
-function assemble(
-  events: readonly StoredEvent[],
-  hex: string,
-  meta: VarintWriter,
-  text: string,
-  frame: { readonly format: number; readonly dataBytes: number },
-): Buffer {
-  const { dataBytes } = frame;
+function assemble(events: readonly StoredEvent[], hex: string, meta: VarintWriter, text: string, written: number): Buffer {
+  let dataBytes = 0;
+  for (const { data } of events) dataBytes += data?.length ?? 0;
   const metaLength = meta.length;
-  for (const value of [frame.format, events.length, hex.length / 64, metaLength, text.length]) meta.number(value);
+  for (const value of [written, events.length, hex.length / 64, metaLength, text.length]) meta.number(value);
   const body = asBuffer(Buffer.allocUnsafe(sealed + meta.length + hex.length / 2 + text.length + dataBytes));
   let at = sealed;
   at += meta.copy(body, at, metaLength, meta.length);
@@ -148,104 +142,112 @@ export function sealFrame(body: Buffer, place: FramePlace): Buffer {
 
 /** The events of a sealed frame that follows the event `after`. An ordinary Error says what is wrong with the frame; the store adds where it lies. */
 export function decodeFrame(stored: Uint8Array, place: FramePlace, after: string | undefined): StoredEvent[] {
+  const frame = opened(stored, place);
+  const { body, meta, hex, withEntries } = frame;
+  const { session, run } = place;
+  const lengths: number[] = [];
+  const events: Writable<StoredEvent>[] = [];
+  let envelopes = "";
+  let dataAt = frame.dataStart;
+  let previous = after;
+  let [time, step, order] = [0, 0, 0];
+
+  for (let i = 0; i < frame.count; i++) {
+    const flags = meta.number();
+    step += meta.signed();
+    order += meta.signed();
+    const dataLength = flags & hasData ? meta.number() : -1;
+    const erased = withEntries && flags & hasEntry ? nextHash(frame) : undefined;
+    const id = hex.slice(i * 64, i * 64 + 64);
+    const data = dataLength < 0 ? undefined : body.subarray(dataAt, dataAt + dataLength);
+    dataAt += Math.max(dataLength, 0);
+    const event: Writable<StoredEvent> =
+      erased === undefined
+        ? { id, session, step, run, order, envelope: body, parts: undefined, data }
+        : { id, session, step, run, order, envelope: body, parts: undefined, data, erased };
+    if (flags & fromTemplate) time += meta.signed();
+    const envelope = flags & fromTemplate ? nextEnvelope(frame, event, formatTime(time), flags, previous) : nextText(frame, meta.number());
+    envelopes += envelope;
+    lengths.push(envelope.length);
+    events.push(event);
+    previous = id;
+  }
+  if (meta.at !== frame.textAt || frame.textUsed !== frame.text.length || frame.hashUsed !== hex.length || dataAt !== body.length)
+    throw new Error("its parts do not add up to its length");
+  cut(events, lengths, Buffer.from(envelopes, "latin1"));
+  return events;
+}
+
+/** Checks a frame and finds its parts, the numbers of the first event next. How far it was read is kept here: an event costs no object for it. */
+function opened(stored: Uint8Array, place: FramePlace) {
   const body = asBuffer(stored);
   verify(body, place);
   const meta = new VarintReader(body, sealed);
   const { written, count, hashes, metaLength, textLength } = header(meta);
-  const perParent = written === formatWithEntries ? 2 * hasEntry : hasEntry;
+  const withEntries = written === formatWithEntries;
   const hashesAt = meta.at;
   const metaAt = hashesAt + hashes * hashBytes;
   const textAt = metaAt + metaLength;
   const dataStart = textAt + textLength;
   if (hashes < count || dataStart > body.length) throw new Error("its parts are longer than the frame");
 
+  meta.at = metaAt;
   const hex = body.hexSlice(hashesAt, metaAt);
   const text = body.latin1Slice(textAt, dataStart);
-  const { session, run } = place;
   // What is read as latin1 here is UTF-8: parts are given where that is the same.
-  const plain = ascii.test(text) && ascii.test(session);
-  const tail = `],"session":"${session}","step":`;
+  const plain = ascii.test(text) && ascii.test(place.session);
+  const tail = `],"session":"${place.session}","step":`;
   const table: string[] = [];
-  const lengths: number[] = [];
-  const events: Writable<StoredEvent>[] = [];
-  let envelopes = "";
-  let hashUsed = count * 64;
-  let textUsed = 0;
-  let dataAt = dataStart;
-  let previous = after;
-  let time = 0;
-  let step = 0;
-  let order = 0;
+  return { body, meta, count, withEntries, textAt, dataStart, hex, text, plain, tail, table, hashUsed: count * 64, textUsed: 0 };
+}
 
-  meta.at = metaAt;
-  for (let i = 0; i < count; i++) {
-    const flags = meta.number();
-    step += meta.signed();
-    order += meta.signed();
-    const dataLength = flags & hasData ? meta.number() : -1;
-    let erased: string | undefined;
-    if (written === formatWithEntries && flags & hasEntry) {
-      erased = hex.slice(hashUsed, hashUsed + 64);
-      hashUsed += 64;
-    }
-    let envelope: string;
-    let parts: StoredEvent["parts"];
-    if (flags & fromTemplate) {
-      time += meta.signed();
-      const at = formatTime(time);
-      const version = meta.number();
-      let [by, kind, facts] = ["", "", ""];
-      for (let field = 0; field < 3; field++) {
-        const known = meta.number();
-        let value = table[known - 1];
-        if (known === 0) {
-          const length = meta.number();
-          value = text.slice(textUsed, textUsed + length);
-          textUsed += length;
-          if (table.length < tableSize) table.push(value);
-        }
-        if (value === undefined) throw new Error("it names a string that it does not hold");
-        if (field === 0) by = value;
-        else if (field === 1) kind = value;
-        else facts = value;
-      }
-      const digest = hex.slice(hashUsed, hashUsed + 64);
-      hashUsed += 64;
-      const parents = flags & chained ? [previous ?? lost()] : [];
-      for (let named = Math.floor(flags / perParent); named > 0 && hashUsed < hex.length; named--) {
-        parents.push(hex.slice(hashUsed, hashUsed + 64));
-        hashUsed += 64;
-      }
-      const quoted = parents.length === 0 ? "" : `"${parents.length === 1 ? parents[0] : parents.join('","')}"`;
-      envelope = `{"at":"${at}","by":"${by}","data":"${digest}","facts":${facts},"kind":"${kind}","parents":[${quoted}${tail}${step},"version":${version}}`;
-      if (plain) parts = { at, by, data: digest, facts, kind, parents, session, step, version };
-    } else {
-      const length = meta.number();
-      envelope = text.slice(textUsed, textUsed + length);
-      textUsed += length;
-    }
-    const id = hex.slice(i * 64, i * 64 + 64);
-    const data = dataLength < 0 ? undefined : body.subarray(dataAt, dataAt + dataLength);
-    dataAt += Math.max(dataLength, 0);
-    envelopes += envelope;
-    lengths.push(envelope.length);
-    events.push(
-      erased === undefined
-        ? { id, session, step, run, order, envelope: body, parts, data }
-        : { id, session, step, run, order, envelope: body, parts, data, erased },
-    );
-    previous = id;
-  }
-  if (meta.at !== textAt || textUsed !== textLength || hashUsed !== hex.length || dataAt !== body.length)
-    throw new Error("its parts do not add up to its length");
+type Frame = ReturnType<typeof opened>;
 
-  const bytes = Buffer.from(envelopes, "latin1");
+/** An envelope after the template; its event gets the parts of it. */
+function nextEnvelope(frame: Frame, event: Writable<StoredEvent>, at: string, flags: number, previous: string | undefined): string {
+  const { session, step } = event;
+  const version = frame.meta.number();
+  const by = nextString(frame);
+  const kind = nextString(frame);
+  const facts = nextString(frame);
+  const data = nextHash(frame);
+  const parents = flags & chained ? [previous ?? lost()] : [];
+  const perParent = frame.withEntries ? 2 * hasEntry : hasEntry;
+  for (let named = Math.floor(flags / perParent); named > 0 && frame.hashUsed < frame.hex.length; named--) parents.push(nextHash(frame));
+  const quoted = parents.length === 0 ? "" : `"${parents.length === 1 ? parents[0] : parents.join('","')}"`;
+  if (frame.plain) event.parts = { at, by, data, facts, kind, parents, session, step, version };
+  return `{"at":"${at}","by":"${by}","data":"${data}","facts":${facts},"kind":"${kind}","parents":[${quoted}${frame.tail}${step},"version":${version}}`;
+}
+
+/** A string by its place in the frame's table, or from the text when it is not there yet. */
+function nextString(frame: Frame): string {
+  const { meta, table } = frame;
+  const known = meta.number();
+  const value = known === 0 ? nextText(frame, meta.number()) : table[known - 1];
+  if (value === undefined) throw new Error("it names a string that it does not hold");
+  if (known === 0 && table.length < tableSize) table.push(value);
+  return value;
+}
+
+function nextText(frame: Frame, length: number): string {
+  const from = frame.textUsed;
+  frame.textUsed += length;
+  return frame.text.slice(from, frame.textUsed);
+}
+
+function nextHash(frame: Frame): string {
+  const from = frame.hashUsed;
+  frame.hashUsed += 64;
+  return frame.hex.slice(from, frame.hashUsed);
+}
+
+/** Gives each event its bytes of all envelopes. */
+function cut(events: readonly Writable<StoredEvent>[], lengths: readonly number[], envelopes: Uint8Array): void {
   let end = 0;
   events.forEach((event, i) => {
-    event.envelope = bytes.subarray(end, end + (lengths[i] as number));
+    event.envelope = envelopes.subarray(end, end + (lengths[i] as number));
     end += lengths[i] as number;
   });
-  return events;
 }
 
 /** How many events a frame holds and the id of its last one, without decoding it. */
