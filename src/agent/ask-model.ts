@@ -6,6 +6,7 @@ import type { Budget, Effect, EffectResult } from "../session/host.ts";
 import type { Node } from "../session/log.ts";
 import type { Finish, ModelRequest, ReplyPart } from "../session/message.ts";
 import { type ModelLike, modelName } from "../session/model.ts";
+import type { Platform } from "../session/platform.ts";
 import { digestOf, messagesOf, messagesSince } from "../session/request.ts";
 import type { Session } from "../session/session.ts";
 import { placeOf } from "../session/value.ts";
@@ -38,50 +39,25 @@ export async function askModel<Output>(
 ): Promise<Asked> {
   const { node, context } = placeOf(session);
   const { host } = context;
-  const { platform } = host;
   const state = stateOf(node);
   const likes = Array.isArray(options.model) ? (options.model as readonly ModelLike[]) : [options.model as ModelLike];
   const [model = "", ...fallbacks] = likes.map(modelName);
-  const { settings } = ready;
-  let messages = ready.messages;
-  const request: ModelRequest = {
-    model,
-    instructions: ready.instructions,
-    tools: ready.offered,
-    settings,
-    ...(ready.output === undefined ? {} : { output: ready.output }),
-    // Built when somebody looks: a request costs what is new, not what was said before.
-    get messages() {
-      messages ??= messagesOf(state.context, platform);
-      return messages;
-    },
-  };
+  const request = requestOf(model, ready, state, host.platform);
   const limiting = budgets.filter(({ limits }) => (limits.tokens ?? limits.usd ?? limits.time) !== undefined);
   // A hook may send something else than the log holds, another agent has other instructions and tools, and less may be read since.
   const known = state.said?.by === context.by && options.hooks?.beforeModel === undefined && !isCompressedSince(state);
   const usage = known ? state.said?.facts.usage : undefined;
-  const counted = usage === undefined ? undefined : { usage, since: () => messagesSince(state.context, platform) };
+  const counted = usage === undefined ? undefined : { usage, since: () => messagesSince(state.context, host.platform) };
   const reservation = limiting.length === 0 ? undefined : new Reservation(host, likes, request, limiting, counted);
   const turn = turnsOf(state, context.by);
   const effect: Effect = {
     op: "model",
     repeat: "safe",
-    called: {
-      ...(ready.changed === undefined ? {} : { changed: ready.changed }),
-      configuration: ready.configuration,
-      ...(fallbacks.length === 0 ? {} : { fallbacks }),
-      model,
-      request: digestOf(state.context, platform),
-      ...(isEmpty(settings) ? {} : { settings }),
-    },
+    called: calledOf(model, fallbacks, ready, digestOf(state.context, host.platform)),
     before: refusal !== undefined ? () => refusal : reservation === undefined ? undefined : () => reservation.reserve(),
     run: (inner) =>
       tryModels(likes, request, {
-        host,
-        context: inner,
-        session,
-        turn,
-        by: context.by,
+        ...{ host, context: inner, session, turn, by: context.by },
         attempts: options.retry?.attempts ?? 4,
         silence: options.retry?.timeout ?? "2m",
         maxOutputTokens: reservation?.maxOutputTokens,
@@ -93,6 +69,34 @@ export async function askModel<Output>(
   };
   const returned = await host.perform(session, effect);
   return askedOf(returned, placeOf(returned).node);
+}
+
+function requestOf(model: string, ready: Ready, state: State, platform: Platform): ModelRequest {
+  let { messages } = ready;
+  return {
+    model,
+    instructions: ready.instructions,
+    tools: ready.offered,
+    settings: ready.settings,
+    ...(ready.output === undefined ? {} : { output: ready.output }),
+    // Built when somebody looks: a request costs what is new, not what was said before.
+    get messages() {
+      messages ??= messagesOf(state.context, platform);
+      return messages;
+    },
+  };
+}
+
+/** What is recorded of the question. */
+function calledOf(model: string, fallbacks: readonly string[], ready: Ready, request: string): Effect["called"] {
+  return {
+    ...(ready.changed === undefined ? {} : { changed: ready.changed }),
+    configuration: ready.configuration,
+    ...(fallbacks.length === 0 ? {} : { fallbacks }),
+    model,
+    request,
+    ...(isEmpty(ready.settings) ? {} : { settings: ready.settings }),
+  };
 }
 
 /** What was compressed after the newest reply is not what the provider counted. */

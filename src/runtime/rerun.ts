@@ -86,27 +86,16 @@ export async function beginRerun<W extends Workflow>(session: Session, workflow:
   givenOneOf(options.memory, ["recorded", "latest"], "rerun.memory");
   await flushBehind(session);
   const start = options.from === undefined ? placeOf(session).node : placeOf(session.at(options.from)).node;
-  const record = await runBehind(runtime, start);
-  refuseErased(record);
-  const change = typeof options.change === "object" ? options.change : undefined;
-  if (change !== undefined && !record.program.some((node) => node.id === change.event)) {
-    throw new RathError("session.not-found", `Event ${change.event} is not part of run ${record.id}: name a call or a result of it.`, {
-      session,
-    });
-  }
+  const record = await recordBehind(runtime, session, start, options.change);
   await options.admit?.(record);
-  const latest = options.memory === "latest" && record.program.some(({ kind }) => kind === "recall.returned");
-  const revision = latest ? await (await runtime.memories.store()).revision() : undefined;
-  const captured = await capturedBy(runtime, record);
-  const output = change !== undefined && "output" in change ? change : undefined;
+  const reuse = await reuseOf(runtime, record, options);
+  const asked = typeof options.change !== "object" || "output" in options.change ? undefined : insteadOf(runtime, record, options.change);
   // What the earlier run asked otherwise it asks otherwise again, unless something else is asked for now.
-  const asked = change === undefined || output !== undefined ? undefined : insteadOf(runtime, record, change);
   const instead = asked ?? record.started.instead;
+  const by = options.by ?? record.input.by;
   const execution = new Execution(runtime, runtime.platform.newId(), "bare");
   runtime.watch(execution);
-  const reuse = new Reuse(runtime, record.program, { effects: options.effects ?? "ask", change: output, captured, latest: revision });
   execution.memory = options.memory === "latest" ? "latest" : firstRevision(record.program, runtime.platform);
-  const by = options.by ?? record.input.by;
   const input = execution.fork(record.input, execution.scope, "rerun", by);
   reuse.standsFor(input, record.input);
   execution.reuse = reuse;
@@ -128,20 +117,8 @@ export async function beginRerun<W extends Workflow>(session: Session, workflow:
   const forward = within(async () => workflow.forward(given));
   const ended = async (): Promise<Rerun<OutputOf<W>>> => {
     const concluded = (await conclude(runtime, execution, forward, start.by)) as Session<OutputOf<W>>;
-    if (asked !== undefined && reuse.split === undefined)
-      runtime.warn(
-        `Rerun ${execution.id} changed nothing: no agent asked as ${asked.by} did, or it asks the same anyway. Agents are told apart by their names within the workflow.`,
-      );
-    const { taken, of, split } = reuse;
-    const own = split === undefined ? "" : `; the first that was not: ${split.kind} at step ${split.step}`;
-    return {
-      session: concluded,
-      reused: taken.length,
-      of,
-      saved: savedBy(taken),
-      split: split?.event(runtime.platform),
-      toString: () => `${taken.length} of ${counted(of, "result")} reused${own}`,
-    };
+    if (asked !== undefined && reuse.split === undefined) runtime.warn(changedNothing(execution.id, asked.by));
+    return rerunOf(runtime, reuse, concluded);
   };
   const stored = async (): Promise<void> => {
     execution.writer.add(placeOf(given).node);
@@ -170,6 +147,25 @@ export function withMessage(session: Session, text: string, replace: boolean): S
   return replace && before !== undefined && before >= 1 ? session.at(before).fork("changed").say(text) : session.say(text);
 }
 
+/** The run that made what is changed; the change must be of an event of it. */
+async function recordBehind(runtime: Runtime, session: Session, start: Node, change: RerunOptions["change"]): Promise<RunRecord> {
+  const record = await runBehind(runtime, start);
+  refuseErased(record);
+  if (typeof change === "object" && !record.program.some((node) => node.id === change.event)) {
+    const problem = `Event ${change.event} is not part of run ${record.id}: name a call or a result of it.`;
+    throw new RathError("session.not-found", problem, { session });
+  }
+  return record;
+}
+
+async function reuseOf(runtime: Runtime, record: RunRecord, { effects = "ask", change, memory }: RerunOptions): Promise<Reuse> {
+  const latest = memory === "latest" && record.program.some(({ kind }) => kind === "recall.returned");
+  const revision = latest ? await (await runtime.memories.store()).revision() : undefined;
+  const captured = await capturedBy(runtime, record);
+  const output = typeof change === "object" && "output" in change ? change : undefined;
+  return new Reuse(runtime, record.program, { effects, change: output, captured, latest: revision });
+}
+
 /** The files that directories held when the run first used them, by placement. */
 async function capturedBy(runtime: Runtime, record: RunRecord): Promise<ReadonlyMap<string, Captured>> {
   const placements = new Map([...record.program, ...history(record.input)].map((node) => [node.id, node]));
@@ -183,6 +179,22 @@ async function capturedBy(runtime: Runtime, record: RunRecord): Promise<Readonly
     captured.set(runtime.textOf(placed), await runtime.sandboxes.ownCapture(found));
   }
   return captured;
+}
+
+function changedNothing(run: string, agent: string): string {
+  return `Rerun ${run} changed nothing: no agent asked as ${agent} did, or it asks the same anyway. Agents are told apart by their names within the workflow.`;
+}
+
+function rerunOf<Output>(runtime: Runtime, { taken, of, split }: Reuse, session: Session<Output>): Rerun<Output> {
+  const own = split === undefined ? "" : `; the first that was not: ${split.kind} at step ${split.step}`;
+  return {
+    session,
+    reused: taken.length,
+    of,
+    saved: savedBy(taken),
+    split: split?.event(runtime.platform),
+    toString: () => `${taken.length} of ${counted(of, "result")} reused${own}`,
+  };
 }
 
 function savedBy(taken: readonly Node[]): Usage {

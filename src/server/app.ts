@@ -41,9 +41,29 @@ type Answering = (arrived: Arrived) => Promise<Answer>;
 type Known = { -readonly [Field in keyof Seen]?: Seen[Field] };
 
 export function makeApp(server: Served, options: AppOptions): (request: Request, env: unknown) => Promise<Answer> {
-  const [known, others] = [new Hono<{ Bindings: Carried }>(), new Hono<{ Bindings: Carried }>()];
-  const below = (app: typeof known): Pick<typeof known, "on" | "get" | "all"> =>
-    options.basePath === "/" ? app : app.basePath(options.basePath);
+  const app = routed(server, options);
+  return async (request, env) => {
+    const visit = visitOf(request, env, options.guard.origins);
+    try {
+      server.checkOpen();
+      checkSender(visit, options.guard);
+    } catch (error) {
+      return refuse(server, visit, error, { about: visit.url.pathname });
+    }
+    const carried: Carried = { visit };
+    await app.fetch(request, carried);
+    const given = carried.answer as Answer;
+    if (request.method !== "HEAD") return given;
+    if (given.body instanceof ReadableStream) void given.body.cancel();
+    return { ...given, body: null };
+  };
+}
+
+type App = Hono<{ Bindings: Carried }>;
+
+function routed(server: Served, options: AppOptions): App {
+  const [known, others]: [App, App] = [new Hono(), new Hono()];
+  const below = (app: App): Pick<App, "on" | "get" | "all"> => (options.basePath === "/" ? app : app.basePath(options.basePath));
   const base = below(known);
   const at = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
   for (const route of routes)
@@ -60,18 +80,7 @@ export function makeApp(server: Served, options: AppOptions): (request: Request,
       return answered(visit, document);
     }),
   );
-  const folder = options.basePath === "/" ? "/" : `${options.basePath}/`;
-  for (const path of ["", "icon.svg", "assets/:name"])
-    known.get(
-      `${folder}${path}`,
-      carry((arrived) => inspector(server, arrived.req.path.slice(folder.length), arrived)),
-    );
-  // What the page loads lies beside it, so its own address ends with a slash.
-  if (folder !== "/")
-    known.get(
-      options.basePath,
-      carry(async ({ env }) => redirected(env.visit, folder)),
-    );
+  routeInspector(known, server, options.basePath);
   // Asked only when no route fits: most calls are matched against their own method alone.
   known.notFound(({ req, env }) => others.fetch(req.raw, env));
   for (const [path, methods] of methodsByPath())
@@ -82,21 +91,22 @@ export function makeApp(server: Served, options: AppOptions): (request: Request,
   others.notFound(carry(({ req, env }) => refuse(server, env.visit, notFound(req.method, req.path), {})));
   for (const app of [known, others])
     app.onError((error, arrived) => carry(({ env }) => refuse(server, env.visit, error, {}))(arrived as Arrived));
-  return async (request, env) => {
-    const visit = visitOf(request, env, options.guard.origins);
-    try {
-      server.checkOpen();
-      checkSender(visit, options.guard);
-    } catch (error) {
-      return refuse(server, visit, error, { about: visit.url.pathname });
-    }
-    const carried: Carried = { visit };
-    await known.fetch(request, carried);
-    const given = carried.answer as Answer;
-    if (request.method !== "HEAD") return given;
-    if (given.body instanceof ReadableStream) void given.body.cancel();
-    return { ...given, body: null };
-  };
+  return known;
+}
+
+function routeInspector(app: App, server: Served, basePath: string): void {
+  const folder = basePath === "/" ? "/" : `${basePath}/`;
+  for (const path of ["", "icon.svg", "assets/:name"])
+    app.get(
+      `${folder}${path}`,
+      carry((arrived) => inspector(server, arrived.req.path.slice(folder.length), arrived)),
+    );
+  // What the page loads lies beside it, so its own address ends with a slash.
+  if (folder !== "/")
+    app.get(
+      basePath,
+      carry(async ({ env }) => redirected(env.visit, folder)),
+    );
 }
 
 /** Nothing is read of it. */

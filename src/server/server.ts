@@ -11,6 +11,7 @@ import { AccessLog } from "./access-log.ts";
 import { type Answer, responseOf } from "./answer.ts";
 import { makeApp } from "./app.ts";
 import { identifying, stillValid } from "./authenticate.ts";
+import type { Caller } from "./caller.ts";
 import { guardOf } from "./guard.ts";
 import { Invites } from "./invites.ts";
 import { Jobs } from "./jobs.ts";
@@ -20,6 +21,7 @@ import { Metrics } from "./metrics.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { Projects } from "./projects.ts";
 import { Rates } from "./rates.ts";
+import type { Seen } from "./seen.ts";
 import { type Served, serves } from "./served.ts";
 
 export type {
@@ -74,7 +76,6 @@ export function createServer(rath: Rath, options: ServerOptions = {}): Server {
   const guard = guardOf(hosts, origins, openOnLoopback);
   const limits = limitsOf(given);
   const projects = new Projects(rath, limits.projects);
-  const { runtime } = projects.own;
   const [stopping, closed] = [new AbortController(), new AbortController()];
   // Every call and every stream listens to them.
   setMaxListeners(0, stopping.signal, closed.signal);
@@ -85,30 +86,15 @@ export function createServer(rath: Rath, options: ServerOptions = {}): Server {
   };
   let opened: Promise<AccessStore> | undefined;
   const access = (): Promise<AccessStore> => {
-    opened ??= tenancyOf(runtime).openAccess();
+    opened ??= tenancyOf(projects.own.runtime).openAccess();
     // Whoever comes next tries again.
     opened.catch(() => {
       opened = undefined;
     });
     return opened;
   };
-  const clean = (text: string): string => runtime.clean(text);
-  const streams = new OpenStreams({ each: limits.streams, all: limits.allStreams, of: "stream" });
-  const metrics = new Metrics(() => streams.all);
-  const accessLog = new AccessLog({ access, clean, limits, warn: (message) => runtime.warn(message) });
-  const served: Served = {
-    ...{ access, identify: identifying(access), limits, metrics, streams, projects, clean, invites: new Invites() },
-    ...{ stopping: stopping.signal, stop: () => stopping.abort(ends), closed: closed.signal, checkOpen },
-    rates: new Rates(limits.rate),
-    jobs: new Jobs(limits, projects),
-    questions: new OpenStreams({ each: limits.questions, all: limits.allQuestions, of: "long question" }),
-    stillValid: (caller) => stillValid(caller, access, new Date()),
-    seen: (call) => {
-      accessLog.seen(call, new Date());
-      metrics.seen(call);
-      if (log !== undefined) logged(() => logSeen(log, call, clean), runtime);
-    },
-  };
+  const { accessLog, ...calls } = shared(projects, limits, access, log);
+  const served: Served = { ...calls, stopping: stopping.signal, stop: () => stopping.abort(ends), closed: closed.signal, checkOpen };
   const app = makeApp(served, { openOnLoopback, basePath, guard });
   const underWay = new Set<Promise<unknown>>();
   const answer = (request: Request, env?: unknown): Promise<Answer> => {
@@ -133,6 +119,28 @@ export function createServer(rath: Rath, options: ServerOptions = {}): Server {
   const server: Server = { fetch, close, [Symbol.asyncDispose]: close };
   serves(server, { ...served, answer });
   return server;
+}
+
+/** What all calls share, but for how the server stops; and the log of them, which is written to its end then. */
+function shared(projects: Projects, limits: Limits, access: Served["access"], log: Logger | undefined) {
+  const { runtime } = projects.own;
+  const clean = (text: string): string => runtime.clean(text);
+  const streams = new OpenStreams({ each: limits.streams, all: limits.allStreams, of: "stream" });
+  const metrics = new Metrics(() => streams.all);
+  const accessLog = new AccessLog({ access, clean, limits, warn: (message) => runtime.warn(message) });
+  return {
+    accessLog,
+    ...{ access, identify: identifying(access), limits, metrics, streams, projects, clean, invites: new Invites() },
+    rates: new Rates(limits.rate),
+    jobs: new Jobs(limits, projects),
+    questions: new OpenStreams({ each: limits.questions, all: limits.allQuestions, of: "long question" }),
+    stillValid: (caller: Caller) => stillValid(caller, access, new Date()),
+    seen: (call: Seen) => {
+      accessLog.seen(call, new Date());
+      metrics.seen(call);
+      if (log !== undefined) logged(() => logSeen(log, call, clean), runtime);
+    },
+  };
 }
 
 /** A log that cannot be written is no reason to refuse a call that was done. */

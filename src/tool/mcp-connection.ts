@@ -48,100 +48,33 @@ export interface ConnectionOptions {
 }
 
 export function connection(options: ConnectionOptions): Connection {
-  const { server, sdk, timeoutMs } = options;
-  const place = placeOf(server);
-  const ending = new AbortController();
+  return new SharedConnection(options);
+}
+
+class SharedConnection implements Connection {
+  readonly #options: ConnectionOptions;
+  readonly #place: string;
+  readonly #ending = new AbortController();
   /** Every connection that was opened and has not ended, the ones that were dropped included. */
-  const open = new Set<Live>();
-  let current: Promise<Live> | undefined;
+  readonly #open = new Set<Live>();
+  #current: Promise<Live> | undefined;
   /** How often the connection failed since it last served anybody. */
-  let losses = 0;
+  #losses = 0;
 
-  function connected(): Promise<Live> {
-    if (ending.signal.aborted) throw closedError();
-    if (current !== undefined) return current;
-    const opening = start();
-    current = opening;
-    opening.then(
-      (live) => {
-        live.client.onclose = () => {
-          live.closed = true;
-          open.delete(live);
-          forget(opening);
-        };
-        if (live.closed) forget(opening);
-      },
-      () => forget(opening),
-    );
-    return opening;
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    this.#place = placeOf(options.server);
   }
 
-  function closedError(): RathError {
-    return new RathError("mcp.failed", `The MCP server ${place} was closed: open it again to call its tools.`);
-  }
-
-  function forget(which: Promise<Live>): void {
-    if (current !== which) return;
-    current = undefined;
-    losses += 1;
-  }
-
-  async function start(): Promise<Live> {
-    if (losses > 0) {
-      const pause = Math.min(100 * 2 ** (losses - 1), 5000);
-      await sleep(pause, undefined, { signal: ending.signal }).catch(() => Promise.reject(closedError()));
-    }
-    // A process is asked in the old way first, since finding out what it speaks means starting it twice.
-    if ("url" in server) return attempt(true);
-    try {
-      return await attempt(false);
-    } catch (error) {
-      if (!(error instanceof RathError && isAnswer(error.cause))) throw error;
-      return attempt(true);
-    }
-  }
-
-  async function attempt(probe: boolean): Promise<Live> {
-    const live: Live = { client: options.client(probe), link: linkTo(server, sdk), ...unused };
-    live.client.onerror = (error) => {
-      live.trouble = brief(error.message);
-    };
-    live.client.onclose = () => {
-      live.closed = true;
-    };
-    try {
-      await withinTime(shake(live), timeoutMs, ending.signal);
-      open.add(live);
-      return live;
-    } catch (cause) {
-      const told = await tellCause(cause, live, server);
-      await stop(live);
-      throw new RathError("mcp.failed", `The MCP server ${place} cannot be opened: ${told}`, { cause, retryable: true });
-    }
-  }
-
-  async function shake(live: Live): Promise<void> {
-    await live.client.connect(live.link.transport, { timeout: timeoutMs });
-    oneByOne(live.link.transport);
-    await options.opened(live);
-  }
-
-  /** Ends a connection that was dropped, with its last user. */
-  async function release(live: Live): Promise<void> {
-    if (!live.dropped || live.users > 0) return;
-    await stop(live);
-    open.delete(live);
-  }
-
-  async function use<T>({ what, safe, signal }: Use, run: (live: Live) => Promise<T>): Promise<T> {
+  async use<T>({ what, safe, signal }: Use, run: (live: Live) => Promise<T>): Promise<T> {
     for (let again = true; ; again = false) {
       signal?.throwIfAborted();
-      const opening = connected();
+      const opening = this.#connected();
       const live = await abortable(opening, signal);
       live.users += 1;
       try {
         const result = await run(live);
-        losses = 0;
+        this.#losses = 0;
         return result;
       } catch (cause) {
         signal?.throwIfAborted();
@@ -149,29 +82,104 @@ export function connection(options: ConnectionOptions): Connection {
         if (failure === "answered" && !isRefusal(cause)) throw cause;
         if (failure === "not-sent") {
           live.dropped = true;
-          forget(opening);
+          this.#forget(opening);
         }
         const repeatable = failure === "not-sent" || (failure === "lost" && safe === true);
-        if (again && repeatable && !ending.signal.aborted) continue;
-        if (failure === "lost") throw await lost(what, place, cause, live);
-        throw new RathError("mcp.failed", `The MCP server ${place} failed at ${what}: ${await tellCause(cause, live, server)}`, { cause });
+        if (again && repeatable && !this.#ending.signal.aborted) continue;
+        if (failure === "lost") throw await lost(what, this.#place, cause, live);
+        const told = await tellCause(cause, live, this.#options.server);
+        throw new RathError("mcp.failed", `The MCP server ${this.#place} failed at ${what}: ${told}`, { cause });
       } finally {
         live.users -= 1;
-        void release(live);
+        void this.#release(live);
       }
     }
   }
 
-  return {
-    use,
-    async [Symbol.asyncDispose]() {
-      ending.abort();
-      await current?.catch(() => undefined);
-      current = undefined;
-      await Promise.all([...open].map(stop));
-      open.clear();
-    },
-  };
+  #connected(): Promise<Live> {
+    if (this.#ending.signal.aborted) throw this.#closedError();
+    if (this.#current !== undefined) return this.#current;
+    const opening = this.#start();
+    this.#current = opening;
+    opening.then(
+      (live) => {
+        live.client.onclose = () => {
+          live.closed = true;
+          this.#open.delete(live);
+          this.#forget(opening);
+        };
+        if (live.closed) this.#forget(opening);
+      },
+      () => this.#forget(opening),
+    );
+    return opening;
+  }
+
+  #closedError(): RathError {
+    return new RathError("mcp.failed", `The MCP server ${this.#place} was closed: open it again to call its tools.`);
+  }
+
+  #forget(which: Promise<Live>): void {
+    if (this.#current !== which) return;
+    this.#current = undefined;
+    this.#losses += 1;
+  }
+
+  async #start(): Promise<Live> {
+    if (this.#losses > 0) {
+      const pause = Math.min(100 * 2 ** (this.#losses - 1), 5000);
+      await sleep(pause, undefined, { signal: this.#ending.signal }).catch(() => Promise.reject(this.#closedError()));
+    }
+    // A process is asked in the old way first, since finding out what it speaks means starting it twice.
+    if ("url" in this.#options.server) return this.#attempt(true);
+    try {
+      return await this.#attempt(false);
+    } catch (error) {
+      if (!(error instanceof RathError && isAnswer(error.cause))) throw error;
+      return this.#attempt(true);
+    }
+  }
+
+  async #attempt(probe: boolean): Promise<Live> {
+    const { server, sdk, timeoutMs, client } = this.#options;
+    const live: Live = { client: client(probe), link: linkTo(server, sdk), ...unused };
+    live.client.onerror = (error) => {
+      live.trouble = brief(error.message);
+    };
+    live.client.onclose = () => {
+      live.closed = true;
+    };
+    try {
+      await withinTime(this.#shake(live), timeoutMs, this.#ending.signal);
+      this.#open.add(live);
+      return live;
+    } catch (cause) {
+      const told = await tellCause(cause, live, server);
+      await stop(live);
+      throw new RathError("mcp.failed", `The MCP server ${this.#place} cannot be opened: ${told}`, { cause, retryable: true });
+    }
+  }
+
+  async #shake(live: Live): Promise<void> {
+    await live.client.connect(live.link.transport, { timeout: this.#options.timeoutMs });
+    oneByOne(live.link.transport);
+    await this.#options.opened(live);
+  }
+
+  /** Ends a connection that was dropped, with its last user. */
+  async #release(live: Live): Promise<void> {
+    if (!live.dropped || live.users > 0) return;
+    await stop(live);
+    this.#open.delete(live);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ending.abort();
+    await this.#current?.catch(() => undefined);
+    this.#current = undefined;
+    await Promise.all([...this.#open].map(stop));
+    this.#open.clear();
+  }
 }
 
 const unused = { closed: false, trouble: undefined, users: 0, dropped: false };

@@ -79,65 +79,29 @@ export async function openServer(server: McpCommand | McpUrl, options: McpOption
   const { z } = await import("zod");
   const timeoutMs = durationMs(options.timeout ?? "30s");
   let listed: readonly ListedTool[] = [];
-  /** What it said of itself when it was last connected. */
-  let about: Pick<McpServerInfo, "reported" | "instructions"> = {
-    reported: { name: placeOf(server), version: "" },
-    instructions: undefined,
-  };
+  let about: About = { reported: { name: placeOf(server), version: "" }, instructions: undefined };
   const name = () => server.name ?? about.reported.name;
-
-  function take(tools: readonly ListedTool[]): void {
+  const take = (tools: readonly ListedTool[]): void => {
     // Of tools with the same name only one can be called; the first, so that a later one cannot take its place.
     listed = [...new Map(tools.toReversed().map((tool) => [tool.name, tool])).values()].toReversed();
-  }
+  };
+  const client = (probe: boolean): Client => {
+    const made = new sdk.Client({ name: "openrath", version: "0.1.0" }, clientOptions(probe, z.fromJSONSchema, take));
+    return answering(made, name, options);
+  };
+  const list = async ({ client }: Live): Promise<void> => {
+    take(await toolsOf(client, timeoutMs));
+    about = aboutOf(client, about);
+  };
 
-  function client(probe: boolean): Client {
-    const made = new sdk.Client(
-      { name: "openrath", version: "0.1.0" },
-      {
-        // No sampling and no roots: a server that asks all the same is told that there is no such method.
-        capabilities: { elicitation: { form: {} } },
-        versionNegotiation: { mode: probe ? "auto" : "legacy" },
-        listChanged: {
-          tools: { onChanged: (_error: unknown, tools: readonly ListedTool[] | null) => tools !== null && take(tools) },
-        },
-        jsonSchemaValidator: {
-          getValidator: (schema: object) => {
-            const check = checkOf(schema, z.fromJSONSchema);
-            return (value: unknown) => {
-              const checked = check(value);
-              return "value" in checked ? { valid: true, data: value } : { valid: false, errorMessage: checked.problems.join("; ") };
-            };
-          },
-        },
-      },
-    );
-    made.setRequestHandler("elicitation/create", async ({ params }) => {
-      const { message, requestedSchema } = params;
-      const answer = await options.elicit?.({ server: name(), message, schema: requestedSchema ?? {} });
-      return answer === undefined ? { action: "decline" } : { action: "accept", content: answer };
-    });
-    return made;
-  }
-
-  async function list({ client }: Live): Promise<void> {
-    const offers = client.getServerCapabilities()?.tools !== undefined;
-    const { tools } = offers ? await client.listTools(undefined, { timeout: timeoutMs, cacheMode: "refresh" }) : { tools: [] };
-    take(tools);
-    const { name = about.reported.name, version = "" } = client.getServerVersion() ?? {};
-    about = { reported: { name, version }, instructions: client.getInstructions() };
-  }
-
-  const { use, [Symbol.asyncDispose]: dispose } = connection({ server, timeoutMs, sdk, client, opened: list });
+  const link = connection({ server, timeoutMs, sdk, client, opened: list });
   try {
-    await use({ what: "opening", safe: true, signal: options.signal }, async () => undefined);
+    await link.use({ what: "opening", safe: true, signal: options.signal }, async () => undefined);
   } catch (error) {
-    await dispose();
+    await link[Symbol.asyncDispose]();
     throw error;
   }
-  const ask = <T>(what: string, run: (client: Client, options: { readonly timeout: number }) => Promise<T>) =>
-    use({ what, safe: true }, (live) => run(live.client, { timeout: timeoutMs }));
-
+  const ask: Ask = (what, run) => link.use({ what, safe: true }, (live) => run(live.client, { timeout: timeoutMs }));
   return {
     info: {
       get name() {
@@ -152,13 +116,57 @@ export async function openServer(server: McpCommand | McpUrl, options: McpOption
       ...questions(ask),
     },
     options,
-    use,
+    use: (use, run) => link.use(use, run),
     get listed() {
       return listed;
     },
-    refresh: () => use({ what: "listing its tools", safe: true }, list),
-    [Symbol.asyncDispose]: dispose,
+    refresh: () => link.use({ what: "listing its tools", safe: true }, list),
+    [Symbol.asyncDispose]: () => link[Symbol.asyncDispose](),
   };
+}
+
+/** What it said of itself when it was last connected. */
+type About = Pick<McpServerInfo, "reported" | "instructions">;
+
+function clientOptions(probe: boolean, convert: Parameters<typeof checkOf>[1], take: (tools: readonly ListedTool[]) => void): object {
+  return {
+    // No sampling and no roots: a server that asks all the same is told that there is no such method.
+    capabilities: { elicitation: { form: {} } },
+    versionNegotiation: { mode: probe ? "auto" : "legacy" },
+    listChanged: {
+      tools: { onChanged: (_error: unknown, tools: readonly ListedTool[] | null) => tools !== null && take(tools) },
+    },
+    jsonSchemaValidator: {
+      getValidator: (schema: object) => {
+        const check = checkOf(schema, convert);
+        return (value: unknown) => {
+          const checked = check(value);
+          return "value" in checked ? { valid: true, data: value } : { valid: false, errorMessage: checked.problems.join("; ") };
+        };
+      },
+    },
+  };
+}
+
+/** The client, once it answers questions for a person. */
+function answering(client: Client, name: () => string, options: McpOptions): Client {
+  client.setRequestHandler("elicitation/create", async ({ params }) => {
+    const { message, requestedSchema } = params;
+    const answer = await options.elicit?.({ server: name(), message, schema: requestedSchema ?? {} });
+    return answer === undefined ? { action: "decline" } : { action: "accept", content: answer };
+  });
+  return client;
+}
+
+async function toolsOf(client: Client, timeout: number): Promise<readonly ListedTool[]> {
+  if (client.getServerCapabilities()?.tools === undefined) return [];
+  return (await client.listTools(undefined, { timeout, cacheMode: "refresh" })).tools;
+}
+
+/** A server that does not say its name keeps the one it had. */
+function aboutOf(client: Client, before: About): About {
+  const { name = before.reported.name, version = "" } = client.getServerVersion() ?? {};
+  return { reported: { name, version }, instructions: client.getInstructions() };
 }
 
 type Ask = <T>(what: string, run: (client: Client, options: { readonly timeout: number }) => Promise<T>) => Promise<T>;

@@ -32,47 +32,44 @@ export function environmentSection(environment: Environment): Section {
     ],
   ])}
 <h3>Workflows</h3>
-${
-  workflows.length === 0
-    ? none("No workflow ran.")
-    : table(workflows, [
-        { name: "Workflow", kind: "wide", cell: ({ name }) => html`<b>${brief(name, 120)}</b>` },
-        { name: "Revision", cell: ({ revision }) => (revision === null ? "not known" : idOf(revision)) },
-        { name: "Run", cell: ({ run }) => idOf(run, 13) },
-        { name: "Status", cell: ({ status }) => mark(status, status === "done" ? "good" : status === "failed" ? "bad" : "plain") },
-      ])
-}
+${workflows.length === 0 ? none("No workflow ran.") : workflowTable(workflows)}
 <h3>Models</h3>
-${
-  models.length === 0
-    ? none("No model was asked.")
-    : table(models, [
-        { name: "Model", kind: "wide", cell: ({ model }) => html`<b>${brief(model, 120)}</b>` },
-        { name: "Calls", kind: "figure", cell: ({ calls }) => count(calls) },
-        {
-          name: "Source",
-          cell: ({ sources }) =>
-            html`${(Object.entries(sources) as [ModelSource, number][]).map(([source, number]) => html`${sourceMark(source)} ${count(number)} `)}`,
-        },
-        {
-          name: "Prices of",
-          cell: ({ prices }) => prices.map((one) => (one === "own" ? "the project" : one)).join(", ") || "costs nothing, or no price",
-        },
-      ])
-}
-${
-  tools.length === 0
-    ? ""
-    : folded(
-        html`${plural(tools.length, "tool")} with their revisions`,
-        table(tools, [
-          { name: "Tool", kind: "wide", cell: ({ name }) => brief(name, 120) },
-          { name: "Revision", cell: ({ revision }) => (revision === null ? "not known" : idOf(revision)) },
-          { name: "Calls", kind: "figure", cell: ({ calls }) => count(calls) },
-        ]),
-      )
-}`;
+${models.length === 0 ? none("No model was asked.") : modelTable(models)}
+${tools.length === 0 ? "" : folded(html`${plural(tools.length, "tool")} with their revisions`, toolTable(tools))}`;
   return { id: "environment", title: "Environment", body };
+}
+
+function workflowTable(workflows: Environment["workflows"]): Html {
+  return table(workflows, [
+    { name: "Workflow", kind: "wide", cell: ({ name }) => html`<b>${brief(name, 120)}</b>` },
+    { name: "Revision", cell: ({ revision }) => (revision === null ? "not known" : idOf(revision)) },
+    { name: "Run", cell: ({ run }) => idOf(run, 13) },
+    { name: "Status", cell: ({ status }) => mark(status, status === "done" ? "good" : status === "failed" ? "bad" : "plain") },
+  ]);
+}
+
+function modelTable(models: Environment["models"]): Html {
+  return table(models, [
+    { name: "Model", kind: "wide", cell: ({ model }) => html`<b>${brief(model, 120)}</b>` },
+    { name: "Calls", kind: "figure", cell: ({ calls }) => count(calls) },
+    {
+      name: "Source",
+      cell: ({ sources }) =>
+        html`${(Object.entries(sources) as [ModelSource, number][]).map(([source, number]) => html`${sourceMark(source)} ${count(number)} `)}`,
+    },
+    {
+      name: "Prices of",
+      cell: ({ prices }) => prices.map((one) => (one === "own" ? "the project" : one)).join(", ") || "costs nothing, or no price",
+    },
+  ]);
+}
+
+function toolTable(tools: Environment["tools"]): Html {
+  return table(tools, [
+    { name: "Tool", kind: "wide", cell: ({ name }) => brief(name, 120) },
+    { name: "Revision", cell: ({ revision }) => (revision === null ? "not known" : idOf(revision)) },
+    { name: "Calls", kind: "figure", cell: ({ calls }) => count(calls) },
+  ]);
 }
 
 export function verificationSection(proof: Proof): Section {

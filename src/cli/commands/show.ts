@@ -46,39 +46,50 @@ async function showSession(cli: Cli, id: string): Promise<void> {
     return run;
   });
   if ("workflow" in session) return showRun(cli, session);
+  const today = await todayOf(project, session);
+  if (cli.asJson) return cli.data(await jsonOf(cli, session, today));
+  printFields(cli, await fieldsOf(cli, session, today));
+  conversation(cli, session.messages);
+  const output = outputText(cli, session);
+  if (output !== undefined && output !== session.messages.at(-1)?.text) {
+    if (cli.onTerminal) cli.print(show``);
+    printFields(cli, [["output", output]]);
+  }
+  for (const one of today.pending) {
+    const answer = answerCommand(one, shortEvent(one.id));
+    if (answer !== undefined) cli.next(answer);
+  }
+}
+
+type Today = Awaited<ReturnType<typeof todayOf>>;
+
+/** What the store says of it beside its own events. What it was at a step is told by itself alone. */
+async function todayOf(project: Project, session: Session) {
   const row = (await sessionRows(project)).find((one) => one.id === session.id);
   const runs = await runRows(project, session.id);
-  // What it was at a step is told by itself alone.
-  const isNewest = row?.head === session.head;
-  const status = isNewest
-    ? standingOf(session.status, (await openRuns(await project.runtime.store(), [session.id])).get(session.id) ?? [])
-    : session.status;
-  const pending = isNewest ? await pendingNow(project, session) : session.pending;
-  if (cli.asJson) {
-    const { lineage, usage, placement, calls, checks, routes, messages, stop, compressions } = session;
-    cli.data({
-      ...session.toJSON(),
-      ...{
-        status,
-        stop: stop ?? null,
-        reason: stopOf(session)?.reason ?? failureOf(session) ?? null,
-        title: row?.title ?? null,
-        tags: row?.tags ?? [],
-        principal: row?.principal ?? null,
-        lineage,
-        usage,
-      },
-      ...{ placement: placement ?? null, runs: runs.map(({ id: run, workflow, status: state }) => ({ id: run, workflow, status: state })) },
-      ...{ files: { hash: session.files.hash, changes: await session.files.changes() } },
-      ...{ memory: { reads: session.memory.reads, writes: await writesNow(cli, session) }, compressions },
-      ...{ messages, calls, checks, routes, pending, output: outputOf(session) ?? null },
-      ...{ rejected: rejectionOf(session) ?? null },
-    });
-    return;
-  }
+  if (row?.head !== session.head) return { row, runs, status: session.status, pending: session.pending };
+  const open = (await openRuns(await project.runtime.store(), [session.id])).get(session.id) ?? [];
+  return { row, runs, status: standingOf(session.status, open), pending: await pendingNow(project, session) };
+}
+
+async function jsonOf(cli: Cli, session: Session, { row, runs, status, pending }: Today): Promise<object> {
+  const { lineage, usage, placement, calls, checks, routes, messages, stop, compressions } = session;
+  return {
+    ...session.toJSON(),
+    ...{ status, stop: stop ?? null, reason: stopOf(session)?.reason ?? failureOf(session) ?? null },
+    ...{ title: row?.title ?? null, tags: row?.tags ?? [], principal: row?.principal ?? null, lineage, usage },
+    ...{ placement: placement ?? null, runs: runs.map(({ id: run, workflow, status: state }) => ({ id: run, workflow, status: state })) },
+    ...{ files: { hash: session.files.hash, changes: await session.files.changes() } },
+    ...{ memory: { reads: session.memory.reads, writes: await writesNow(cli, session) }, compressions },
+    ...{ messages, calls, checks, routes, pending, output: outputOf(session) ?? null },
+    ...{ rejected: rejectionOf(session) ?? null },
+  };
+}
+
+async function fieldsOf(cli: Cli, session: Session, { row, runs, status, pending }: Today): Promise<readonly Field[]> {
   const short = await shortIds(cli);
   const stopped = stopOf(session);
-  printFields(cli, [
+  return [
     ["session", cli.ink.cyan(cli.onTerminal ? short(session.id) : session.id)],
     ...(row?.title === undefined ? [] : [["title", row.title] as const]),
     ["status", show`${statusInk(cli, status)}, ${stepText(session)}`],
@@ -102,17 +113,7 @@ async function showSession(cli: Cli, id: string): Promise<void> {
     ...(await memoryFields(cli, session)),
     ...listed(cli, "context", session.compressions.map(compressionLine)),
     ...pending.map((one): Field => ["pending", `${one.kind} ${cli.onTerminal ? shortEvent(one.id) : one.id}: ${pendingText(one)}`]),
-  ]);
-  conversation(cli, session.messages);
-  const output = outputText(cli, session);
-  if (output !== undefined && output !== session.messages.at(-1)?.text) {
-    if (cli.onTerminal) cli.print(show``);
-    printFields(cli, [["output", output]]);
-  }
-  for (const one of pending) {
-    const answer = answerCommand(one, shortEvent(one.id));
-    if (answer !== undefined) cli.next(answer);
-  }
+  ];
 }
 
 /** What waits in it, and on branches of the runs that work on it. */
