@@ -11,6 +11,7 @@ import { sizes, starts } from "../test/package/installed/budgets.mjs";
 import { checks } from "../test/package/installed/checks.mjs";
 import { commands } from "../test/package/installed/readme.mjs";
 import { serveRegistry } from "../test/package/installed/registry.mjs";
+import { fromTarball } from "../test/package/installed/tarball.mjs";
 import { checkTypes } from "../test/package/installed/types.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -44,6 +45,8 @@ try {
     for (const [name, check] of checks) await attempt(name, () => check(project));
     // Declarations are the same on every Node.
     if (index === 0) await attempt("strict TypeScript", () => checkTypes(project));
+    if (index === 0)
+      await attempt("from the tarball", () => fromTarball(project, join(scratch, packed.filename), join(scratch, "from-tarball")));
     await attempt("starts", () => void starts(project).forEach(judge));
   }
 } finally {

@@ -1,5 +1,5 @@
 /** The reference of the API: one page for each door of the package, by typedoc. */
-import { readFile, rm } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Application } from "typedoc";
 
@@ -29,5 +29,8 @@ export async function writeApi(root: string, folder: string): Promise<readonly s
   await rm(folder, { recursive: true, force: true });
   await app.generateOutputs(project);
   if (app.logger.hasErrors()) throw new Error("typedoc reported errors");
+  const index = join(folder, "index.md");
+  const said = "Each door of the package has a page, with everything that can be imported from it.";
+  await writeFile(index, (await readFile(index, "utf8")).replace("# API\n", `# API\n\n${said}\n`));
   return (project.children ?? []).map(title);
 }

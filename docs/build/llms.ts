@@ -35,9 +35,10 @@ function body(page: string): string {
   return page.replace(/^---\n.*?\n---\n/s, "").trim();
 }
 
-/** What a page is about: the beginning of its first paragraph. */
+/** What a page is about: the beginning of its first paragraph, outside its code. */
 function firstSentence(page: string): string {
   const paragraph = body(page)
+    .replace(/^```.*?^```$/gms, "")
     .split(/\n{2,}/)
     .find((part) => /^[A-Z`[*]/.test(part));
   const words = (paragraph ?? "").replace(/\s+/g, " ").replace(/\[([^\]]*)\]\([^)]*\)/g, "$1");
@@ -46,9 +47,15 @@ function firstSentence(page: string): string {
 
 /** Snippets in place of the lines that include them; drawings say what they show. */
 async function withCode(page: string, folder: string): Promise<string> {
-  const text = body(page).replace(/<svg[^>]*aria-label="([^"]*)".*?<\/svg>/gs, "[drawing: $1]");
   const parts: string[] = [];
-  for (const line of text.split("\n")) {
+  for (const line of body(page)
+    .replace(/<svg.*?<\/svg>/gs, told)
+    .split("\n")) {
+    const drawing = /^\s*<!--@include: (\S+\.svg)-->$/.exec(line)?.[1];
+    if (drawing !== undefined) {
+      parts.push(told(await readFile(join(folder, drawing), "utf8")));
+      continue;
+    }
     const [, path, region] = /^\s*<<< (\S+?)(?:#([\w-]+))?(?:\{.*\})?(?:\s*\[.*\])?$/.exec(line) ?? [];
     if (path === undefined) parts.push(line);
     else
@@ -59,6 +66,13 @@ async function withCode(page: string, folder: string): Promise<string> {
       );
   }
   return parts.join("\n");
+}
+
+/** What a drawing says of itself. */
+function told(svg: string): string {
+  const [title, text] = ["title", "desc"].map((name) => new RegExp(`<${name}[^>]*>(.*?)</${name}>`, "s").exec(svg)?.[1]);
+  if (title === undefined) throw new Error(`A drawing has no title: ${svg.slice(0, 80)}`);
+  return `[drawing: ${text === undefined ? title : `${title}. ${text}`}]`;
 }
 
 function regionOf(source: string, region: string | undefined): string {
