@@ -15,7 +15,6 @@ import { textOfThrown } from "../session/thrown.ts";
 import { Asked, type Request } from "./asked.ts";
 import { Beside } from "./beside.ts";
 import { Beyond } from "./beyond.ts";
-import { closedBefore } from "./closed.ts";
 import { Delivery } from "./delivery.ts";
 import type { HeldLease } from "./lease.ts";
 import { link } from "./link.ts";
@@ -433,7 +432,6 @@ export class Execution {
   async sayLast<T>(say: () => T): Promise<T> {
     for (let tries = 1; ; tries++) {
       this.writer.retracted = false;
-      if (this.closed) throw closedBefore(`run ${this.id}`, "ended");
       const said = say();
       await this.#persist();
       if (!this.writer.retracted) return said;

@@ -6,6 +6,7 @@ import { current, type Node } from "../session/log.ts";
 import { textOfThrown } from "../session/thrown.ts";
 import type { RunRow } from "../store/store.ts";
 import { closeCalls } from "./close-calls.ts";
+import { closedBefore } from "./closed.ts";
 import type { Execution, Open } from "./execution.ts";
 import { assertHeld } from "./lease.ts";
 import { adopt } from "./merge.ts";
@@ -35,6 +36,8 @@ export async function finish(execution: Execution, ending: Ending, row?: RunRow)
   }
   const published = ending.status === "done" ? await publish(execution, ending.node) : undefined;
   const place = await execution.sayLast(() => {
+    // Nothing of it would be written but its row.
+    if (execution.closed) throw closedBefore(`run ${execution.id}`, "ended");
     const result = ending.status === "done" ? adopt(execution, current(ending.node), ending.node.by) : undefined;
     if (result !== undefined) execution.record(result);
     if (published !== undefined) execution.journal("memory.published", published);

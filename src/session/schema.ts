@@ -1,7 +1,7 @@
 /** The shape of every kind of event, checked when a bundle is imported or a log verified. Loaded only there: importing zod costs most of a start. */
 import { z } from "zod";
 import { runSchemas } from "./run-schema.ts";
-import { duration, id, iso, place, session } from "./schema-parts.ts";
+import { duration, facts, id, iso, place, session, totals } from "./schema-parts.ts";
 
 const scope = z.union([z.strictObject({ run: z.string() }), z.strictObject({ call: id, attempt: z.int().min(1) })]);
 const part = z.discriminatedUnion("type", [
@@ -108,15 +108,6 @@ const hit = z.strictObject({
 const vector = z.strictObject({ model: z.string(), values: z.instanceof(Uint8Array) });
 /** Events that hold what a model reads, from one to another. */
 const range = z.strictObject({ from: id, to: id, events: z.int().min(1) });
-const totals = z.strictObject({
-  cacheWrite: z.number(),
-  cached: z.number(),
-  input: z.number(),
-  output: z.number(),
-  reasoning: z.number(),
-  usd: z.number(),
-});
-
 const reply = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("text"), text: z.string(), metadata: z.unknown().optional() }),
   z.strictObject({ type: z.literal("reasoning"), text: z.string(), signature: z.string().optional(), metadata: z.unknown().optional() }),
@@ -461,38 +452,7 @@ export const envelopeSchema = z.strictObject({
   at: iso,
   by: z.string(),
   data: id,
-  facts: z.strictObject({
-    /** It acted in a sandbox: its data says where. */
-    acted: z.literal(true).optional(),
-    alone: z.literal(true).optional(),
-    attempts: z.int().min(1).optional(),
-    call: id.optional(),
-    closed: z.literal(true).optional(),
-    /** Of a reply that a rerun reused and that cost nothing: the tokens its provider counted, read and written. */
-    counted: z.int().min(1).optional(),
-    /** Its data names the tree of files that the branch has from here on. */
-    files: z.literal(true).optional(),
-    /** What was recalled is given to the model to read. */
-    injected: z.literal(true).optional(),
-    /** A merge that says which of two writes of a memory holds. */
-    memory: z.literal(true).optional(),
-    ms: z.number().min(0).optional(),
-    /** Of an implicit fork: how many equal requests came before, at this place, the one that it begins with. */
-    nth: z.int().min(1).optional(),
-    outcome: z.enum(["ok", "error", "denied", "cancelled", "expired", "unknown"]).optional(),
-    /** A reply for which the provider read the outside world, or a message made of text that is not trusted. */
-    outside: z.literal(true).optional(),
-    /** A fork from a place that was already continued: memory is read as it was then. */
-    past: z.literal(true).optional(),
-    /** Its data says of background processes that they began or ended. */
-    processes: z.literal(true).optional(),
-    redacted: z.int().min(1).optional(),
-    source: id.optional(),
-    started: z.literal(true).optional(),
-    /** A result that brings no text from outside into the conversation. */
-    trusted: z.literal(true).optional(),
-    usage: totals.optional(),
-  }),
+  facts,
   kind: z.string(),
   parents: z.array(id),
   session,
