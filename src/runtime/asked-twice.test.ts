@@ -35,6 +35,8 @@ async function killedBeforeLast(
   return { status, did: did.effects, replayed: status === "done" ? String(await replay(await run.result(), again)) : undefined };
 }
 
+const ended = (session: Session, name: string): Promise<Session> => session.do(name, () => name, { repeat: "safe" });
+
 const verbs: readonly [string, (session: Session) => Session][] = [
   ["say", (session) => session.say("x")],
   ["several verbs", (session) => session.say("x").note("y").say("z")],
@@ -132,7 +134,35 @@ test("of two workflows on one value the second alone had done something when the
   expect(String(await replay(await run.result(), flow(false)))).toMatch(/^identical/);
 });
 
-const ended = (session: Session, name: string): Promise<Session> => session.do(name, () => name, { repeat: "safe" });
+// Mutants: what asks first took the branch, whatever it asks for; where others went on, nobody can tell.
+test.each(["as it was", "without what was made for nothing"])(
+  "other values that were made for nothing do not count: the run goes on %s, also where others went on from there",
+  async (how) => {
+    const store = sharedStore();
+    let reach = (): void => {};
+    const reached = new Promise<void>((resolve) => {
+      reach = resolve;
+    });
+    const flow = (isFirst: boolean): Flow =>
+      new Flow(async (session) => {
+        const at = await ended(session, "begin");
+        if (isFirst || how === "as it was") at.note("for nothing");
+        const done = await ended(at.say("x"), "a");
+        return done.do("last", () => (isFirst ? new Promise(reach) : 1), { repeat: "safe" });
+      }, "flow");
+    await using first = testRath({ store, workflows: { flow: flow(true) } });
+    const { id, session } = await first.run("flow", first.session("go"));
+    await reached;
+    await first.close();
+    await using other = testRath({ store });
+    await other.save((await other.open(session)).note("theirs"));
+    await using second = testRath({ store, workflows: { flow: flow(false) } });
+    const run = await second.resume(id);
+    expect(await run.settle()).toMatchObject({ status: "done" });
+    expect(String(await replay(await run.result(), flow(false)))).toMatch(/^identical/);
+  },
+);
+
 const onOneValue: readonly [string, (at: Session) => Promise<Session>][] = [
   [
     "two equal calls that go on differently",
