@@ -134,34 +134,37 @@ test("of two workflows on one value the second alone had done something when the
   expect(String(await replay(await run.result(), flow(false)))).toMatch(/^identical/);
 });
 
-// Mutants: what asks first took the branch, whatever it asks for; where others went on, nobody can tell.
-test.each(["as it was", "without what was made for nothing"])(
-  "other values that were made for nothing do not count: the run goes on %s, also where others went on from there",
-  async (how) => {
-    const store = sharedStore();
-    let reach = (): void => {};
-    const reached = new Promise<void>((resolve) => {
-      reach = resolve;
-    });
-    const flow = (isFirst: boolean): Flow =>
-      new Flow(async (session) => {
-        const at = await ended(session, "begin");
-        if (isFirst || how === "as it was") at.note("for nothing");
-        const done = await ended(at.say("x"), "a");
-        return done.do("last", () => (isFirst ? new Promise(reach) : 1), { repeat: "safe" });
-      }, "flow");
-    await using first = testRath({ store, workflows: { flow: flow(true) } });
-    const { id, session } = await first.run("flow", first.session("go"));
-    await reached;
-    await first.close();
-    await using other = testRath({ store });
-    await other.save((await other.open(session)).note("theirs"));
-    await using second = testRath({ store, workflows: { flow: flow(false) } });
-    const run = await second.resume(id);
-    expect(await run.settle()).toMatchObject({ status: "done" });
-    expect(String(await replay(await run.result(), flow(false)))).toMatch(/^identical/);
-  },
-);
+/** What is made for nothing before what goes on, as the program was and as it is now; whether others went on from there meanwhile. */
+const forNothing: readonly [string, (at: Session) => unknown, (at: Session) => unknown, boolean][] = [
+  ["another value was made for nothing, and is not made any more", (at) => at.note("x"), () => {}, false],
+  ["another value was made for nothing, and others went on from there", (at) => at.note("x"), (at) => at.note("x"), true],
+  ["an equal value was made for nothing, and others went on from there", (at) => at.say("x"), (at) => at.say("x"), true],
+];
+// Mutants: who asks first took the branch, whatever is asked for; that it was taken is told from where it ends.
+test.each(forNothing)("%s: the run goes on", async (_, before, now, others) => {
+  const store = sharedStore();
+  let reach = (): void => {};
+  const reached = new Promise<void>((resolve) => {
+    reach = resolve;
+  });
+  const flow = (isFirst: boolean): Flow =>
+    new Flow(async (session) => {
+      const at = await ended(session, "begin");
+      (isFirst ? before : now)(at);
+      const done = await ended(at.say("x"), "a");
+      return done.do("last", () => (isFirst ? new Promise(reach) : 1), { repeat: "safe" });
+    }, "flow");
+  await using first = testRath({ store, workflows: { flow: flow(true) } });
+  const { id, session } = await first.run("flow", first.session("go"));
+  await reached;
+  await first.close();
+  await using other = testRath({ store });
+  if (others) await other.save((await other.open(session)).note("theirs"));
+  await using second = testRath({ store, workflows: { flow: flow(false) } });
+  const run = await second.resume(id);
+  expect(await run.settle()).toMatchObject({ status: "done" });
+  expect(String(await replay(await run.result(), flow(false)))).toMatch(/^identical/);
+});
 
 const onOneValue: readonly [string, (at: Session) => Promise<Session>][] = [
   [
