@@ -255,3 +255,92 @@ test("a workflow that was called beside a session that waits is replayed", async
   const looked = await look.forward(await rath.open(run.session));
   expect(String(await replay(looked, look))).toMatch(/^identical/);
 });
+
+// Mutant: a branch that moves is numbered without those on record.
+test("a branch that moves while its run is executed again is none of the forks on record", async () => {
+  const store = sharedStore();
+  let stands = (_id: string): void => {};
+  const where = new Promise<string>((resolve) => {
+    stands = resolve;
+  });
+  let goOn = (): void => {};
+  const moved = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  let reach = (): void => {};
+  const reached = new Promise<void>((resolve) => {
+    reach = resolve;
+  });
+  const flow = (isFirst: boolean): Flow =>
+    new Flow(async (session) => {
+      const at = await ended(session, "begin");
+      const line = at.note("line");
+      const side = await ended(at.say("x"), "side");
+      await side.do("hangs", () => (isFirst ? new Promise(reach) : 1), { repeat: "safe" });
+      stands(at.id);
+      await moved;
+      return ended(line, "line");
+    }, "flow");
+  await using first = testRath({ store, workflows: { flow: flow(true) } });
+  const { id } = await first.run("flow", first.session("go"));
+  await reached;
+  await first.close();
+  const again = flow(false);
+  await using second = testRath({ store, workflows: { flow: again } });
+  const run = await second.resume(id);
+  await using other = testRath({ store });
+  await other.save((await other.open(await where)).note("theirs"));
+  goOn();
+  expect(await run.settle()).toMatchObject({ status: "done" });
+  expect(String(await replay(await run.result(), again))).toMatch(/^identical/);
+});
+
+describe("the branch itself holds the first of equal values", () => {
+  // Mutant: whoever comes when it is free takes it.
+  test("also where it is free again because a merge was refused", async () => {
+    await using rath = testRath();
+    const flow = new Flow(async (session) => {
+      const at = await ended(session, "begin");
+      const [a, b] = await Promise.all(["A", "B"].map((content) => at.fork(content).remember({ key: "k", content })));
+      const merging = (a as Session).merge(b as Session).catch((error: { readonly code: string }) => error.code);
+      const one = (a as Session).say("x");
+      expect(await merging).toBe("merge.conflict");
+      await ended((a as Session).say("x"), "two");
+      return ended(one, "one");
+    }, "flow");
+    const run = await rath.run(flow, rath.session("go"));
+    expect(await run.settle()).toMatchObject({ status: "done" });
+    expect(String(await replay(await run.result(), flow))).toMatch(/^identical/);
+  });
+
+  // Mutant: as before.
+  test("also where what took it was taken out of the code, and the process dies once more", async () => {
+    const store = sharedStore();
+    const lives = (life: number, die: () => void): Flow =>
+      new Flow(async (session) => {
+        const at = await ended(session, "begin");
+        if (life === 1) at.note("for nothing");
+        const [one, two] = [at.say("x"), at.say("x")];
+        const did = await (await ended(one, "one")).do("first", () => (life === 1 ? new Promise(die) : 1), { repeat: "safe" });
+        expect(did.step).toBeGreaterThan(one.step);
+        return (await ended(two, "two")).do("second", () => (life === 2 ? new Promise(die) : 1), { repeat: "safe" });
+      }, "flow");
+    let id: string | undefined;
+    for (const life of [1, 2, 3]) {
+      let die = (): void => {};
+      const dead = new Promise<void>((resolve) => {
+        die = resolve;
+      });
+      const flow = lives(life, die);
+      await using rath = testRath({ store, workflows: { flow } });
+      const run = id === undefined ? await rath.run("flow", rath.session("go")) : await rath.resume(id);
+      id = run.id;
+      if (life < 3) {
+        await dead;
+        continue;
+      }
+      expect(await run.settle()).toMatchObject({ status: "done" });
+      expect(String(await replay(await run.result(), flow))).toMatch(/^identical/);
+    }
+  });
+});

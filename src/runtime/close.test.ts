@@ -1,9 +1,10 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { Flow } from "../../test/support/flow.ts";
 import { sharedStore } from "../../test/support/shared-store.ts";
 import { Agent } from "../agent/agent.ts";
 import { scripted } from "../model/scripted.ts";
+import { composeRath } from "../openrath.ts";
 import type { Session } from "../session/session.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Store } from "../store/store.ts";
@@ -167,4 +168,35 @@ describe("when a Rath is closed", () => {
     await rath.close();
     expect(await outcome(ask(rath))).toBe("rath.closed");
   });
+});
+
+// Mutant: it is said to have failed, as if its Rath were closed.
+test("a run that is taken over while it ends is followed to whoever has it now", { timeout: 30_000 }, async () => {
+  const store = sharedStore();
+  const ends: (() => void)[] = [];
+  let overNow = (): void => {};
+  const over = new Promise<void>((resolve) => {
+    overNow = resolve;
+  });
+  const open = (closeMs: number): Rath => {
+    const flow = new Flow(async (session) => {
+      const at = await session.do("begin", () => 1, { repeat: "safe" });
+      for (const name of ["a", "b"])
+        void at.fork(name).do(name, () => new Promise<void>((resolve) => ends.push(resolve)), { repeat: "once" });
+      while (ends.length < 2) await turn();
+      overNow();
+      return at;
+    });
+    return composeRath({ store, workflows: { flow }, implicitForks: "allow" }, { times: { leaseMs: 300, closeMs } });
+  };
+  await using here = open(20_000);
+  const run = await here.run("flow", here.session("go"));
+  const settled = run.settle();
+  await over;
+  await using there = open(50);
+  await vi.waitFor(() => there.resume(run.id), { timeout: 15_000 });
+  ends[0]?.(); // what comes of it cannot be written any more
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  ends[1]?.();
+  expect((await settled).status).not.toBe("failed");
 });

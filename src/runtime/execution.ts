@@ -7,7 +7,7 @@ import { RathError } from "../session/errors.ts";
 import type { DataOf, EventKind, OutcomeType } from "../session/event.ts";
 import { callOf } from "../session/fold.ts";
 import type { Budget, Effect } from "../session/host.ts";
-import { forkId, type Scope, scopeName } from "../session/id.ts";
+import { forkId, type Scope } from "../session/id.ts";
 import { type Encoded, encode } from "../session/json.ts";
 import { current, isAncestor, Log, type Node } from "../session/log.ts";
 import type { StreamPart } from "../session/stream.ts";
@@ -18,6 +18,7 @@ import { Beyond } from "./beyond.ts";
 import { Delivery } from "./delivery.ts";
 import type { HeldLease } from "./lease.ts";
 import { link } from "./link.ts";
+import { Ordinals } from "./ordinals.ts";
 import { pureFacts } from "./pure-facts.ts";
 import { Recorded } from "./recorded.ts";
 import type { Reuse } from "./reuse.ts";
@@ -74,7 +75,8 @@ export class Execution {
   readonly stillness: Stillness;
   readonly open = new Set<Open>();
   readonly beside = new Beside();
-  readonly asked: Asked;
+  /** What effects outside of workflows asked for is asked for by nobody again. */
+  readonly asked: Asked | undefined;
   lease: HeldLease | undefined;
   recorded: Recorded | undefined;
   reuse: Reuse | undefined;
@@ -86,6 +88,8 @@ export class Execution {
   /** Which memory is read: of a rerun what its source read, or the latest; else as it is when somebody first looks. */
   memory: number | "latest" | undefined;
   closed = false;
+  /** Somebody else holds it now. */
+  lost: RathError | undefined;
   /** Nothing new begins here: the run is about to be left for others. */
   draining = false;
   /** Effects whose call is being stored, as one that has begun: they will in a moment. */
@@ -117,10 +121,7 @@ export class Execution {
   /** How many tool calls rules have seen. */
   readonly #judged = new Map<object, number>();
   readonly #owned = new Set<Log>();
-  readonly #ordinals = new Map<string, number>();
-  /** Of events that were linked again: under which ids they were linked first, and last. */
-  readonly #firstIds = new Map<string, string>();
-  readonly #newestIds = new Map<string, string>();
+  readonly #ordinals = new Ordinals();
   readonly #gate: (() => void)[] = [];
   /** Made while recorded work was unclaimed; written when the gate opens. */
   readonly #held: Node[] = [];
@@ -131,7 +132,7 @@ export class Execution {
     this.mode = mode;
     this.scope = { run: id };
     this.log = log;
-    this.asked = new Asked(runtime.platform.sha256, (node) => runtime.textOf(node));
+    this.asked = mode === "effects" ? undefined : new Asked(runtime.platform.sha256, (node) => runtime.textOf(node));
     this.writer = new Writer(runtime, this);
     this.signer = new Signer(this);
     this.writer.beforeWrite = () => this.#sign();
@@ -168,7 +169,7 @@ export class Execution {
     const { log, parent } = this.next(head, scope, { kind, text: encoded.text }, kind === "workflow.left" ? by : undefined);
     const facts = pureFacts(kind, data);
     const node = link(this.runtime, { log, parents: [parent], kind, data, by, pure: this.mode !== "effects", encoded, facts });
-    this.asked.add(head, node);
+    this.asked?.add(head, node);
     if (kind === "workflow.entered") this.entered ??= node;
     if (kind === "session.rejected" && this.mode !== "effects") this.record(node);
     return node;
@@ -178,12 +179,12 @@ export class Execution {
   find(head: Node, scope: Scope, kind: EventKind, { text, value }: Encoded, by: string): Node | undefined {
     const { recorded } = this;
     if (recorded === undefined) return undefined;
-    const found = recorded.take(head, scope, { kind, text }, this.asked.before(head, { kind, text }));
+    const found = recorded.take(head, scope, { kind, text }, this.asked?.before(head, { kind, text }) ?? 0);
     if (found === undefined) {
       if (this.mode === "replay" || !recorded.complete) this.strays.push({ head, kind, data: value });
       return undefined;
     }
-    this.asked.add(head, found);
+    this.asked?.add(head, found);
     if (found.by !== by) this.renames.set(found.by, by);
     return found;
   }
@@ -199,16 +200,16 @@ export class Execution {
   /** The place after which a new event goes: the head itself when it is the tip of a branch nobody else writes, else a new implicit fork. */
   claim(head: Node, scope: Scope, request: Request, returnedBy?: string): Node {
     const { log } = head;
-    const free = log.tip === head && (log.owner === undefined || log.owner === this) && log.open === 0;
+    // The branch begins with the first of equal requests, so that the others are known by their forks.
+    const nth = this.asked?.before(head, request) ?? 0;
+    const free = nth === 0 && log.tip === head && (log.owner === undefined || log.owner === this) && log.open === 0;
     if (free && (this.mode !== "replay" || log.owner === this)) {
       if (this.mode !== "effects") this.own(log);
       return head;
     }
     // A program that asks for something else than it recorded is told so by its divergence.
     if (this.mode !== "replay") this.runtime.warnImplicit(head, this.recorded?.complete === false, returnedBy);
-    let ordinal = this.ordinal(head, scope, "implicit");
-    while (this.recorded?.hasImplicit(head, this.scopeNow(scope), ordinal) === true) ordinal = this.ordinal(head, scope, "implicit");
-    const nth = this.asked.before(head, request);
+    const ordinal = this.ordinal(head, scope, "implicit");
     return this.#forked(head, { scope: this.scopeNow(scope), label: "", ordinal, implicit: true, nested: false }, head.by, { nth });
   }
 
@@ -256,30 +257,20 @@ export class Execution {
     return this.mode === "effects" || this.entered === undefined || !isAncestor(current(this.entered), head);
   }
 
-  /** Counts equal names at one head and scope from 0. */
+  /** Counts equal names at one head and scope from 0; implicit forks on record have theirs already. */
   ordinal(head: Node, scope: Scope, name: string): number {
-    const key = this.#ordinalKey(head, scope, name);
-    const ordinal = this.#ordinals.get(key) ?? 0;
-    this.#ordinals.set(key, ordinal + 1);
-    return ordinal;
+    const { recorded } = this;
+    const isTaken = (ordinal: number) => name === "implicit" && recorded?.hasImplicit(head, this.scopeNow(scope), ordinal) === true;
+    return this.#ordinals.take(head, scope, name, isTaken);
   }
 
-  /** By the names that they had first: a place that moved is the same place. */
-  #ordinalKey(head: Node, scope: Scope, name: string): string {
-    const first = "call" in scope ? { ...scope, call: this.#firstIds.get(scope.call) ?? scope.call } : scope;
-    return `${this.#firstIds.get(head.id) ?? head.id} ${scopeName(first)} ${name}`;
-  }
-
-  /** The scope under the name that its call has now. */
   scopeNow(scope: Scope): Scope {
-    return "call" in scope ? { ...scope, call: this.#newestIds.get(scope.call) ?? scope.call } : scope;
+    return this.#ordinals.scopeNow(scope);
   }
 
   renamed(before: Node, now: Node): void {
-    this.asked.moved(before, now);
-    const first = this.#firstIds.get(before.id) ?? before.id;
-    this.#firstIds.set(now.id, first);
-    for (const id of [first, before.id]) this.#newestIds.set(id, now.id);
+    this.asked?.moved(before, now);
+    this.#ordinals.renamed(before, now);
   }
 
   get newest(): Node | undefined {
@@ -456,9 +447,10 @@ export class Execution {
 
   fence(epoch: number): void {
     const stored = this.#newestStored();
+    this.lost = fenced(this.id, epoch);
     this.close();
     this.#newest = stored;
-    this.onLost(fenced(this.id, epoch));
+    this.onLost(this.lost);
   }
 
   /** Said before its sandboxes are closed: what is killed with them must not count as what became of it. */

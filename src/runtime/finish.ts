@@ -37,7 +37,7 @@ export async function finish(execution: Execution, ending: Ending, row?: RunRow)
   const published = ending.status === "done" ? await publish(execution, ending.node) : undefined;
   const place = await execution.sayLast(() => {
     // Nothing of it would be written but its row.
-    if (execution.closed) throw closedBefore(`run ${execution.id}`, "ended");
+    if (execution.closed) throw execution.lost ?? closedBefore(`run ${execution.id}`, "ended");
     const result = ending.status === "done" ? adopt(execution, current(ending.node), ending.node.by) : undefined;
     if (result !== undefined) execution.record(result);
     if (published !== undefined) execution.journal("memory.published", published);
@@ -91,7 +91,7 @@ async function closeOpen(execution: Execution, reason: string): Promise<void> {
     if (isHarmless(open)) end(execution, open, "cancelled", reason);
   }
   const until = performance.now() + execution.runtime.times.closeMs;
-  while (execution.open.size > 0 && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (execution.open.size > 0 && !execution.closed && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 5));
   for (const open of execution.open) end(execution, open, "unknown", reason);
   // What was open on record and the program has not come to again is waited for by nobody.
   closeCalls(execution, execution.recorded?.unclaimed ?? [], reason);

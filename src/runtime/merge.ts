@@ -85,7 +85,7 @@ function join(execution: Execution, head: Node, parents: readonly Node[], data: 
     encoded,
     facts: facts({ files: "files" in data || undefined, memory: "memory" in data || undefined }),
   });
-  execution.asked.add(head, joined);
+  execution.asked?.add(head, joined);
   return joined;
 }
 

@@ -111,7 +111,7 @@ function call(execution: Execution, head: Node, context: Context, effect: Effect
     facts,
     at: source?.at,
   });
-  execution.asked.add(head, called);
+  execution.asked?.add(head, called);
   execution.record(called);
   return called;
 }

@@ -113,8 +113,9 @@ async function followed(
   const stop = new AbortController();
   const run = await rath.run("one", rath.session("Why?"), { queue: true });
   await using stream = await listen(server.fetch, `http://localhost${path(run)}`);
-  await listening();
-  const working = worker.work({ signal: stop.signal, drain: "1s" });
+  // What was there before is read meanwhile: a stream listens once it has been.
+  const working = listening().then(() => worker.work({ signal: stop.signal, drain: "1s" }));
+  working.catch(() => {});
   const screen = new Screen();
   for (;;) {
     const told = await Promise.race([stream.next(), silence(screen)]);
