@@ -60,10 +60,11 @@ describe("somebody else continues the session of a run", () => {
     expect(moved).toBeGreaterThan(numRuns / 4);
   });
 
-  test("and its process dies: another one goes on with it", { timeout: 120_000 }, async () => {
+  test("and its process dies: another one goes on with it, and is disturbed too", { timeout: 120_000 }, async () => {
     let died = 0;
+    const commit = fc.nat(4);
     await fc.assert(
-      fc.asyncProperty(programs({ races: true, equal: true }), fc.nat(4), fc.nat(24), async (program, at, diesAt) => {
+      fc.asyncProperty(programs({ races: true, equal: true }), commit, fc.nat(24), commit, async (program, at, diesAt, again) => {
         const { store, id } = await begun();
         const world = new World();
         const life = new Life(diesAt);
@@ -76,7 +77,7 @@ describe("somebody else continues the session of a run", () => {
           died++;
           const second = new Life();
           const workflow = new Generated(program, world, second);
-          const heir = rathOf(store, second, { workflows: { generated: workflow } });
+          const heir = rathOf(meddling(store, id, again).store, second, { workflows: { generated: workflow } });
           const ended = await toEnd(heir, await heir.resume(run), world);
           for (const name of onceNames(program)) expect(world.happened.get(name) ?? 0, name).toBeLessThanOrEqual(1);
           expect(String(await replay(ended.session, workflow))).toMatch(/^identical/);
