@@ -163,10 +163,14 @@ describe("processes that die or freeze in the middle of appends", () => {
     ["ignores the epoch", { kills: 0, stops: 14, fenced: 0, mutant: "no epoch" }, "after a takeover"],
     ["ignores heads", { kills: 1, stops: 6, fenced: 0, mutant: "no head" }, "board is not one chain"],
     ["acknowledges before it has stored", { kills: 6, stops: 0, fenced: 0, mutant: "early ack" }, "is lost"],
-  ] as const)("are caught when the store %s (mutant)", async (_, plan, fault) => {
-    const report = await carnage(plan);
-    const caught = report.faults.filter((text) => text.includes(fault)).length;
-    console.log(`process kill, mutant "${plan.mutant}": caught ${caught} times`);
+  ] as const)("are caught when the store %s (mutant)", { timeout: 120_000 }, async (_, plan, fault) => {
+    let [caught, tries] = [0, 0];
+    // A process may be frozen each time where it has nothing under way.
+    while (caught === 0 && tries++ < 5) {
+      const report = await carnage(plan);
+      caught = report.faults.filter((text) => text.includes(fault)).length;
+    }
+    console.log(`process kill, mutant "${plan.mutant}": caught ${caught} times, at try ${tries}`);
     expect(caught).toBeGreaterThan(0);
   });
 });
