@@ -38,7 +38,7 @@ async function isCaught(races: boolean): Promise<boolean> {
     fc.asyncProperty(programs({ races }), async (program) => {
       await killEverywhere(program, races, 1500);
     }),
-    { numRuns: 60, endOnFailure: true },
+    { numRuns: 300, endOnFailure: true },
   );
   return result.failed;
 }

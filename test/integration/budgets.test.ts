@@ -152,7 +152,7 @@ describe("ten forks against one limit", () => {
           await rath.close();
           expect(within({ tokens: 1500 }, spent)).toBe(true);
         }),
-        { numRuns: 10, endOnFailure: true },
+        { numRuns: 300, endOnFailure: true },
       );
       expect(result.failed).toBe(true);
     } finally {
