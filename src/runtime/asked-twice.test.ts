@@ -16,10 +16,7 @@ async function killedBeforeLast(
 ) {
   const store = sharedStore();
   const did: Did = { effects: [] };
-  let reach = (): void => {};
-  const reached = new Promise<void>((resolve) => {
-    reach = resolve;
-  });
+  const [reached, reach] = promised();
   const act = (session: Session, name: string): Promise<Session> =>
     session.do(name, () => did.effects.push(name), { repeat: "once", input: session.uuid("key") });
   const flow = (last: () => unknown): Flow =>
@@ -33,6 +30,15 @@ async function killedBeforeLast(
   const run = await second.resume(id);
   const { status } = await run.settle();
   return { status, did: did.effects, replayed: status === "done" ? String(await replay(await run.result(), again)) : undefined };
+}
+
+/** A promise, and what keeps it. */
+function promised<T = unknown>(): readonly [promise: Promise<T>, keep: (value?: T) => void] {
+  let keep: (value?: T) => void = () => {};
+  const promise = new Promise<T>((resolve) => {
+    keep = resolve as typeof keep;
+  });
+  return [promise, keep];
 }
 
 const ended = (session: Session, name: string): Promise<Session> => session.do(name, () => name, { repeat: "safe" });
@@ -82,10 +88,7 @@ describe.each(verbs)("%s, asked for twice of one value", (_, verb) => {
 test("two equal values that both go on, the second first, act twice under keys of their own, whichever was on record when the run was killed", async () => {
   const store = sharedStore();
   const keys: string[] = [];
-  let reach = (): void => {};
-  const reached = new Promise<void>((resolve) => {
-    reach = resolve;
-  });
+  const [reached, reach] = promised();
   const flow = (between: () => unknown): Flow =>
     new Flow(async (session) => {
       const [one, two] = [session.say("x"), session.say("x")];
@@ -106,10 +109,7 @@ test("two equal values that both go on, the second first, act twice under keys o
 test("of two workflows on one value the second alone had done something when the run was killed: each goes on as itself", async () => {
   const store = sharedStore();
   const did: string[] = [];
-  let reach = (): void => {};
-  const reached = new Promise<void>((resolve) => {
-    reach = resolve;
-  });
+  const [reached, reach] = promised();
   const flow = (isFirst: boolean): Flow => {
     const act = (session: Session, name: string): Promise<Session> => session.do(name, () => did.push(name), { repeat: "keyed" });
     const hangs = (): unknown => (isFirst ? new Promise(reach) : 1);
@@ -143,10 +143,7 @@ const forNothing: readonly [string, (at: Session) => unknown, (at: Session) => u
 // Mutants: who asks first took the branch, whatever is asked for; that it was taken is told from where it ends.
 test.each(forNothing)("%s: the run goes on", async (_, before, now, others) => {
   const store = sharedStore();
-  let reach = (): void => {};
-  const reached = new Promise<void>((resolve) => {
-    reach = resolve;
-  });
+  const [reached, reach] = promised();
   const flow = (isFirst: boolean): Flow =>
     new Flow(async (session) => {
       const at = await ended(session, "begin");
@@ -210,18 +207,9 @@ const onOneValue: readonly [string, (at: Session) => Promise<Session>][] = [
 // Mutants: equal forks are taken in the order of their ordinals; whoever asks first is given what is on record; a place that moved is another.
 test.each(onOneValue)("%s, where somebody else continued that value first, and the branch moved: the run goes on", async (_, program) => {
   const store = sharedStore();
-  let stands = (_id: string): void => {};
-  const where = new Promise<string>((resolve) => {
-    stands = resolve;
-  });
-  let goOn = (): void => {};
-  const moved = new Promise<void>((resolve) => {
-    goOn = resolve;
-  });
-  let reach = (): void => {};
-  const reached = new Promise<void>((resolve) => {
-    reach = resolve;
-  });
+  const [where, stands] = promised<string>();
+  const [moved, goOn] = promised();
+  const [reached, reach] = promised();
   const flow = (isFirst: boolean): Flow =>
     new Flow(async (session) => {
       const at = await ended(session, "begin");
@@ -259,18 +247,9 @@ test("a workflow that was called beside a session that waits is replayed", async
 // Mutant: a branch that moves is numbered without those on record.
 test("a branch that moves while its run is executed again is none of the forks on record", async () => {
   const store = sharedStore();
-  let stands = (_id: string): void => {};
-  const where = new Promise<string>((resolve) => {
-    stands = resolve;
-  });
-  let goOn = (): void => {};
-  const moved = new Promise<void>((resolve) => {
-    goOn = resolve;
-  });
-  let reach = (): void => {};
-  const reached = new Promise<void>((resolve) => {
-    reach = resolve;
-  });
+  const [where, stands] = promised<string>();
+  const [moved, goOn] = promised();
+  const [reached, reach] = promised();
   const flow = (isFirst: boolean): Flow =>
     new Flow(async (session) => {
       const at = await ended(session, "begin");
@@ -327,10 +306,7 @@ describe("the branch itself holds the first of equal values", () => {
       }, "flow");
     let id: string | undefined;
     for (const life of [1, 2, 3]) {
-      let die = (): void => {};
-      const dead = new Promise<void>((resolve) => {
-        die = resolve;
-      });
+      const [dead, die] = promised();
       const flow = lives(life, die);
       await using rath = testRath({ store, workflows: { flow } });
       const run = id === undefined ? await rath.run("flow", rath.session("go")) : await rath.resume(id);

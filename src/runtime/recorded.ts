@@ -1,9 +1,8 @@
 /**
  * What a run has recorded, as a driver for executing it again. A request is matched by kind and canonical data at its head:
- * first the log's own continuation, then the first unclaimed implicit fork that begins with it. Results are delivered in
+ * first the log's own continuation, then the implicit fork that the same one of equal requests made. Results are delivered in
  * the recorded order. While anything is unclaimed the gate is closed and nothing goes live.
  */
-
 import { isCalled, isReturned, isStarted } from "../session/event.ts";
 import { callOf } from "../session/fold.ts";
 import { type Scope, type SessionId, sameScope } from "../session/id.ts";
